@@ -118,8 +118,8 @@ def _unsent(webhook_id: Any, account_id: Any) -> QuerySet[AuditEntry]:
     webhook = AuditWebhook.objects.unscoped().filter(
         pk=webhook_id, low_water__lt=OuterRef("pk"), start_at__lte=OuterRef("at")
     )
-    known = AuditDeliveryEntry.objects.unscoped().filter(webhook=webhook_id, entry=OuterRef("pk"))
-    return AuditEntry.objects.unscoped().filter(Exists(webhook), ~Exists(known), account=account_id)
+    deliveries = AuditDeliveryEntry.objects.unscoped().filter(webhook=webhook_id, entry=OuterRef("pk"))
+    return AuditEntry.objects.unscoped().filter(Exists(webhook), ~Exists(deliveries), account=account_id)
 
 
 def send_test(*, account: Account, actor: Actor) -> DeliveryOutcome:

@@ -105,12 +105,14 @@ def _plain_names() -> list[str]:
 
 
 def _scope_of(scope: Mapping[str, Any]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    values_by_dimension: dict[str, list[str]] = {}
     for name, value in scope.items():
         values = [value] if isinstance(value, str) else value
-        known = found.setdefault(dimension_name(name) or name, [])
-        known.extend(text for text in dict.fromkeys(each.strip() for each in values) if text not in known)
-    return found
+        own_values = values_by_dimension.setdefault(dimension_name(name) or name, [])
+        own_values.extend(
+            text for text in dict.fromkeys(each.strip() for each in values) if text not in own_values
+        )
+    return values_by_dimension
 
 
 def _is_text(value: Any) -> bool:

@@ -13,9 +13,9 @@ that assistants make, {calls} calls in all. Written by `RECORD=1 .venv/bin/pytho
 is in `make test`. Which tool a model chooses for a question is not measured: words in common with the descriptions say little of it.
 
 An answer to a call with a mistake must be *right*, *refused*, or say in `warnings` what was taken for what. *Names it*: the refusal has the word that was
-meant. **Wrong without a warning: {unsaid}.**
+meant. **Wrong without a warning: {without_warning}.**
 
-| mistake | calls | right | refused, names it | refused | wrong, said | wrong, unsaid |
+| mistake | calls | right | refused, names it | refused | wrong, with a warning | wrong, without one |
 |---|---|---|---|---|---|---|
 """
 
@@ -33,7 +33,9 @@ def document(record: Record) -> str:
             record.outcomes.items(), key=lambda item: (item[0] != "no mistake", item[0])
         )
     ]
-    head = _HEAD.format(questions=len(record.sizes), calls=record.calls, unsaid=len(record.unsaid))
+    head = _HEAD.format(
+        questions=len(record.sizes), calls=record.calls, without_warning=len(record.without_warning)
+    )
     size = _SIZE.format(
         mean=round(sum(record.sizes) / len(record.sizes)),
         most=max(record.sizes),

@@ -13,13 +13,13 @@ from tests.evaluation.questions import Question
 from tests.evaluation.truth import Figures, RawFiles
 from tests.mcpserver.door import Door
 
-Outcome = Literal["right", "refused", "refused, names it", "wrong, said", "wrong, unsaid"]
+Outcome = Literal["right", "refused", "refused, names it", "wrong, with a warning", "wrong, without one"]
 OUTCOMES: Final[tuple[Outcome, ...]] = (
     "right",
     "refused, names it",
     "refused",
-    "wrong, said",
-    "wrong, unsaid",
+    "wrong, with a warning",
+    "wrong, without one",
 )
 
 
@@ -28,7 +28,7 @@ class Record:
     """Counts of outcomes by kind of mistake, and what was wrong without a word of it."""
 
     outcomes: dict[str, Counter[Outcome]] = field(default_factory=lambda: defaultdict(Counter))
-    unsaid: list[tuple[str, Mapping[str, Any], str]] = field(default_factory=list)
+    without_warning: list[tuple[str, Mapping[str, Any], str]] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
 
     @property
@@ -43,7 +43,9 @@ def evaluate(door: Door, raw: RawFiles, questions: Iterable[Question]) -> Record
         truth = question.truth(raw)
         answer = door.ask(question.tool, **question.arguments)
         record.sizes.append(len(json.dumps(answer, ensure_ascii=False).encode()))
-        _note(record, "no mistake", question.arguments, _judged(question, truth, answer, answer), question)
+        _note(
+            record, "no mistake", question.arguments, _outcome_of(question, truth, answer, answer), question
+        )
         for mistake in mistakes(question.arguments):
             outcome = _outcome(door, question, truth, answer, mistake)
             _note(record, mistake.kind, mistake.arguments, outcome, question)
@@ -54,8 +56,8 @@ def _note(
     record: Record, kind: str, arguments: Mapping[str, Any], outcome: Outcome, question: Question
 ) -> None:
     record.outcomes[kind][outcome] += 1
-    if outcome == "wrong, unsaid":
-        record.unsaid.append((question.text, arguments, kind))
+    if outcome == "wrong, without one":
+        record.without_warning.append((question.text, arguments, kind))
 
 
 def _outcome(
@@ -66,16 +68,16 @@ def _outcome(
         text = result["content"][0]["text"]
         missing = set(_leaves(question.arguments)) - set(_leaves(mistake.arguments))
         return "refused, names it" if any(word in text for word in missing) else "refused"
-    return _judged(question, truth, result["structuredContent"], right_answer)
+    return _outcome_of(question, truth, result["structuredContent"], right_answer)
 
 
-def _judged(
+def _outcome_of(
     question: Question, truth: Figures, answer: Mapping[str, Any], right_answer: Mapping[str, Any]
 ) -> Outcome:
     if question.is_right(_figures(question, answer), truth):
         return "right"
-    said = [text for text in answer["warnings"] if text not in right_answer["warnings"]]
-    return "wrong, said" if said else "wrong, unsaid"
+    warnings = [text for text in answer["warnings"] if text not in right_answer["warnings"]]
+    return "wrong, with a warning" if warnings else "wrong, without one"
 
 
 def _figures(question: Question, answer: Mapping[str, Any]) -> Figures:

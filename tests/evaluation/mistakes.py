@@ -45,8 +45,8 @@ def _with(arguments: Mapping[str, Any], **changed: Any) -> Arguments:
 
 
 def _of_period(arguments: Mapping[str, Any]) -> Iterator[Mistake]:
-    for said in _PERIODS.get(arguments.get("period", ""), ()):
-        yield Mistake("period in other words", _with(arguments, period=said))
+    for phrase in _PERIODS.get(arguments.get("period", ""), ()):
+        yield Mistake("period in other words", _with(arguments, period=phrase))
 
 
 def _of_groups(arguments: Mapping[str, Any]) -> Iterator[Mistake]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from tests.evaluation.readers import Answer, changes, exact, rows, series, totals
 from tests.evaluation.truth import COLUMNS, PLACES, Figures, RawFiles, Spend, Usage
 
-Answer = Mapping[str, Any]
 Read = Callable[[Answer], Figures]
 Truth = Callable[[RawFiles], Figures]
 
@@ -35,43 +35,6 @@ class Question:
         return given.items() <= expected.items() and (largest is None or largest in given)
 
 
-# What is read of an answer
-
-
-def exact(number: float | str | None) -> Decimal:
-    return Decimal(str(number or 0)).quantize(PLACES)
-
-
-def totals(answer: Answer) -> Figures:
-    return {(each["currency"],): exact(each["amount"]) for each in answer["totals"]}
-
-
-def rows(answer: Answer) -> Figures:
-    """Without the row of all others."""
-    found: Figures = {}
-    for row in answer["rows"]:
-        names = [_plain(value) for value in row["group"].values()]
-        if not row.get("is_other") and "other" not in names:
-            found[(*names, row["currency"])] = exact(row["amount"])
-    return found
-
-
-def series(answer: Answer) -> Figures:
-    return {
-        (bucket, each["currency"]): exact(amount)
-        for each in answer["totals"]
-        for bucket, amount in each["series"]["amounts"].items()
-    }
-
-
-def _plain(value: str | None) -> str:
-    return "None" if value is None or value.startswith("(") else value
-
-
-def changes(answer: Answer) -> Figures:
-    return {(each["currency"],): exact(each["change"]) for each in answer["totals"]}
-
-
 # Truths of more than one sum
 
 
@@ -89,13 +52,13 @@ def _in_all(spend: Spend) -> Truth:
     return lambda raw: raw.spend(spend)
 
 
-def _counted(usage: Usage) -> Truth:
+def _quantity_of(usage: Usage) -> Truth:
     return lambda raw: raw.usage(usage)
 
 
 # Questions
 
-_SAID = {
+_PERIOD_PHRASES = {
     "last_month": "last month",
     "month_to_date": "so far this month",
     "last_7_days": "in the last 7 days",
@@ -158,31 +121,33 @@ def questions() -> list[Question]:
 
 
 def _about_totals() -> Iterator[Question]:
-    for number, (period, said) in enumerate(_SAID.items()):
+    for number, (period, phrase) in enumerate(_PERIOD_PHRASES.items()):
         for text in (_TOTALS[number % 3], _TOTALS[(number + 1) % 3]):
             yield Question(
-                text.format(said), "querySpend", {"period": period}, _in_all(Spend(period)), totals
+                text.format(phrase), "querySpend", {"period": period}, _in_all(Spend(period)), totals
             )
 
 
 def _about_groups() -> Iterator[Question]:
-    periods = list(_SAID)
+    periods = list(_PERIOD_PHRASES)
     for number, (dimension, texts) in enumerate(_GROUPS.items()):
         for place, text in enumerate(texts):
             for period in (periods[(number + place) % 7], periods[(number + place + 3) % 7]):
                 arguments = {"period": period, "group_by": [dimension], "top": 8}
                 truth = _in_all(Spend(period, by=dimension))
-                yield Question(text.format(_SAID[period]), "querySpend", arguments, truth, rows, is_part=True)
+                yield Question(
+                    text.format(_PERIOD_PHRASES[period]), "querySpend", arguments, truth, rows, is_part=True
+                )
 
 
 def _about_values() -> Iterator[Question]:
-    periods = list(_SAID)
+    periods = list(_PERIOD_PHRASES)
     for dimension, values in VALUES.items():
         for number, value in enumerate(values):
             for place, text in enumerate(_FILTERED[dimension]):
                 period = periods[(number + 2 * place) % 7]
                 yield Question(
-                    text.format(value=value, when=_SAID[period]),
+                    text.format(value=value, when=_PERIOD_PHRASES[period]),
                     "querySpend",
                     {"period": period, "filters": [{"dimension": dimension, "values": [value]}]},
                     _in_all(Spend(period, where=f"{COLUMNS[dimension]} = '{value}'")),
@@ -193,14 +158,14 @@ def _about_values() -> Iterator[Question]:
 def _about_basis() -> Iterator[Question]:
     for period in ("last_month", "last_30_days"):
         yield Question(
-            f"What is our amortized cost {_SAID[period]}, with reservations spread?",
+            f"What is our amortized cost {_PERIOD_PHRASES[period]}, with reservations spread?",
             "querySpend",
             {"period": period, "basis": "amortized"},
             _in_all(Spend(period, measure="amortized")),
             totals,
         )
         yield Question(
-            f"What was spent {_SAID[period]} without tax and credits?",
+            f"What was spent {_PERIOD_PHRASES[period]} without tax and credits?",
             "querySpend",
             {"period": period, "charge_categories": ["Usage", "Purchase"]},
             _in_all(Spend(period, where="ChargeCategory in ('Usage', 'Purchase')")),
@@ -208,7 +173,7 @@ def _about_basis() -> Iterator[Question]:
         )
         for service in VALUES["service"][:3]:
             yield Question(
-                f"By which regions does {service} spend {_SAID[period]}?",
+                f"By which regions does {service} spend {_PERIOD_PHRASES[period]}?",
                 "querySpend",
                 {
                     "period": period,
@@ -253,14 +218,14 @@ def _about_changes() -> Iterator[Question]:
 def _about_time() -> Iterator[Question]:
     for period, bucket in (("last_30_days", "day"), ("last_7_days", "day"), ("quarter_to_date", "month")):
         yield Question(
-            f"Show our spend {_SAID[period]} for every {bucket}.",
+            f"Show our spend {_PERIOD_PHRASES[period]} for every {bucket}.",
             "querySpend",
             {"period": period, "granularity": bucket},
             _in_all(Spend(period, bucket=bucket)),
             series,
         )
         yield Question(
-            f"How does AWS cost develop {_SAID[period]}, {bucket} by {bucket}?",
+            f"How does AWS cost develop {_PERIOD_PHRASES[period]}, {bucket} by {bucket}?",
             "querySpend",
             {
                 "period": period,
@@ -276,7 +241,7 @@ def _about_tags() -> Iterator[Question]:
     for period in ("last_month", "last_7_days"):
         for tag in ("env", "customer"):
             yield Question(
-                f"What does each {tag} tag cost {_SAID[period]}?",
+                f"What does each {tag} tag cost {_PERIOD_PHRASES[period]}?",
                 "querySpend",
                 {"period": period, "group_by": [f"tag:{tag}"], "top": 10},
                 _in_all(Spend(period, tag=tag)),
@@ -291,7 +256,7 @@ def _about_tags() -> Iterator[Question]:
             spelled = ", ".join(f"'{value}'" for value in values)
             where = f"lower(trim(coalesce(nullif(tags['team'], ''), tags['Team']))) in ({spelled})"
             yield Question(
-                f"How much did the team {team} spend {_SAID[period]}?",
+                f"How much did the team {team} spend {_PERIOD_PHRASES[period]}?",
                 "querySpend",
                 {"period": period, "filters": [{"dimension": "team", "values": [team]}]},
                 _in_all(Spend(period, where=where)),
@@ -329,14 +294,14 @@ def _values(answer: Answer) -> Figures:
 def _about_ai() -> Iterator[Question]:
     for period in ("last_month", "last_30_days", "month_to_date", "last_7_days"):
         yield Question(
-            f"What did language models of Anthropic cost {_SAID[period]}?",
+            f"What did language models of Anthropic cost {_PERIOD_PHRASES[period]}?",
             "querySpend",
             {"period": period, "filters": [{"dimension": "ai_vendor", "values": ["Anthropic"]}]},
             _in_all(Spend(period, where="ProviderName = 'Anthropic'")),
             totals,
         )
         yield Question(
-            f"How much amortized cost has each provider {_SAID[period]}?",
+            f"How much amortized cost has each provider {_PERIOD_PHRASES[period]}?",
             "querySpend",
             {"period": period, "group_by": ["provider"], "basis": "amortized"},
             _in_all(Spend(period, by="provider", measure="amortized")),
@@ -354,17 +319,17 @@ def _about_usage() -> Iterator[Question]:
     ):
         for period in ("last_month", "last_7_days"):
             yield Question(
-                f"How many {plural} did our customers use {_SAID[period]}?",
+                f"How many {plural} did our customers use {_PERIOD_PHRASES[period]}?",
                 "queryUsage",
                 {"metric": metric, "period": period},
-                _counted(Usage(period, metric)),
+                _quantity_of(Usage(period, metric)),
                 lambda answer: {(): exact(answer["quantity"])},
             )
         yield Question(
             f"Which customers used the most {plural} last month?",
             "queryUsage",
             {"metric": metric, "period": "last_month", "group_by": "customer", "top": 5},
-            _counted(Usage("last_month", metric, by_customer=True)),
+            _quantity_of(Usage("last_month", metric, by_customer=True)),
             lambda answer: {
                 (row["value"],): exact(row["quantity"]) for row in answer["rows"] if row["value"] != "other"
             },
@@ -376,7 +341,7 @@ def _about_unit_cost() -> Iterator[Question]:
     for metric, unit in (("requests", "API request"), ("documents_processed", "processed document")):
         for period in ("last_month", "last_7_days"):
             yield Question(
-                f"What does one {unit} cost us {_SAID[period]}?",
+                f"What does one {unit} cost us {_PERIOD_PHRASES[period]}?",
                 "queryUnitCost",
                 {"usage_metric": metric, "period": period, "basis": "billed"},
                 _cost_and_usage(Spend(period), Usage(period, metric)),

@@ -63,10 +63,10 @@ def test_a_question_is_answered_as_the_raw_files_say(door: Door, raw: RawFiles, 
     assert question.is_right(figures, truth), (figures, truth)
 
 
-def test_a_mistake_is_corrected_refused_or_said(door: Door, raw: RawFiles) -> None:
+def test_a_mistake_is_corrected_refused_or_warned_of(door: Door, raw: RawFiles) -> None:
     record = evaluate(door, raw, QUESTIONS[::8])
 
-    assert record.unsaid == []
+    assert record.without_warning == []
     assert record.calls > 100
 
 
@@ -77,5 +77,5 @@ def test_the_record_is_that_of_every_question_and_mistake(door: Door, raw: RawFi
     text = document(record)
     if os.environ.get("RECORD"):
         DOCUMENT.write_text(text)
-    assert record.unsaid == [], "\n".join(str(each) for each in record.unsaid)
+    assert record.without_warning == [], "\n".join(str(each) for each in record.without_warning)
     assert DOCUMENT.read_text() == text, "RECORD=1 writes it."

@@ -162,8 +162,8 @@ def _billed_tokens_at_list(sides: Sides, currency: str) -> dict[Meter, Decimal |
         cost, of_price = None, ""
         if row.tokens is not None:
             cost, of_price, _reason = sides.pricing.cost_of(row.model, row.token_type, row.day, row.tokens)
-        known = before is not None and cost is not None and of_price == currency
-        at_list[meter] = exact_sum([before or ZERO, cost or ZERO]) if known else None
+        is_comparable = before is not None and cost is not None and of_price == currency
+        at_list[meter] = exact_sum([before or ZERO, cost or ZERO]) if is_comparable else None
     return at_list
 
 

@@ -163,8 +163,8 @@ def _read_tokens(
     rows = []
     for row in table.to_pylist():
         factor = tokens_per_unit(row["unit"])
-        known = factor is not None and row["quantity"] is not None
-        tokens = exact_product(row["quantity"], factor) if known and factor is not None else None
+        is_countable = factor is not None and row["quantity"] is not None
+        tokens = exact_product(row["quantity"], factor) if is_countable and factor is not None else None
         amount = row["amount"] or Decimal(0)
         rows.append(DayTokens(row["model"], row["token_type"], row["day"], row["currency"], tokens, amount))
     return rows

@@ -55,11 +55,13 @@ def totals_of(
 def _per_tokens(currency: str, tokens: Sequence[DayTokens]) -> UnitFigure:
     """Of the lines whose quantity is in tokens."""
     rows = [row for row in tokens if row.currency == currency]
-    known = [row for row in rows if row.tokens is not None]
-    cost = exact_sum(row.amount for row in known)
-    quantity = exact_sum(row.tokens for row in known if row.tokens is not None)
-    if not known or quantity <= 0:
-        reason = "No bill line has a quantity in tokens." if not known else "The bill's tokens add up to 0."
+    token_rows = [row for row in rows if row.tokens is not None]
+    cost = exact_sum(row.amount for row in token_rows)
+    quantity = exact_sum(row.tokens for row in token_rows if row.tokens is not None)
+    if not token_rows or quantity <= 0:
+        reason = (
+            "No bill line has a quantity in tokens." if not token_rows else "The bill's tokens add up to 0."
+        )
         return UnitFigure(amount=None, currency=currency, per=TOKENS_PER, reason=reason)
     left_out = exact_sum(row.amount for row in rows if row.tokens is None)
     reason = f"Without {money(left_out, currency)} of lines without a quantity in tokens." if left_out else ""
@@ -69,7 +71,7 @@ def _per_tokens(currency: str, tokens: Sequence[DayTokens]) -> UnitFigure:
         cost=cost,
         quantity=quantity,
         per=TOKENS_PER,
-        days=len({row.day for row in known}),
+        days=len({row.day for row in token_rows}),
         reason=reason,
     )
 

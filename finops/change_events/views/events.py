@@ -45,11 +45,11 @@ EVENTS = ListPage[ChangeEvent](
 @require_safe
 @never_cache
 def index(request: AccountRequest) -> HttpResponseBase:
-    asked = request.GET
+    params = request.GET
     events = listed_events(
-        kind=asked.get("kind", ""), origin=asked.get("source", ""), search=asked.get("q", "")
+        kind=params.get("kind", ""), origin=params.get("source", ""), search=params.get("q", "")
     )
-    if asked.get("sort") == "occurred_at":
+    if params.get("sort") == "occurred_at":
         events = events.order_by("occurred_at", "id")
     if wants_csv(request):
         return EVENTS.csv(events.iterator(chunk_size=500))
@@ -64,7 +64,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
             ListFilter("source", "Source", "All sources", [*sources, *origins]),
         ],
     )
-    page = Paginator(events, PAGE).get_page(asked.get("page"))
+    page = Paginator(events, PAGE).get_page(params.get("page"))
     listing = declared.listing_of_page(request, page)
     if not listing.total and ChangeEvent.objects.exists():
         listing = replace(listing, total=1)  # there are events, and none matches

@@ -48,30 +48,30 @@ def bills(cast: Cast, tmp_path: Path) -> Bills:
 
 
 @pytest.fixture
-def asked(bills: Bills, door: Door) -> dict[str, Any]:
+def first_answer(bills: Bills, door: Door) -> dict[str, Any]:
     """What querySpend answered on that day."""
     with at(ASKED):
         return ask(door, **SEPTEMBER)
 
 
-def test_an_answer_of_unchanged_bills_has_the_same_figures(door: Door, asked: dict[str, Any]) -> None:
+def test_an_answer_of_unchanged_bills_has_the_same_figures(door: Door, first_answer: dict[str, Any]) -> None:
     with at(VERIFIED):
-        verified = verify(door, asked)
+        verified = verify(door, first_answer)
 
     assert verified["outcome"] == "same"
     assert verified["summary"] == "Same figures as on 2026-10-03, on that day's bills and on current bills."
-    assert (verified["tool"], verified["receipt"]) == ("querySpend", asked["receipt"])
+    assert (verified["tool"], verified["receipt"]) == ("querySpend", first_answer["receipt"])
     assert verified["arguments"]["group_by"] == ["service"]
-    assert verified["then"] == asked["summary"]
+    assert verified["then"] == first_answer["summary"]
 
 
 def test_a_restated_bill_is_named_and_the_answer_of_then_is_the_same_to_the_cent(
-    door: Door, bills: Bills, asked: dict[str, Any]
+    door: Door, bills: Bills, first_answer: dict[str, Any]
 ) -> None:
     bills.bring("AWS", september("112.40"), on=date(2026, 10, 7))
 
     with at(VERIFIED):
-        verified = verify(door, asked)
+        verified = verify(door, first_answer)
 
     assert verified["outcome"] == "restated"
     assert verified["summary"] == (
@@ -102,12 +102,12 @@ def test_a_question_about_the_last_days_is_about_those_of_then(door: Door, bills
 
 
 def test_another_month_that_was_restated_changes_nothing(
-    door: Door, bills: Bills, asked: dict[str, Any]
+    door: Door, bills: Bills, first_answer: dict[str, Any]
 ) -> None:
     bills.bring("AWS", [line(date(2026, 8, 8), 7)], on=date(2026, 10, 10))
 
     with at(VERIFIED):
-        verified = verify(door, asked)
+        verified = verify(door, first_answer)
 
     assert (verified["outcome"], verified["restated"]) == ("same", [])
 
@@ -178,13 +178,13 @@ def sweep(day: date) -> None:
 
 @pytest.mark.usefixtures("_no_kept_results")
 def test_without_the_bills_of_then_it_says_which_were_removed(
-    door: Door, bills: Bills, asked: dict[str, Any]
+    door: Door, bills: Bills, first_answer: dict[str, Any]
 ) -> None:
     bills.bring("AWS", september("112.40"), on=date(2026, 10, 7))
     sweep(date(2026, 10, 22))
 
     with at(date(2026, 10, 22)):
-        verified = verify(door, asked)
+        verified = verify(door, first_answer)
 
     assert verified["outcome"] == "unproven"
     assert verified["summary"] == (
@@ -195,7 +195,7 @@ def test_without_the_bills_of_then_it_says_which_were_removed(
 
 @pytest.mark.usefixtures("_no_kept_results")
 def test_bills_that_a_receipt_names_stay_as_long_as_the_account_wants(
-    cast: Cast, door: Door, bills: Bills, asked: dict[str, Any]
+    cast: Cast, door: Door, bills: Bills, first_answer: dict[str, Any]
 ) -> None:
     set_receipt_retention(account=cast.account, actor=cast.actor, days=90, bill_days=30)
     # No answer named this one, and a newer one was replaced since.
@@ -206,15 +206,15 @@ def test_bills_that_a_receipt_names_stay_as_long_as_the_account_wants(
     with account_scope(cast.account):
         assert [each.created_at.day for each in LakeSegment.objects.order_by("created_at")] == [3, 7]
     with at(date(2026, 10, 30)):
-        assert verify(door, asked)["outcome"] == "restated"
+        assert verify(door, first_answer)["outcome"] == "restated"
 
     sweep(date(2026, 11, 3))
     with at(date(2026, 11, 3)):
-        assert verify(door, asked)["outcome"] == "unproven"
+        assert verify(door, first_answer)["outcome"] == "unproven"
 
 
 def test_nothing_stays_of_a_deleted_source(
-    cast: Cast, door: Door, bills: Bills, asked: dict[str, Any]
+    cast: Cast, door: Door, bills: Bills, first_answer: dict[str, Any]
 ) -> None:
     set_receipt_retention(account=cast.account, actor=cast.actor, days=90, bill_days=30)
     with account_scope(cast.account), at(date(2026, 10, 6)):
@@ -240,7 +240,7 @@ def test_a_changed_cost_tag_is_named_as_the_reason(cast: Cast, door: Door, bills
 
 
 def test_a_changed_cost_view_gives_other_figures_today_and_is_named(
-    cast: Cast, door: Door, bills: Bills, asked: dict[str, Any]
+    cast: Cast, door: Door, bills: Bills, first_answer: dict[str, Any]
 ) -> None:
     with at(date(2026, 10, 5)), account_scope(cast.account):
         change_cost_view(
@@ -248,7 +248,7 @@ def test_a_changed_cost_view_gives_other_figures_today_and_is_named(
         )
 
     with at(VERIFIED):
-        verified = verify(door, asked)
+        verified = verify(door, first_answer)
 
     assert verified["outcome"] == "restated"
     assert "cost view changed on 2026-10-05" in verified["summary"]
@@ -279,32 +279,34 @@ def test_other_exchange_rates_are_the_reason(cast: Cast, door: Door, bills: Bill
     assert "exchange rates" in verified["changed_settings"][0]
 
 
-def test_equal_answers_of_a_day_have_one_receipt(cast: Cast, door: Door, asked: dict[str, Any]) -> None:
+def test_equal_answers_of_a_day_have_one_receipt(
+    cast: Cast, door: Door, first_answer: dict[str, Any]
+) -> None:
     with at(ASKED, hour=18):
         again = ask(door, **SEPTEMBER)
     with at(date(2026, 10, 4)):
         next_day = ask(door, **SEPTEMBER)
 
-    assert again["receipt"] == asked["receipt"] != next_day["receipt"]
+    assert again["receipt"] == first_answer["receipt"] != next_day["receipt"]
     with account_scope(cast.account):
         assert AnswerReceipt.objects.count() == 2
 
 
 def test_a_stranger_reads_the_same_as_of_a_receipt_that_does_not_exist(
-    cast: Cast, asked: dict[str, Any]
+    cast: Cast, first_answer: dict[str, Any]
 ) -> None:
     _row, key = mint_mcp_key(account=cast.other_account, actor=cast.other_actor, name="theirs", scope="read")
-    other = "".join("B" if letter == "C" else letter for letter in asked["receipt"][:-1]) + "Z"
+    other = "".join("B" if letter == "C" else letter for letter in first_answer["receipt"][:-1]) + "Z"
 
-    of_acme = Door(key).problem("verifyAnswer", receipt=asked["receipt"])
+    of_acme = Door(key).problem("verifyAnswer", receipt=first_answer["receipt"])
     of_nobody = Door(key).problem("verifyAnswer", receipt=other)
 
-    assert of_acme.replace(asked["receipt"], "…") == of_nobody.replace(other, "…")
-    assert of_acme.startswith(f"receipt: unknown receipt {asked['receipt']}. ")
+    assert of_acme.replace(first_answer["receipt"], "…") == of_nobody.replace(other, "…")
+    assert of_acme.startswith(f"receipt: unknown receipt {first_answer['receipt']}. ")
 
 
 def test_a_limited_reader_verifies_receipts_of_her_limit_alone(
-    cast: Cast, bills: Bills, door: Door, asked: dict[str, Any]
+    cast: Cast, bills: Bills, door: Door, first_answer: dict[str, Any]
 ) -> None:
     limit = create_limit(
         account=cast.account,
@@ -322,7 +324,7 @@ def test_a_limited_reader_verifies_receipts_of_her_limit_alone(
     with at(VERIFIED):
         verified = verify(limited, answer)
 
-        assert "unknown receipt" in limited.problem("verifyAnswer", receipt=asked["receipt"])
+        assert "unknown receipt" in limited.problem("verifyAnswer", receipt=first_answer["receipt"])
         assert "unknown receipt" in door.problem("verifyAnswer", receipt=answer["receipt"])
     assert verified["outcome"] == "restated"
     assert (verified["restated"], verified["lines"]) == ([], [])
@@ -340,10 +342,12 @@ def test_a_receipt_that_was_not_written_is_unknown(bills: Bills, door: Door) -> 
     assert "unknown receipt" in door.problem("verifyAnswer", receipt=answer["receipt"])
 
 
-def test_a_code_may_be_written_in_small_letters_without_hyphens(door: Door, asked: dict[str, Any]) -> None:
-    written = asked["receipt"].replace("-", "").lower()
+def test_a_code_may_be_written_in_small_letters_without_hyphens(
+    door: Door, first_answer: dict[str, Any]
+) -> None:
+    written = first_answer["receipt"].replace("-", "").lower()
 
-    assert door.ask("verifyAnswer", receipt=written)["receipt"] == asked["receipt"]
+    assert door.ask("verifyAnswer", receipt=written)["receipt"] == first_answer["receipt"]
 
 
 @pytest.mark.parametrize("text", ["x", "BCDF-GHJK-LMNP", "AAAA-AAAA-AAAA-AAAA", "BCDF GHJK LMNP QRS1"])
@@ -355,16 +359,20 @@ def test_what_is_no_receipt_is_refused_with_what_to_write(door: Door, text: str)
     )
 
 
+# Every digit, since a digest may lack any one of them.
+OTHER_DIGITS = str.maketrans("0123456789", "1234567890")
+
+
 @pytest.mark.parametrize("field", ["arguments", "engine", "expressions"])
 def test_a_stored_receipt_that_was_changed_proves_nothing(
-    cast: Cast, door: Door, asked: dict[str, Any], field: str
+    cast: Cast, door: Door, first_answer: dict[str, Any], field: str
 ) -> None:
     with account_scope(cast.account):
         row = AnswerReceipt.objects.get()
-        setattr(row, field, getattr(row, field).replace("0", "1"))
+        setattr(row, field, getattr(row, field).translate(OTHER_DIGITS))
         row.save()
 
-    verified = verify(door, asked)
+    verified = verify(door, first_answer)
 
     assert verified["outcome"] == "unproven"
     assert verified["summary"].startswith("Not proven: ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -32,7 +33,7 @@ def zulu(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-class CodeHost:
+class CodeHost(ABC):
     """What both have in common. `charged` are the requests that count against the limit of `limit` an hour."""
 
     def __init__(self, replay: ReplayServer, token: str, header: str, prefix: str) -> None:
@@ -68,8 +69,9 @@ class CodeHost:
             "X-RateLimit-Reset": str(self.reset),
         }
 
+    @abstractmethod
     def refusal(self) -> Reply:
-        raise NotImplementedError
+        """What the host answers beyond the limit."""
 
 
 class GitHubHost(CodeHost):
