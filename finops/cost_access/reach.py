@@ -24,7 +24,7 @@ PAGES: Final = frozenset(
         *("unit_economics", "unit_metrics", "ai_spend", "usage", "usage_values", "customers", "customer"),
         *("dashboards", "dashboard", "widget"),
         *("exchange_rates", "exchange_rates_used", "how_we_count", "help_glossary", "glossary", "rest_api"),
-        *("connected_apps", "account_settings"),
+        *("connected_apps", "account_settings", "search", "change_events"),
     }
 )
 """URL names of pages of an account, to read them alone."""
@@ -35,7 +35,14 @@ WRITES: Final = frozenset({"connected_app_end", "first_steps_dismiss"})
 TOOLS: Final = frozenset(
     {
         *("explainSpendChange", "forecastSpend", "getAccountContext", "getCommitmentUtilization"),
-        *("getDashboard", "getDataHealth", "listBudgets", "listCostTags", "listDashboards"),
+        *(
+            "getDashboard",
+            "getDataHealth",
+            "listBudgets",
+            "listChangeEvents",
+            "listCostTags",
+            "listDashboards",
+        ),
         *("listDimensionValues", "listSavingsRecommendations", "listSharedCostSplits"),
         *("listTagRecommendations", "listTeams", "listUnitMetrics", "listUsageEvents", "listWidgetTypes"),
         *("queryCostTag", "querySpend", "queryUnitCost", "queryUsage", "verifyAnswer"),
@@ -69,11 +76,17 @@ INSTEAD: Final = {
     "anomaly": "See What changed.",
     "invoices": "See Cost explorer, grouped by invoice.",
     "verify_answer": "Use the tool verifyAnswer.",
-    "search": "Open the page from the menu.",
 }
 """By tool, prompt or URL name: what she can use in place of what is refused."""
 
+_EVENTS: Final = "Change events of other or of all cost are not listed."
+
 LEFT_OUT: Final = {
+    "listChangeEvents": _EVENTS,
+    "change_events": _EVENTS,
+    "explainSpendChange": _EVENTS,
+    "spend_change": _EVENTS,
+    "cost_explorer": _EVENTS,
     "listSavingsRecommendations": "Recommendations of clouds are not included.",
     "listBudgets": "Budgets beyond the limit are not listed.",
     "overview": "Anomalies, recommendations of clouds and budgets beyond the limit are not included.",

@@ -64,6 +64,9 @@ _OF_THE_FRAME: Final = (
 
 LIMIT: Final = 8
 
+Reachable = frozenset[str] | None
+"""URL names of the pages that a reader with limited cost access reaches; None: all."""
+
 
 @functools.cache
 def _role_of(page: str) -> Role:
@@ -72,8 +75,10 @@ def _role_of(page: str) -> Role:
     return role
 
 
-def actions(membership: Membership, text: str) -> list[SearchResult]:
-    """Actions that match, of those the member may do."""
+def actions(membership: Membership, text: str, *, reachable: Reachable) -> list[SearchResult]:
+    """Actions that match, of those the member may do: none with limited cost access, which changes nothing."""
+    if reachable is not None:
+        return []
     results = [
         SearchResult(label=action.label, href=_href(membership, action.page), icon="bolt")
         for action in ACTIONS
@@ -83,16 +88,20 @@ def actions(membership: Membership, text: str) -> list[SearchResult]:
     return _best(results, text)
 
 
-def pages(membership: Membership, text: str) -> list[SearchResult]:
+def pages(membership: Membership, text: str, *, reachable: Reachable) -> list[SearchResult]:
     """Pages that match, of those the member may open."""
     results = [
         SearchResult(
             label=item.label, href=_href(membership, item.url_name), icon=item.icon or icon, detail=group
         )
         for group, icon, item in _every_page()
-        if membership.may(item.role) and _matches(text, item.label, group)
+        if membership.may(item.role) and _is_reachable(item, reachable) and _matches(text, item.label, group)
     ]
     return _best(results, text)
+
+
+def _is_reachable(item: MenuItem, reachable: Reachable) -> bool:
+    return reachable is None or item.url_name in reachable or item in PERSONAL_SETTINGS
 
 
 def _every_page() -> Iterator[tuple[str, str, MenuItem]]:

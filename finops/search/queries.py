@@ -13,6 +13,7 @@ from django.urls import reverse
 from accounts.models import Account, User
 from finops.allocation.models import CostTag, Team
 from finops.budgets.models import Budget
+from finops.budgets.scopes import visible_budgets
 from finops.costs import explorer_steps
 from finops.costs.models import CostSource
 from finops.costs.queries import list_dimension_values
@@ -20,6 +21,7 @@ from finops.costs.queries.saved_views import saved_views_of
 from finops.costs.spend_query import SpendQuery
 from finops.dashboards.queries import dashboards_of
 from finops.lake.storage.manifest import cost_tag_keys
+from finops.lib.cost_access import sees_whole_account
 from finops.lib.errors import UserError
 from finops.search.menu import SearchResult
 
@@ -60,16 +62,17 @@ def clean_text(text: str) -> str:
 
 def named_rows(account: Account, user: User, text: str) -> dict[str, list[SearchResult]]:
     """Rows whose name has the text in it, by the title of their kind; shortest names first. Of boards and saved views the
-    shared ones and the person's own. One query."""
+    shared ones and the person's own. With limited cost access of budgets those that she sees, and no connections. One query, two
+    with a limit."""
     if not text:
         return {}
     rows: dict[str, QuerySet[Any]] = {
-        "budget": Budget.objects.all(),
+        "budget": _budgets(text),
         "team": Team.objects.all(),
         "cost_tag": CostTag.objects.all(),
         "dashboard": dashboards_of(user),
         "saved_view": saved_views_of(user),
-        "source": CostSource.objects.all(),
+        "source": CostSource.objects.all() if sees_whole_account() else CostSource.objects.none(),
     }
     parts = [_matching(kind, each, text) for kind, each in rows.items()]
     groups: dict[str, list[SearchResult]] = {kind.title: [] for kind in _KINDS.values()}
@@ -78,6 +81,13 @@ def named_rows(account: Account, user: User, text: str) -> dict[str, list[Search
         href = reverse(kind.page, kwargs={"slug": account.slug, kind.argument: row_id})
         groups[kind.title].append(SearchResult(label=label, href=href, icon=kind.icon))
     return {title: results for title, results in groups.items() if results}
+
+
+def _budgets(text: str) -> QuerySet[Budget]:
+    if sees_whole_account():
+        return Budget.objects.all()
+    rows = visible_budgets(Budget.objects.filter(name__icontains=text))
+    return Budget.objects.filter(pk__in=[row.pk for row in rows])
 
 
 def _matching(kind: str, rows: QuerySet[Any], text: str) -> QuerySet[Any]:

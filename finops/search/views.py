@@ -29,8 +29,9 @@ def results(request: AccountRequest) -> HttpResponse:
 
 
 def _names(request: AccountRequest, text: str) -> dict[str, list[SearchResult]]:
+    reachable = getattr(request, "reachable_pages", None)
     return {
-        "Actions": menu.actions(request.membership, text),
-        "Pages": menu.pages(request.membership, text),
+        "Actions": menu.actions(request.membership, text, reachable=reachable),
+        "Pages": menu.pages(request.membership, text, reachable=reachable),
         **queries.named_rows(request.account, request.user, text),
     }

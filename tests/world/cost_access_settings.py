@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from finops.allocation.rules import Copy, Rule
 from finops.allocation.services.cost_tags import create_cost_tag
 from finops.allocation.services.splits import SplitDraft, create_split
 from finops.budgets.scopes import ScopeDraft
-from finops.change_events.models import ChangeEvent
+from finops.change_events.models import ChangeEvent, EventSource
 from finops.costs.models import CostSource, InvoiceTotal
 from finops.costs.services.saved_views import create_saved_view
 from finops.costs.spend_query import SpendQuery
@@ -50,9 +51,32 @@ def add_settings(account: Account, team: Team) -> None:
         question=UnitCostQuery(usage_metric="requests", period="last_30_days"),
     )
     create_budget(account, "Core budget", 400, scope=team_scope(team.pk))
+    add_events(account, "Pipeline", EVENTS_OF_CORE)
     create_saved_view(account=account, actor=ACTOR, name="By service", query=SpendQuery(group_by=["service"]))
     settings: dict[str, dict[str, Any]] = {**REQUIRED_SETTINGS, "text": {"text": "Reviewed on Mondays"}}
     create_board(account, BOARD, *[widget(name, **settings.get(name, {})) for name in CATALOGUE])
+
+
+EVENTS_OF_CORE: Final[list[tuple[str, dict[str, list[str]]]]] = [
+    ("core release", {"team": ["core"]}),
+    ("core compute", {"service": ["Compute"], "team": ["Core"]}),
+    ("core storage", {"team": ["CORE"], "region": ["eu-central-1"]}),
+]
+
+
+def add_events(account: Account, source: str, events: Sequence[tuple[str, dict[str, list[str]]]]) -> None:
+    """A change event a title and scope, on days of March 2026; notes without the name of a source."""
+    row = EventSource.objects.get_or_create(account=account, name=source)[0] if source else None
+    for place, (title, scope) in enumerate(events):
+        ChangeEvent.objects.create(
+            account=account,
+            origin="source" if row else "note",
+            source=row,
+            occurred_at=datetime(2026, 3, 8 + place, 9, tzinfo=UTC),
+            kind="deployment" if place % 2 else "release",
+            title=title,
+            scope=scope,
+        )
 
 
 def add_stored_secrets(account: Account, secret: str) -> None:
@@ -103,13 +127,16 @@ def add_stored_secrets(account: Account, secret: str) -> None:
             scope={"source": "1", "currency": "USD", "resources": ["i-1"]},
             acted_on=date(2026, 3, 1) if status == "acted" else None,
         )
-    ChangeEvent.objects.create(
-        account=account,
-        origin="note",
-        occurred_at=datetime(2026, 3, 12, 9, tzinfo=UTC),
-        kind="deployment",
-        title=f"{secret} release",
-    )
+    scopes: list[dict[str, list[str]]] = [
+        {},
+        {"team": ["Core", secret]},
+        {"team": [secret]},
+        {"service": ["Compute"]},
+        {"team": []},
+        {"tag:team": ["core"]},
+    ]
+    add_events(account, f"{secret} pipeline", [(f"{secret} release", scope) for scope in scopes])
+    add_events(account, "", [(f"{secret} note", scope) for scope in scopes])
     InvoiceTotal.objects.create(
         account=account,
         issuer=secret,

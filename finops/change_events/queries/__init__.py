@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from finops.change_events.queries.events import events_between, list_change_events, listed_events
 from finops.change_events.queries.meter import metered_by_month, month_by_event_source
+from finops.change_events.queries.visible import visible_events, visible_sources
 
 __all__ = [
     "events_between",
@@ -11,4 +12,6 @@ __all__ = [
     "listed_events",
     "metered_by_month",
     "month_by_event_source",
+    "visible_events",
+    "visible_sources",
 ]

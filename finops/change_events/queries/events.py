@@ -9,10 +9,10 @@ from django.db.models import Q, QuerySet
 
 from accounts.models import Account
 from finops.change_events.models import ChangeEvent
+from finops.change_events.queries.visible import visible_events
 from finops.change_events.schemas import ChangeEventRow, ChangeEventsAnswer, ChangeEventsQuery, origin_of
 from finops.change_events.scopes import ScopeFilter, fits, scope_filters
 from finops.lib.answers import AccountRef
-from finops.lib.cost_access import require_whole_account
 from finops.lib.cursors import foreign_cursor_error, key_cursor, key_of
 from finops.lib.errors import UserError
 from finops.lib.sentences import join_with_and, quote
@@ -25,9 +25,9 @@ NO_EVENT_HINT = "Widen the days, kinds or scope. Members connect sources of even
 
 
 def listed_events(*, kind: str = "", origin: str = "", search: str = "") -> QuerySet[ChangeEvent]:
-    """Events of the account in scope, the newest first. `origin` is the id of a source, `note` or `derived`; every word
+    """Events of the account in scope that the reader sees, the newest first. `origin` is the id of a source, `note` or `derived`; every word
     of `search` occurs in title, actor or scope."""
-    events = ChangeEvent.objects.select_related("source")
+    events = visible_events()
     if kind:
         events = events.filter(kind=kind)
     if origin in (ChangeEvent.Origin.NOTE, ChangeEvent.Origin.DERIVED):
@@ -45,7 +45,6 @@ def list_change_events(account: Account, query: ChangeEventsQuery) -> ChangeEven
 
     Three queries. Raises UserError for days in the wrong order, an unknown dimension and a foreign cursor.
     """
-    require_whole_account()
     _check_days(query)
     filters = scope_filters(query.scope)
     question = (account.pk, query.start_date, query.end_date, tuple(query.kinds), tuple(filters))
@@ -90,9 +89,9 @@ def row_of(event: ChangeEvent) -> ChangeEventRow:
 
 
 def events_between(first: date, last: date) -> QuerySet[ChangeEvent]:
-    """Of the account in scope, on these days (UTC) both included, the newest first."""
+    """What the reader sees of the account in scope, on these days (UTC) both included, the newest first."""
     start, end = datetime.combine(first, time.min, UTC), datetime.combine(last, time.max, UTC)
-    return ChangeEvent.objects.select_related("source").filter(occurred_at__gte=start, occurred_at__lte=end)
+    return visible_events().filter(occurred_at__gte=start, occurred_at__lte=end)
 
 
 def _check_days(query: ChangeEventsQuery) -> None:

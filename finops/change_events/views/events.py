@@ -11,8 +11,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
-from finops.change_events.models import ChangeEvent, EventSource
-from finops.change_events.queries import listed_events
+from finops.change_events.models import ChangeEvent
+from finops.change_events.queries import listed_events, visible_events, visible_sources
 from finops.change_events.schemas import origin_of
 from finops.lib.listing import Column, ListFilter, ListPage, wants_csv
 
@@ -53,7 +53,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
         events = events.order_by("occurred_at", "id")
     if wants_csv(request):
         return EVENTS.csv(events.iterator(chunk_size=500))
-    sources = [(str(source.pk), source.name) for source in EventSource.objects.all()]
+    sources = [(str(source.pk), source.name) for source in visible_sources()]
     origins = [
         (value, label) for value, label in ChangeEvent.Origin.choices if value != ChangeEvent.Origin.SOURCE
     ]
@@ -66,6 +66,6 @@ def index(request: AccountRequest) -> HttpResponseBase:
     )
     page = Paginator(events, PAGE).get_page(params.get("page"))
     listing = declared.listing_of_page(request, page)
-    if not listing.total and ChangeEvent.objects.exists():
+    if not listing.total and visible_events().exists():
         listing = replace(listing, total=1)  # there are events, and none matches
     return render(request, "change_events/events.html", {"listing": listing})

@@ -23,7 +23,6 @@ from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counte
 from finops.costs.value_names import with_value_names
 from finops.insights.cost_scope import CostReader
 from finops.insights.spend_change.lake import ChangePlan
-from finops.lib.cost_access import sees_whole_account
 from finops.lib.errors import UserError
 from finops.lib.money import exact_difference, exact_product, ratio
 
@@ -36,13 +35,10 @@ Conditions = tuple[ResolvedFilter, ...]
 
 
 def change_candidates(reader: CostReader, plan: ChangePlan) -> list[ChangeCandidate]:
-    """Events on the compared days with cost that passes the question's filters and moved. They are stored of the whole account,
-    so a reader with limited cost access gets none.
+    """Events that the reader sees, on the compared days, with cost that passes the question's filters and moved.
 
     One query; one lake query where there are events.
     """
-    if not sees_whole_account():
-        return []
     events = events_between(plan.previous.start, plan.current.end)[:MAX_READ]
     timed = [(each, _time(each, plan)) for each in events]
     timed = sorted((pair for pair in timed if pair[1] > 0), key=lambda pair: -pair[1])

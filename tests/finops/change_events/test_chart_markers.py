@@ -75,10 +75,13 @@ def test_a_chart_has_the_events_that_fit_its_filters(cast: Cast) -> None:
     assert "View change events (2)" in page
 
 
-def test_a_limited_reader_sees_no_markers(cast: Cast) -> None:
+def test_a_limited_reader_sees_markers_of_what_her_limit_has_whole(cast: Cast) -> None:
     question = MarkerQuestion(DAYS, [Filter(dimension="service", values=["Compute"])])
 
     with account_scope(cast.account):
         assert len(markers_of(question)) == 2
         with cost_access(CostLimit("All", lambda table: table.service.notnull())):
             assert markers_of(question) == []
+        compute = frozenset({("service", "compute")})
+        with cost_access(CostLimit("Compute", lambda table: table.service == "Compute", (), compute)):
+            assert {each.title for each in markers_of(MarkerQuestion(DAYS, []))} == {"one", "two"}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Any
+
+from django.urls import resolve
 
 from accounts.models import Account
 from accounts.scoping import account_scope
@@ -75,6 +78,28 @@ def body_of(answer: Any) -> str:
     return str((answer.getvalue() if answer.streaming else answer.content).decode())
 
 
+OPTION = re.compile(r'<a class="search-option".*?href="([^"]*)".*?</a>', re.S)
+GROUP = re.compile(
+    r'<div role="group" aria-label="[^"]*">\s*<div class="search-heading"[^>]*>[^<]*</div>\s*</div>'
+)
+
+
+def refused_options(body: str) -> list[str]:
+    """Addresses of options of the search that a limited reader may not open."""
+    return [href for href in OPTION.findall(body) if _is_refused(href)]
+
+
+def without_refused_options(body: str) -> str:
+    """Others find them: the search of an account without the other lines has pages that are refused with a limit."""
+    kept = OPTION.sub(lambda option: "" if _is_refused(option[1]) else option[0], body)
+    return GROUP.sub("", kept)
+
+
+def _is_refused(href: str) -> bool:
+    path = html.unescape(href).partition("?")[0]
+    return path.startswith("/a/") and resolve(path).url_name not in reach.PAGES
+
+
 def shown(answer: Any, pair: Pair) -> str:
     """The words of the page's heading and content, whatever stands around them."""
     body = body_of(answer)
@@ -85,6 +110,9 @@ def shown(answer: Any, pair: Pair) -> str:
     # The tile of anomalies and its placeholder, up to the line break after it.
     text = re.sub(r'<div hx-get="/a/[\w-]+/anomalies/.*?(?=<div class="w-100)', "", text, flags=re.S)
     text = re.sub(r"^Anomalies,.*\n", "", text, flags=re.M)
+    text = without_refused_options(text)
+    text = re.sub(r'<option value="\d+"(?=[^>]*>Pipeline)', "<option", text)
+    text = re.sub(r'<a href="/a/[\w-]+/connections/events/0/">([^<]*)</a>', r"\1", text)
     text = re.sub(r'"csrfmiddlewaretoken" value="\w+"', "", text)
     text = re.sub(r"\b(metric|widget|budget)-\d+|sort=-?m\d+|saved=\d+|data-widget=.\d+", "", text)
     text = re.sub(r'<section [^>]*"Anomalies".*?</section>', "", text, flags=re.S)

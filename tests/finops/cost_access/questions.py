@@ -50,6 +50,13 @@ QUESTIONS: dict[str, list[dict[str, Any]]] = {
     "getDashboard": [{"name": "Every widget"}, {"name": SECRET}],
     "getDataHealth": [{}],
     "listBudgets": [{"scope": ["team"]}, {"status": ["ok"]}, {"limit": 1}],
+    "listChangeEvents": [
+        {**DAYS, "limit": 1},
+        {"kinds": ["release"]},
+        {"scope": {"team": ["Core"]}},
+        {"scope": {"service": [f"{SECRET} service", "Compute"]}},
+        {"scope": {"region": ["us-1"]}, "limit": 2},
+    ],
     "listCostTags": [{}],
     "listDashboards": [{}],
     "listSavingsRecommendations": [
@@ -145,5 +152,18 @@ PAGES: dict[str, list[str]] = {
     "rest_api": [""],
     "connected_apps": [""],
     "account_settings": [""],
+    "change_events": [
+        "",
+        "?format=csv",
+        "?kind=release",
+        "?source=note",
+        f"?q={SECRET}",
+        "?q=core",
+        "?sort=occurred_at",
+    ],
+    "search": [
+        *(f"?q={text}" for text in ("core", "budget", "bill", "create", "alert", "spend", SECRET)),
+        *(f"?costs=1&q={text}" for text in ("com", "core", "i-1", "111", "tea", "key", SECRET)),
+    ],
 }
 """Query strings of pages."""

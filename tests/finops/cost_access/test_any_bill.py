@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.budgets.models import Budget
+from finops.change_events.models import ChangeEvent, EventSource
+from finops.change_events.queries import visible_events
 from finops.cost_access import reach
 from finops.cost_access.models import CostAccessLimit
 from finops.cost_access.resolution import resolve_limits
@@ -23,6 +25,7 @@ from finops.costs.spend_query import CostFilter
 from finops.exchange_rates.display import account_currencies
 from finops.lake.schema import Kind, tag_column
 from finops.lake.storage import segments
+from finops.lib.cost_access import cost_access
 from mcpserver.registry import registry
 from tests.cast import signed_in
 from tests.examples import examples
@@ -129,8 +132,39 @@ def stored(
         if limit is None or ("team", "core") not in limit.whole_values:
             with account_scope(pair.inside):
                 Budget.objects.all().delete()
+        _store_events_within(pair, alternatives)
         yield
         transaction.set_rollback(True)
+
+
+def whole_values(alternatives: Iterable[Sequence[CostFilter]]) -> set[tuple[str, str]]:
+    return {
+        (filters[0].dimension, value.lower())
+        for filters in alternatives
+        if len(filters) == 1 and filters[0].op == "in"
+        for value in filters[0].values
+    }
+
+
+def _store_events_within(pair: Pair, alternatives: Iterable[Sequence[CostFilter]]) -> None:
+    """Those of the whole account of which each line is within the limit, and no others."""
+    whole = whole_values(alternatives)
+    with account_scope(pair.whole):
+        events = [
+            (event.source.name if event.source else "", event)
+            for event in ChangeEvent.objects.select_related("source").order_by("id")
+            if any(
+                values and all((name, value.lower()) in whole for value in values)
+                for name, values in event.scope.items()
+            )
+        ]
+    with account_scope(pair.inside):
+        EventSource.objects.all().delete()
+        ChangeEvent.objects.all().delete()
+        for source, event in events:
+            row = EventSource.objects.get_or_create(account=pair.inside, name=source)[0] if source else None
+            event.pk, event.account, event.source = None, pair.inside, row
+            event.save(force_insert=True)
 
 
 def _store(account: Account, bill: Sequence[Sequence[Line]]) -> None:
@@ -177,6 +211,46 @@ def test_any_bill_within_any_limit_answers_as_the_bill_of_those_lines(
                 for account in (pair.whole, pair.inside)
             )
             same(limited, expected)
+
+
+scopes = st.dictionaries(
+    st.sampled_from(sorted(CHOICES)),
+    st.lists(st.sampled_from([*SOURCES, "Core", "core", "compute", "1", "prod", "dev", "USD"]), max_size=2),
+    max_size=2,
+)
+
+
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60), deadline=None
+)
+@given(alternatives=limits, scope=scopes, of_source=st.lists(lines, min_size=1, max_size=20))
+def test_no_line_of_the_scope_of_a_visible_event_is_beyond_the_limit(
+    pair: Pair,
+    alternatives: list[list[CostFilter]],
+    scope: dict[str, list[str]],
+    of_source: list[Line],
+) -> None:
+    """Whatever lines there are: the event is decided by its scope."""
+    with transaction.atomic():
+        with account_scope(pair.whole):
+            event = ChangeEvent.objects.create(
+                account=pair.whole,
+                origin="note",
+                kind="note",
+                title="x",
+                scope=scope,
+                occurred_at=datetime(2026, 3, 1, tzinfo=UTC),
+            )
+            rows = CostAccessLimit.objects.filter(pk=pair.limit.pk)
+            rows.update(alternatives=msgspec.to_builtins(alternatives))
+            with cost_access(resolve_limits(pair.whole, list(rows))):
+                is_visible = visible_events().filter(pk=event.pk).exists()
+        transaction.set_rollback(True)
+    assert scope or not is_visible
+    named = [[CostFilter(dimension=name, values=values) for name, values in scope.items()]]
+    for source in SOURCES if is_visible else ():
+        for line in of_source:
+            assert passes(line, source, alternatives) or not passes(line, source, named)
 
 
 def _values(account: Account, names: Sequence[str]) -> dict[str, object]:

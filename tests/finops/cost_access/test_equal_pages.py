@@ -15,7 +15,7 @@ from finops.cost_access import reach
 from finops.dashboards.models import Widget
 from finops.dashboards.widgets import CATALOGUE
 from tests.cast import signed_in
-from tests.finops.cost_access.comparing import body_of, same, shown, url_of
+from tests.finops.cost_access.comparing import body_of, refused_options, same, shown, url_of
 from tests.finops.cost_access.questions import PAGES
 from tests.isolation.walk import Route, account_routes
 from tests.pages import text_of
@@ -100,3 +100,15 @@ def test_the_frame_of_a_page_names_the_limit(pair: Pair) -> None:
     text = text_of(signed_in(pair.reader).get(f"/a/{pair.whole.slug}/cost-explorer/"))
     assert f"Cost access is limited to {LIMIT}" in text
     assert "Anomalies" not in text
+
+
+def test_the_search_leads_to_nothing_that_is_refused(pair: Pair) -> None:
+    client = signed_in(pair.reader)
+    for question in PAGES["search"]:
+        body = body_of(client.get(f"/a/{pair.whole.slug}/search/{question}"))
+        assert refused_options(body) == [], question
+        assert SECRET not in body.lower()
+    found = body_of(client.get(f"/a/{pair.whole.slug}/search/?q=core"))
+    assert "Core budget" in found
+    assert "Create" not in body_of(client.get(f"/a/{pair.whole.slug}/search/?q=create"))
+    assert "i-1" in body_of(client.get(f"/a/{pair.whole.slug}/search/?q=i-1&costs=1"))

@@ -112,11 +112,14 @@ def test_an_event_of_a_dimension_that_is_gone_is_no_candidate(acme: Account, spi
     assert beside_the_change(acme) == []
 
 
-def test_a_limited_reader_sees_no_candidates(acme: Account, spike: Anomaly) -> None:
+def test_a_limited_reader_sees_candidates_of_what_her_limit_has_whole(acme: Account, spike: Anomaly) -> None:
     happen(acme, "right", scope={"service": ["Compute"]})
 
     with cost_access(CostLimit("All", lambda table: table.service.notnull())):
         assert beside_the_change(acme) == []
+    compute = frozenset({("service", "compute")})
+    with cost_access(CostLimit("Compute", lambda table: table.service == "Compute", (), compute)):
+        assert beside_the_change(acme) == ["right"]
 
 
 days = st.integers(0, 60).map(lambda offset: SPIKE + timedelta(days=offset - 30))
