@@ -209,8 +209,9 @@ def _chunks(path: Path) -> Iterator[tuple[int, Sequence[bytes]]]:
 def _digest_of(path: Path, checkpoint: Callable[[], None]) -> str:
     """The same for the same lines in any order."""
     total = count = 0
+    from_bytes = int.from_bytes
     for _position, lines in _chunks(path):
         checkpoint()
         count += len(lines)
-        total += sum(int.from_bytes(blake2b(line, digest_size=_HASH_BYTES).digest()) for line in lines)
+        total += sum([from_bytes(blake2b(line, digest_size=_HASH_BYTES).digest()) for line in lines])
     return f"{total % _HASH_LIMIT:x}-{count}"

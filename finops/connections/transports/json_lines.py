@@ -17,6 +17,23 @@ from finops.costs.focus.normalise import FocusFile
 MAX_ROWS: Final = 5_000_000
 """Of a month."""
 _SUFFIX: Final = ".jsonl"
+_REPORTED_BYTES: Final = 64 * 1024
+"""What is written between two calls of `Fetch.progress`: one a row took a tenth of the time."""
+
+
+class _Event(msgspec.Struct, omit_defaults=True, gc=False):
+    """As it is pushed. A struct is encoded in half the time of a dict."""
+
+    customer_id: str | None = None
+    customer_name: str | None = None
+    metric: str | None = None
+    unit: str | None = None
+    quantity: msgspec.Raw | None = None
+    dimensions: dict[str, str] | None = None
+    timestamp: str = ""
+
+
+_encode: Final = msgspec.json.Encoder().encode
 
 
 class UsageFiles:
@@ -26,6 +43,7 @@ class UsageFiles:
         self.rows = 0
         self._fetch, self._month, self._stack = fetch, month, stack
         self._files: dict[date, tuple[Path, BinaryIO]] = {}
+        self._unreported = 0
 
     def add(
         self,
@@ -40,37 +58,38 @@ class UsageFiles:
     ) -> None:
         """What is missing or wrong is left to the rules of pushed events. Raises SourceError beyond MAX_ROWS. A row of another month
         is that month's, and left out."""
-        moment = moment.astimezone(UTC)
-        if (moment.year, moment.month) != (self._month.year, self._month.month):
+        if moment.tzinfo is not UTC:
+            moment = moment.astimezone(UTC)
+        if moment.month != self._month.month or moment.year != self._month.year:
             return
         self.rows += 1
         if self.rows > MAX_ROWS:
             raise SourceError(
                 f"The month has more than {MAX_ROWS:,} rows, the limit. Sum them by day and customer."
             )
-        event = {
-            "customer_id": customer,
-            "customer_name": name,
-            "metric": metric,
-            "unit": unit,
-            # Copied as digits: no number passes through a float.
-            "quantity": msgspec.Raw(f"{quantity:f}".encode())
-            if quantity is not None and quantity.is_finite()
-            else None,
-            "dimensions": dimensions,
-            "timestamp": moment.isoformat(),
-        }
-        line = msgspec.json.encode({key: value for key, value in event.items() if value is not None}) + b"\n"
-        self._fetch.progress(self._file(moment.date()).write(line))
+        # Copied as digits: no number passes through a float.
+        digits = (
+            msgspec.Raw(f"{quantity:f}".encode()) if quantity is not None and quantity.is_finite() else None
+        )
+        event = _Event(customer, name, metric, unit, digits, dimensions, moment.isoformat())
+        self._unreported += self._file(moment.date()).write(_encode(event) + b"\n")
+        if self._unreported > _REPORTED_BYTES:
+            self._report()
+
+    def _report(self) -> None:
+        size, self._unreported = self._unreported, 0
+        self._fetch.progress(size)
 
     def _file(self, day: date) -> BinaryIO:
-        if day not in self._files:
+        known = self._files.get(day)
+        if known is None:
             path = self._fetch.folder / f"{day.isoformat()}{_SUFFIX}"
-            self._files[day] = (path, self._stack.enter_context(path.open("wb")))
-        return self._files[day][1]
+            known = self._files[day] = (path, self._stack.enter_context(path.open("wb")))
+        return known[1]
 
     def files(self) -> list[FocusFile]:
         """Whole once the block has ended."""
+        self._report()
         return [FocusFile(path, path.name) for _day, (path, _file) in sorted(self._files.items())]
 
 
