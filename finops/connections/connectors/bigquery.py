@@ -36,6 +36,37 @@ CREATE VIEW DATASET.focus AS
 SELECT * FROM `gcp_billing_immutable_ID_LOCATION.gcp_billing_export_focus_ID`"""
 
 
+ServiceAccountKey = Annotated[
+    SecretText,
+    msgspec.Meta(
+        title="Service account key",
+        description="Contents of the JSON file.",
+        examples=['{"type": "service_account", …}'],
+        min_length=50,
+        max_length=10_000,
+    ),
+]
+QueryProject = Annotated[
+    str,
+    msgspec.Meta(
+        title="Query project",
+        description="Leave empty for the project of the service account.",
+        pattern=r"^[a-z0-9.:-]*$",
+        max_length=100,
+    ),
+]
+DatasetLocation = Annotated[
+    str,
+    msgspec.Meta(
+        title="Location",
+        description="Location of the dataset.",
+        examples=["EU"],
+        pattern=r"^[A-Za-z0-9-]*$",
+        max_length=40,
+    ),
+]
+
+
 class BigQueryConfig(ConnectorConfig, frozen=True, kw_only=True):
     """The view, and the key of a service account that may read it."""
 
@@ -49,35 +80,9 @@ class BigQueryConfig(ConnectorConfig, frozen=True, kw_only=True):
             max_length=300,
         ),
     ]
-    key: Annotated[
-        SecretText,
-        msgspec.Meta(
-            title="Service account key",
-            description="Contents of the JSON file.",
-            examples=['{"type": "service_account", …}'],
-            min_length=50,
-            max_length=10_000,
-        ),
-    ]
-    project: Annotated[
-        str,
-        msgspec.Meta(
-            title="Query project",
-            description="Leave empty for the project of the service account.",
-            pattern=r"^[a-z0-9.:-]*$",
-            max_length=100,
-        ),
-    ] = ""
-    location: Annotated[
-        str,
-        msgspec.Meta(
-            title="Location",
-            description="Location of the dataset.",
-            examples=["EU"],
-            pattern=r"^[A-Za-z0-9-]*$",
-            max_length=40,
-        ),
-    ] = ""
+    key: ServiceAccountKey
+    project: QueryProject = ""
+    location: DatasetLocation = ""
 
 
 class BigQuery(SqlConnector[BigQueryConfig, BigQueryWarehouse]):

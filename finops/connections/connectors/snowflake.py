@@ -49,10 +49,13 @@ GRANT ROLE finops_console TO USER finops_console;"""
 _KEYS: Final = """\
 openssl genrsa 2048 | openssl pkcs8 -topk8 -nocrypt -out finops_console.p8
 openssl rsa -in finops_console.p8 -pubout"""
+KEY_PAIR_STEP: Final = SetupStep(
+    "Create a key pair", "Paste the private key into the form. The public key goes to the user.", _KEYS, "sh"
+)
 
 
-class SnowflakeConfig(ConnectorConfig, frozen=True, kw_only=True):
-    """An account, a user with a key pair, and the view."""
+class SnowflakeUser(ConnectorConfig, frozen=True, kw_only=True):
+    """An account, a user with a key pair, and what the user runs queries with."""
 
     account: Annotated[
         str,
@@ -82,6 +85,11 @@ class SnowflakeConfig(ConnectorConfig, frozen=True, kw_only=True):
     role: Annotated[str, msgspec.Meta(title="Role", examples=["FINOPS_CONSOLE"], max_length=200)] = (
         "FINOPS_CONSOLE"
     )
+
+
+class SnowflakeConfig(SnowflakeUser, frozen=True, kw_only=True):
+    """A user, and the view."""
+
     view: Annotated[
         str,
         msgspec.Meta(
@@ -105,12 +113,7 @@ class Snowflake(SqlConnector[SnowflakeConfig, SqlSource]):
 
     def steps(self, external_id: str) -> Sequence[SetupStep]:
         return (
-            SetupStep(
-                "Create a key pair",
-                "Paste the private key into the form. The public key goes to the user.",
-                _KEYS,
-                "sh",
-            ),
+            KEY_PAIR_STEP,
             SetupStep("Create a user with read access", "Run in the organization account.", _GRANT, "sql"),
         )
 
@@ -118,7 +121,7 @@ class Snowflake(SqlConnector[SnowflakeConfig, SqlSource]):
         return f"Run a query as {config.user} on {config.warehouse} (USAGE)"
 
     def source(self, config: SnowflakeConfig, fetch: Fetch | None = None) -> SqlSource:
-        return _Warehouse(config, fetch)
+        return SnowflakeWarehouse(config, config.view, fetch)
 
     def bill(self, config: SnowflakeConfig, source: SqlSource) -> FocusRelation:
         return FocusRelation(source, config.view)
@@ -143,17 +146,19 @@ class _Answer(msgspec.Struct, frozen=True, rename="camel"):
     data: list[list[str | None]] = []
 
 
-class _Warehouse(SqlSource):
+class SnowflakeWarehouse(SqlSource):
+    """Snowflake with one user. `relation` is what is read, for messages."""
+
     vendor = "Snowflake"
 
-    def __init__(self, config: SnowflakeConfig, fetch: Fetch | None = None) -> None:
+    def __init__(self, config: SnowflakeUser, relation: str, fetch: Fetch | None = None) -> None:
         self._config = config
         api = HttpApi(
             connector=Snowflake.name,
             vendor=self.vendor,
             base_url=f"https://{config.account.lower().replace('_', '-')}.snowflakecomputing.com",
             key_fix=f"Check that the public key of {config.user} is this private key's, and the account identifier.",
-            scope_fix=f"Grant USAGE on {config.warehouse} and SELECT on {config.view} to {config.role}.",
+            scope_fix=f"Grant USAGE on {config.warehouse} and SELECT on {relation} to {config.role}.",
             headers={"X-Snowflake-Authorization-Token-Type": "KEYPAIR_JWT"},
             token=RenewableToken(lambda: _token(config)),
             secrets=(config.private_key,),
@@ -166,7 +171,8 @@ class _Warehouse(SqlSource):
             "timeout": STATEMENT_SECONDS,
             "warehouse": self._config.warehouse,
             "role": self._config.role,
-            "parameters": {"TIMEZONE": "UTC"},
+            # One statement, whatever the account's default: a query of a person's own could bring another.
+            "parameters": {"TIMEZONE": "UTC", "MULTI_STATEMENT_COUNT": "1"},
         }
         answer = self._api.post("/api/v2/statements", msgspec.json.encode(body), "application/json", _Answer)
         answer, metadata = self._wait(answer)
@@ -209,7 +215,7 @@ class _Warehouse(SqlSource):
             ]
 
 
-def _token(config: SnowflakeConfig) -> str:
+def _token(config: SnowflakeUser) -> str:
     """A JWT for an hour, as Snowflake's key pair authentication has it."""
     key = rsa_key(config.private_key, "private_key")
     public = key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)

@@ -7,17 +7,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from finops.connections.checks import check_list
-from finops.connections.connector import BillMonth, CheckFinding, Connector, Contents, Fetch, SetupStep
+from finops.connections.connector import Fetch, SetupStep
 from finops.connections.connectors.postgresql import PostgresqlConfig, PostgresqlDatabase
-from finops.connections.transports.sql_usage import USAGE_QUERY, UsageQuery, UsageRelation
-from finops.costs.focus.normalise import FocusFile
+from finops.connections.transports.sql import SqlSource
+from finops.connections.transports.sql_usage import USAGE_QUERY, UsageQuery, UsageSqlConnector
 
 _GRANT: Final = """\
 CREATE ROLE finops_console LOGIN PASSWORD '…';
 GRANT USAGE ON SCHEMA shop TO finops_console;
 GRANT SELECT ON shop.orders TO finops_console;"""
-_MONTH: Final = "to_char({} AT TIME ZONE 'UTC', 'YYYY-MM')"
 
 
 class UsageQueryConfig(PostgresqlConfig, frozen=True, kw_only=True):
@@ -26,7 +24,7 @@ class UsageQueryConfig(PostgresqlConfig, frozen=True, kw_only=True):
     query: UsageQuery
 
 
-class UsagePostgresql(Connector[UsageQueryConfig]):
+class UsagePostgresql(UsageSqlConnector[UsageQueryConfig]):
     name = "usage_postgresql"
     title = "PostgreSQL usage"
     provider = "Databases"
@@ -34,8 +32,8 @@ class UsagePostgresql(Connector[UsageQueryConfig]):
     docs_url = "https://www.postgresql.org/docs/current/sql-select.html"
     description = "A query that gives customer, metric, quantity and time."
     order = 800
-    contents = Contents.USAGE
-    changes_while_read = True
+    dialect = "postgres"
+    month_sql = "to_char({} AT TIME ZONE 'UTC', 'YYYY-MM')"
     Config = UsageQueryConfig
 
     def steps(self, external_id: str) -> Sequence[SetupStep]:
@@ -53,23 +51,11 @@ class UsagePostgresql(Connector[UsageQueryConfig]):
             ),
         )
 
-    def check(self, config: UsageQueryConfig) -> list[CheckFinding]:
-        source = PostgresqlDatabase(config)
-        with check_list() as checks:
-            title = f"Connect to {config.database} on {config.host} as {config.user}"
-            checks.attempt(title, lambda: list(source.query("SELECT 1").rows()))
-            relation = checks.attempt("Read the columns", lambda: _relation(config))
-            first = checks.attempt("Read the first rows", relation.first_rows)
-            checks.findings[-1] = CheckFinding(first, True)
-            checks.attempt("Find months", relation.months)
-        return checks.findings
+    def check_title(self, config: UsageQueryConfig) -> str:
+        return f"Connect to {config.database} on {config.host} as {config.user}"
 
-    def months(self, config: UsageQueryConfig) -> list[BillMonth]:
-        return _relation(config).months()
+    def source(self, config: UsageQueryConfig, fetch: Fetch | None = None) -> SqlSource:
+        return PostgresqlDatabase(config)
 
-    def fetch(self, config: UsageQueryConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-        return _relation(config).fetch(month, fetch)
-
-
-def _relation(config: UsageQueryConfig) -> UsageRelation:
-    return UsageRelation(PostgresqlDatabase(config), config.query, _MONTH)
+    def query_of(self, config: UsageQueryConfig) -> str:
+        return config.query

@@ -6,16 +6,27 @@ A look is one aggregation at the other side: rows, sum and newest time of each m
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, date
 from decimal import Decimal, InvalidOperation
 from itertools import islice
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 
-from finops.connections.connector import MAX_MONTHS, BillMonth, Fetch, SourceError
+from finops.connections.checks import check_list
+from finops.connections.connector import (
+    MAX_MONTHS,
+    BillMonth,
+    CheckFinding,
+    Connector,
+    ConnectorConfig,
+    Contents,
+    Fetch,
+    SourceError,
+)
 from finops.connections.transports.json_lines import MAX_ROWS, UsageFiles, usage_files
 from finops.connections.transports.pages import digest_of
 from finops.connections.transports.sql import SqlSource, TextRow
@@ -47,11 +58,86 @@ UsageQuery = Annotated[
     ),
 ]
 
+QUERY_FIELD: Final = "query"
+
+
+Q = TypeVar("Q", bound=ConnectorConfig)
+
+
+class UsageSqlConnector(Connector[Q]):
+    """A database that gives usage by a query. It only reads: what is sent begins with SELECT, is one statement, and has the
+    query as a subquery, which databases let change nothing."""
+
+    contents = Contents.USAGE
+    changes_while_read = True
+    dialect: str
+    """As sqlglot names it."""
+    month_sql: str
+    """A column's month in the database's dialect, as a text YYYY-MM in UTC; `{}` is the column as a moment."""
+
+    @abstractmethod
+    def source(self, config: Q, fetch: Fetch | None = None) -> SqlSource:
+        """The database, for a look or for the fetch. Raises SourceError, AccessError, SourceUnavailable."""
+
+    @abstractmethod
+    def query_of(self, config: Q) -> str:
+        """The person's query."""
+
+    @abstractmethod
+    def check_title(self, config: Q) -> str:
+        """What the first attempt of a check does, with the permission that it takes."""
+
+    def check(self, config: Q) -> list[CheckFinding]:
+        with check_list() as checks:
+            checks.attempt(
+                self.check_title(config), lambda: list(self.source(config).query("SELECT 1").rows())
+            )
+            relation = checks.attempt("Read the columns", lambda: self._relation(config))
+            first = checks.attempt("Read the first rows", relation.first_rows)
+            checks.findings[-1] = CheckFinding(first, True)
+            checks.attempt("Find months", relation.months)
+        return checks.findings
+
+    def months(self, config: Q) -> list[BillMonth]:
+        return self._relation(config).months()
+
+    def fetch(self, config: Q, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
+        return self._relation(config, fetch).fetch(month, fetch)
+
+    def _relation(self, config: Q, fetch: Fetch | None = None) -> UsageRelation:
+        query = self.query_of(config)
+        check_subquery(query, self.dialect)
+        return UsageRelation(self.source(config, fetch), query, self.month_sql)
+
+
+def check_subquery(query: str, dialect: str) -> None:
+    """Raises SourceError for what is no single SELECT that can stand in parentheses: BigQuery takes scripts, and a query with a
+    parenthesis too many would end the subquery that it is put into."""
+    # Half a second to import.
+    from sqlglot import TokenType, tokenize
+    from sqlglot.errors import SqlglotError
+
+    try:
+        kinds = [token.token_type for token in tokenize(query.strip().rstrip(";"), read=dialect)]
+    except SqlglotError as error:
+        raise SourceError("The query has a text or comment without an end.", field=QUERY_FIELD) from error
+    if not kinds or kinds[0] not in (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN):
+        raise SourceError("The query must begin with SELECT or WITH.", field=QUERY_FIELD)
+    if TokenType.SEMICOLON in kinds:
+        raise SourceError("Enter one query, without a semicolon in it.", field=QUERY_FIELD)
+    depth = 0
+    for kind in kinds:
+        depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
+        if depth < 0:
+            break
+    if depth:
+        raise SourceError("The parentheses of the query do not match.", field=QUERY_FIELD)
+
 
 class UsageRelation:
     """What a query gives. Raises SourceError that names the columns which are missing, and what the database raises.
 
-    `month` is a column's month in the database's dialect, as a text YYYY-MM in UTC.
+    `month` is `UsageSqlConnector.month_sql`.
     """
 
     def __init__(self, source: SqlSource, query: str, month: str) -> None:
@@ -60,7 +146,7 @@ class UsageRelation:
         names = {column.name.casefold(): column.name for column in source.columns(self._relation)}
         missing = [name for name in REQUIRED if name not in names]
         if missing:
-            raise SourceError(f"The query has no column {join_with_and(missing)}.", field=source.field)
+            raise SourceError(f"The query has no column {join_with_and(missing)}.", field=QUERY_FIELD)
         self._columns = {name: source.name(column) for name, column in names.items()}
 
     def months(self) -> list[BillMonth]:
@@ -79,7 +165,7 @@ class UsageRelation:
         if month is None:
             raise SourceError(
                 f"time is empty in {count} rows. Exclude them with WHERE in the query.",
-                field=self._source.field,
+                field=QUERY_FIELD,
             )
         return BillMonth(date.fromisoformat(f"{month}-01"), digest_of(["|".join(each or "" for each in row)]))
 
