@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from email.utils import make_msgid
 from smtplib import SMTPException
@@ -26,6 +26,7 @@ from finops.lib.formats import dates
 from finops.lib.formats.locales import reader_formats
 from finops.lib.mail import attach_text_as_html, restore_html
 from finops.lib.sealing import Unsealable, seal, unseal
+from finops.lib.sentences import join_with_and
 
 log = logging.getLogger(__name__)
 
@@ -186,6 +187,20 @@ def mail_deletion(*, account: Account) -> None:
         "cannot be restored. Its data is being removed.\n"
     )
     _mail_administrators(account, "An account in the FinOps Console was deleted", lambda: text)
+
+
+def mail_sign_on_change(
+    *, account: Account, actor: Actor, change: str, provider: str, domains: Sequence[str]
+) -> None:
+    """After a change of whom an identity provider signs in. `change` goes on from the actor's name to the provider's."""
+    text = (
+        f"{quoted_name(actor.label)} {change} the identity provider {quoted_name(provider)} of the account "
+        f"{quoted_name(account.name)} in the FinOps Console. It signs in people of {join_with_and(list(domains))}, you too if "
+        "your address is one of them.\n\nIf you did not expect this, check it now:\n"
+        f"{settings.PUBLIC_URL}{reverse('identity_providers', args=[account.slug])}\n"
+    )
+    subject = "Single sign-on of an account in the FinOps Console has changed"
+    _mail_administrators(account, subject, lambda: text)
 
 
 def _mail_administrators(account: Account, subject: str, text: Callable[[], str]) -> None:

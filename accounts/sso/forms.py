@@ -16,6 +16,7 @@ from accounts.reader_limits import FIELD, add_limit_field, limit_of_provider
 from accounts.sso import oidc, saml
 from accounts.sso.models import IdentityProvider
 from accounts.sso.services import team_names
+from accounts.sso.trust import TRUST_FIELDS
 from finops.lib.errors import UserError
 
 OF_MEMBERS = ("groups_attribute", "default_role", "creates_people", "requires_factor_claim")
@@ -178,10 +179,19 @@ class SamlForm(_ProviderForm):
         return cleaned
 
 
-def provider_form(provider: IdentityProvider, data: Mapping[str, Any] | None = None) -> OidcForm | SamlForm:
-    """The form of its protocol; of the whole service without what concerns members."""
+def provider_form(
+    provider: IdentityProvider, data: Mapping[str, Any] | None = None, *, may_change_trust: bool = True
+) -> OidcForm | SamlForm:
+    """The form of its protocol; of the whole service without what concerns members. Who may not change whom the provider signs in
+    reads those fields."""
     is_oidc = provider.protocol == IdentityProvider.Protocol.OIDC
-    return OidcForm(provider, data) if is_oidc else SamlForm(provider, data)
+    form = OidcForm(provider, data) if is_oidc else SamlForm(provider, data)
+    if not may_change_trust:
+        form.fields.pop("metadata", None)
+        for name in TRUST_FIELDS.keys() & form.fields.keys():
+            form.fields[name].disabled = True
+            form.fields[name].help_text = "Only the owner can change it: the provider has a verified domain."
+    return form
 
 
 class DomainForm(forms.Form):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import secrets
 from typing import Any, Final
 
 from django.db import transaction
@@ -13,12 +12,14 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.reader_limits import assign_limit
 from accounts.scoping import account_scope, lock_account
+from accounts.services.mails import mail_sign_on_change
 from accounts.sso import oidc, saml
 from accounts.sso.dns import txt_records
 from accounts.sso.groups import team_directories
 from accounts.sso.models import EmailDomain, GroupMapping, IdentityProvider
 from accounts.sso.queries import domain_of
 from accounts.sso.secrets import seal_client_secret
+from accounts.sso.trust import changed_trust, check_trust, follow_trust_change, new_record
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.text_validation import single_line
@@ -86,11 +87,15 @@ def save_provider(
     """Create a provider, or keep what was changed of it. `client_secret` None leaves the stored one; it is never shown. `limit`
     is a choice of `reader_limits` for members that it adds, None leaves it.
 
+    Issuer, client ID, sign-on URL and certificates of a provider with a verified domain are changed by the owner, who gets an
+    e-mail with the admins; others are refused.
+
     Another issuer or client secret's application is another provider: the identities of the earlier one are unlinked, so
     that nobody comes in by a subject that a different server gives out, and the client secret is to be entered again. Raises
     ValidationError, and UserError beyond 5 providers, without that secret and for SAML settings that cannot be read.
     """
-    before = IdentityProvider.objects.filter(pk=provider.pk).first() if provider.pk else None
+    stored = IdentityProvider.objects.select_for_update(of=("self",))
+    before = stored.filter(pk=provider.pk).first() if provider.pk else None
     account = provider.account
     if account is not None:
         lock_account(account)
@@ -98,18 +103,19 @@ def save_provider(
         raise UserError(f"The maximum is {MAX_PROVIDERS} identity providers. Delete one first.")
     provider.name = single_line(provider.name, field="name", longest=100)
     provider.issuer = single_line(provider.issuer, field="issuer", longest=500)
-    if client_secret is not None:
-        seal_client_secret(provider, client_secret)
-    elif before is not None and before.issuer != provider.issuer and before.sealed_client_secret:
-        # Else an admin who does not know it could have it sent to a server of her own.
-        raise UserError("Enter the client secret again: the issuer has changed.", field="client_secret")
+    changed = changed_trust(before, provider)
+    check_trust(provider, actor, changed)
+    _set_client_secret(provider, before, client_secret)
     provider.full_clean()
     if provider.protocol == IdentityProvider.Protocol.SAML:
         saml.check_settings(provider)
     provider.save()
     if before is not None and before.issuer != provider.issuer:
         provider.identities.all().delete()
+    if changed:
+        follow_trust_change(provider, actor, changed)
     detail = {
+        "changed": changed,
         "protocol": provider.protocol,
         "issuer": provider.issuer,
         "default_role": provider.default_role,
@@ -121,6 +127,16 @@ def save_provider(
     if limit is not None:
         assign_limit(provider, limit, actor)
     return provider
+
+
+def _set_client_secret(
+    provider: IdentityProvider, before: IdentityProvider | None, client_secret: str | None
+) -> None:
+    if client_secret is not None:
+        seal_client_secret(provider, client_secret)
+    elif before is not None and before.issuer != provider.issuer and before.sealed_client_secret:
+        # Else an admin who does not know it could have it sent to a server of her own.
+        raise UserError("Enter the client secret again: the issuer has changed.", field="client_secret")
 
 
 @transaction.atomic
@@ -197,9 +213,7 @@ def add_domain(*, provider: IdentityProvider, actor: Actor, domain: str) -> Emai
         )
     if provider.domains.count() >= MAX_DOMAINS:
         raise UserError(f"The maximum is {MAX_DOMAINS} domains.", field="domain")
-    row = EmailDomain(
-        provider=provider, domain=name, record=f"finops-console-verification={secrets.token_hex(16)}"
-    )
+    row = EmailDomain(provider=provider, domain=name, record=new_record())
     row.full_clean()
     row.save()
     _record(provider, actor, "add_domain", name, {"provider": provider.name})
@@ -226,10 +240,22 @@ def confirm_domain(*, row: EmailDomain, actor: Actor) -> None:
 
 @transaction.atomic
 def _verify(row: EmailDomain, actor: Actor, by: str) -> None:
+    provider = IdentityProvider.objects.select_for_update(of=("self",)).get(pk=row.provider_id)
+    stored = EmailDomain.objects.filter(pk=row.pk).first()
+    if stored is None or stored.record != row.record:
+        raise UserError("The provider has changed, and the TXT record with it. Publish the new one.")
     row.verified_at, row.confirmed_by = clock.now(), by
     row.full_clean()
     row.save(update_fields=["verified_at", "confirmed_by"])
     _record(row.provider, actor, "verify_domain", row.domain, {"by": by or "DNS"})
+    if provider.account is not None:
+        mail_sign_on_change(
+            account=provider.account,
+            actor=actor,
+            change=f"verified the domain {row.domain} for",
+            provider=provider.name,
+            domains=[row.domain],
+        )
 
 
 @transaction.atomic

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_POST
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
+from accounts.security.reauthentication import reauthenticate_first
 from accounts.sso.forms import DomainForm
 from accounts.sso.models import EmailDomain
 from accounts.sso.services import add_domain, remove_domain, verify_domain
@@ -41,6 +42,7 @@ def add(request: AccountRequest, provider_id: int) -> HttpResponse:
 @require_POST
 def verify(request: AccountRequest, domain_id: int) -> HttpResponse:
     row = _domain_or_404(request, domain_id)
+    reauthenticate_first(request)
     with ErrorMessages(request):
         verify_domain(row=row, actor=request.actor)
         messages.success(request, f"{row.domain} is verified.")

@@ -27,6 +27,7 @@ from accounts.sso.services import (
     team_names,
     test_connection,
 )
+from accounts.sso.trust import may_change_trust
 
 Protocol = IdentityProvider.Protocol
 
@@ -74,7 +75,11 @@ def edit(request: AccountRequest, provider_id: int) -> HttpResponse:
 
 
 def _form_page(request: AccountRequest, provider: IdentityProvider) -> HttpResponse:
-    form = provider_form(provider, request.POST if request.method == "POST" else None)
+    form = provider_form(
+        provider,
+        request.POST if request.method == "POST" else None,
+        may_change_trust=may_change_trust(provider, request.user),
+    )
     if request.method == "POST" and form.is_valid():
         reauthenticate_first(request)
         with FormErrors(form):

@@ -55,6 +55,11 @@ def admin(cast: Cast) -> Client:
     return reauthenticated(signed_in(cast.admin), cast.admin)
 
 
+@pytest.fixture
+def owner(cast: Cast) -> Client:
+    return reauthenticated(signed_in(cast.owner), cast.owner)
+
+
 def messages_of(answer: Any) -> str:
     return " ".join(str(each) for each in answer.context["messages"])
 
@@ -175,27 +180,27 @@ def test_group_mappings_lead_to_roles_and_teams(cast: Cast, admin: Client) -> No
     assert not GroupMapping.objects.unscoped().exists()
 
 
-def test_another_issuer_unlinks_everybody(cast: Cast, admin: Client, oidc: Server) -> None:
+def test_another_issuer_unlinks_everybody(cast: Cast, owner: Client, oidc: Server) -> None:
     provider = add_oidc(cast.account, oidc, "example.com")
     oidc.will_say({"sub": "v", "email": "viewer@example.com", "email_verified": True})
     Browser().sign_in(email="viewer@example.com")
     form = {"name": "Acme", "issuer": "https://other.test", "client_id": "c", "default_role": "viewer"}
 
-    refused = admin.post(f"{BASE}{provider.pk}/edit/", form)
+    refused = owner.post(f"{BASE}{provider.pk}/edit/", form)
     kept = provider.identities.count()
-    admin.post(f"{BASE}{provider.pk}/edit/", {**form, "client_secret": "of the other"})
+    owner.post(f"{BASE}{provider.pk}/edit/", {**form, "client_secret": "of the other"})
 
     assert "Enter the client secret again: the issuer has changed." in refused.content.decode()
     assert (refused.status_code, kept) == (422, 1)
     assert not provider.identities.exists()
 
 
-def test_the_client_secret_is_not_sent_to_another_issuer(cast: Cast, admin: Client, oidc: Server) -> None:
-    """It is never shown, so an admin must not get it by a server of her own either."""
+def test_the_client_secret_is_not_sent_to_another_issuer(cast: Cast, owner: Client, oidc: Server) -> None:
+    """It is never shown, so an owner must not get it by a server of her own either."""
     provider = add_oidc(cast.account, oidc, "example.com")
     form = {"name": "Acme", "issuer": "https://mine.test", "client_id": "console", "default_role": "viewer"}
 
-    answer = admin.post(f"{BASE}{provider.pk}/edit/", form)
+    answer = owner.post(f"{BASE}{provider.pk}/edit/", form)
 
     assert answer.status_code == 422
     provider.refresh_from_db()
