@@ -22,6 +22,12 @@ _OUTLINE: Final = frozenset({"type", "format", "anyOf"})
 _EVIDENT: Final = {"minimum": 1, "minLength": 1, "minItems": 1}
 """Limits that nobody would break: a count, a name or a list of something is at least one."""
 
+_MANY: Final = 20
+"""Lists that may be so long are listed without their limit; a longer one is refused with it."""
+
+_DAYS: Final = {"start_date": "With end_date, inclusive."}
+"""Arguments that querySpend says enough of."""
+
 
 def listed_schemas(schemas: Mapping[str, Schema]) -> dict[str, Schema]:
     """The `inputSchema` of each tool as it is listed, by name."""
@@ -34,6 +40,9 @@ def _entry_schema(tool: str, schema: Schema, written_out: Mapping[str, Schema]) 
         name: _plain(_short(name, argument, {} if tool in written_out else written_out))
         for name, argument in schema.get("properties", {}).items()
     }
+    for name, description in _DAYS.items():
+        if properties.get(name, {}).get("description") == description:
+            del properties[name]["description"]
     return {**schema, "properties": properties}
 
 
@@ -89,7 +98,9 @@ def _plain(schema: Schema) -> Schema:
     plain = {
         key: value
         for key, value in schema.items()
-        if key != "additionalProperties" and _EVIDENT.get(key) != value
+        if key != "additionalProperties"
+        and _EVIDENT.get(key) != value
+        and not (key == "maxItems" and value >= _MANY)
     }
     if "properties" in plain:
         plain["properties"] = {name: _plain(field) for name, field in plain["properties"].items()}

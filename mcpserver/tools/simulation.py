@@ -15,10 +15,15 @@ from mcpserver.registry import ToolAccess, tool
     title="Simulate cost",
     access=ToolAccess.READ,
     description="""
-        What if: cost lines of a period under usage growth, or without commitments; all assumptions are listed.
+        What if: cost lines of a period under usage growth, commitments bought or ended, other prices, regions, AI models or
+        token mixes; all assumptions are listed.
         Example: {"growth": [{"percent": 20, "dimension": "service", "values": ["EC2"]}]}
     """,
-    examples=[{"growth": [{"percent": 10}]}, {"period": "last_month", "commitments": "end"}],
+    examples=[
+        {"growth": [{"percent": 10}]},
+        {"period": "last_month", "commitments": "end"},
+        {"purchases": [{"per_hour": 1.5, "discount_percent": 27, "currency": "USD"}]},
+    ],
 )
 def simulate(call: ToolCall, arguments: SimulationQuery) -> SimulationAnswer:
     answer = simulate_cost(call.account, arguments, deadline=call.deadline)

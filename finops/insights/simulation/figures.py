@@ -2,59 +2,135 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal
-from typing import Final
+from typing import Final, NamedTuple
 
+from finops.insights.commitments.purchases import DAY_HOURS, UsageSlot
 from finops.insights.simulation.lake import COVERED, NO_RULE, UNUSED, USAGE, SimulationSum
-from finops.lib.money import exact_difference, exact_product, exact_sum
-
-COMMITMENTS_END: Final = -2
-"""The place of the assumption that commitments end, beside those of the growth rules."""
+from finops.insights.simulation.prices import PriceChanges
+from finops.lib.money import exact_difference, exact_product, exact_sum, ratio
 
 _NOTHING: Final = Decimal(0)
+_DISCOUNT_PLACES: Final = Decimal("0.000001")
+
+
+class Assumption(NamedTuple):
+    """Which assumption an effect is of: its kind, in the order in which they are applied, and its place in the question."""
+
+    kind: int
+    place: int = 0
+
+
+END, GROWTH, PRICE, PURCHASE = range(4)
 
 
 @dataclass(frozen=True)
 class SumEffect:
-    """What becomes of a sum: the change by assumption, or that it cannot be priced."""
+    """What becomes of a sum: the change by assumption, what of it is on demand then, and why it cannot be priced."""
 
-    changes: tuple[tuple[int, Decimal], ...] = ()
-    is_priced: bool = True
+    changes: tuple[tuple[Assumption, Decimal], ...] = ()
+    on_demand: Decimal = _NOTHING
+    reason: str = ""
+
+    @property
+    def is_priced(self) -> bool:
+        return not self.reason
 
 
-def effect_of(each: SimulationSum, shares: Sequence[Decimal], *, ends: bool) -> SumEffect:
-    """`shares`: growth by rule, 0.1 for 10 %. First commitments end, then usage grows: both together add up.
+NO_CONTRACTED: Final = "covered by a commitment, without a contracted cost"
 
-    A commitment that stays covers what it covered. More usage than that is at contracted prices; less leaves the commitment
-    unused, which costs the same.
+
+def effect_of(each: SimulationSum, shares: Sequence[Decimal], prices: PriceChanges) -> SumEffect:
+    """`shares`: growth by rule, 0.1 for 10 %. Commitments end, then usage grows, then prices change: all together add up.
+
+    A commitment that stays covers what it covered. More usage than that is on demand; less leaves the commitment unused, which
+    costs the same.
     """
+    if each.line == UNUSED and each.ends:
+        return SumEffect(((Assumption(END), -each.cost),))
+    if each.line not in (USAGE, COVERED):
+        return SumEffect()
     share = _NOTHING if each.rule == NO_RULE else shares[each.rule]
-    if each.line == USAGE:
-        return _growth(each.rule, exact_product(each.cost, share))
-    if each.line == UNUSED and ends:
-        return SumEffect(((COMMITMENTS_END, -each.cost),))
-    if each.line != COVERED:
+    stays = each.line == COVERED and not each.ends
+    # How much of the usage of today is on demand then.
+    factor = max(share, _NOTHING) if stays else exact_sum([Decimal(1), share])
+    if stays and not factor and not prices.moves_region(each.change):
         return SumEffect()
-    if not ends and share <= 0:
-        return SumEffect()
-    if each.contracted is None:
-        return SumEffect(is_priced=False)
-    growth = _growth(each.rule, exact_product(each.contracted, share))
-    if not ends:
-        return growth
-    return SumEffect(((COMMITMENTS_END, exact_difference(each.contracted, each.cost)), *growth.changes))
+    on_demand = each.cost if each.line == USAGE else each.contracted
+    if on_demand is None:
+        return SumEffect(reason=NO_CONTRACTED)
+    ended = exact_difference(on_demand, each.cost) if each.line == COVERED and each.ends else _NOTHING
+    changes = [
+        (Assumption(END), ended),
+        (Assumption(GROWTH, each.rule), exact_product(on_demand, factor if stays else share)),
+    ]
+    if each.change == NO_RULE:
+        return SumEffect(_not_zero(changes), exact_product(on_demand, factor))
+    price = prices.reprice(each, on_demand)
+    if price.cost is None:
+        return SumEffect(reason=price.reason)
+    moved = exact_product(exact_difference(price.cost, on_demand), factor)
+    changes.append((Assumption(PRICE, each.change), moved))
+    return SumEffect(_not_zero(changes), exact_product(price.cost, factor))
 
 
-def _growth(rule: int, change: Decimal) -> SumEffect:
-    return SumEffect(((rule, change),) if change else ())
+def _not_zero(changes: Sequence[tuple[Assumption, Decimal]]) -> tuple[tuple[Assumption, Decimal], ...]:
+    return tuple((assumption, amount) for assumption, amount in changes if amount)
 
 
-def change_by_assumption(effects: Sequence[SumEffect]) -> dict[int, Decimal]:
+Simulated = tuple[SimulationSum, SumEffect]
+
+
+def change_by_assumption(effects: Sequence[SumEffect]) -> dict[Assumption, Decimal]:
     """The exact sums, for the assumptions that change anything."""
-    places = {place for effect in effects for place, _ in effect.changes}
-    return {
-        place: exact_sum(change for effect in effects for at, change in effect.changes if at == place)
-        for place in sorted(places)
-    }
+    amounts: dict[Assumption, list[Decimal]] = defaultdict(list)
+    for effect in effects:
+        for assumption, amount in effect.changes:
+            amounts[assumption].append(amount)
+    return {assumption: exact_sum(amounts[assumption]) for assumption in sorted(amounts)}
+
+
+@dataclass(frozen=True)
+class PurchaseSlots:
+    """The usage that one purchase could be for, by hour, and by day on the days that are not known by hour."""
+
+    slots: Sequence[UsageSlot]
+    days: int
+    days_by_day: int
+
+
+def purchase_slots(
+    simulated: Sequence[Simulated], currency: str, place: int, days: Collection[date]
+) -> PurchaseSlots:
+    """Of the usage on demand of these days. A day with one line that is not of an hour counts as a day."""
+    amounts: dict[date, dict[datetime | None, list[Decimal]]] = defaultdict(lambda: defaultdict(list))
+    for each, effect in simulated:
+        is_meant = (each.currency, each.purchase) == (currency, place) and effect.is_priced
+        if is_meant and effect.on_demand and each.day is not None and each.day in days:
+            amounts[each.day][each.hour].append(effect.on_demand)
+    slots = []
+    for hours in amounts.values():
+        if None in hours:
+            slots.append(
+                UsageSlot(DAY_HOURS, exact_sum(amount for part in hours.values() for amount in part))
+            )
+        else:
+            slots += [UsageSlot(1, exact_sum(part)) for part in hours.values()]
+    return PurchaseSlots(slots, len(amounts), sum(None in hours for hours in amounts.values()))
+
+
+def covered_discount(sums: Sequence[SimulationSum], currency: str, place: int) -> Decimal | None:
+    """1 - cost ÷ contracted cost of the covered lines that a purchase is for; None where none of them has both."""
+    lines = [
+        each
+        for each in sums
+        if each.line == COVERED and (each.currency, each.purchase) == (currency, place) and each.contracted
+    ]
+    share = ratio(
+        exact_sum(each.cost for each in lines), exact_sum(each.contracted or _NOTHING for each in lines)
+    )
+    return None if share is None else exact_difference(Decimal(1), share.quantize(_DISCOUNT_PLACES))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from functools import reduce
 from operator import and_
@@ -13,6 +13,7 @@ from typing import Any, Final
 import ibis
 import pyarrow as pa
 
+from finops.costs.dimensions import Dimension
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.spend_lake import NO_CURRENCY, is_incomplete
 
@@ -24,39 +25,162 @@ FIXED: Final = "fixed"
 """Fees, taxes, credits and adjustments."""
 
 NO_RULE: Final = -1
+LONG_HOURS: Final = 48
+"""A line of this long a period says nothing of when its usage was."""
+
+MONEY_TYPE: Final = "decimal(38, 18)"
+
+Scope = tuple[ResolvedFilter, ...]
+"""Lines that all filters choose; empty: all."""
+
+_REGION_FREE: Final = r"^[A-Z]{2,4}[0-9]?-"
+"""What usage types of AWS begin with outside of us-east-1: EUC1-BoxUsage:m5.large."""
+_RUNNING_IN: Final = r" running in .+$"
+"""What SKUs of Google Cloud end with."""
 
 
 @dataclass(frozen=True)
 class SimulationBuild:
-    """Amortized cost and contracted cost by currency, kind of line, growth rule and whether a contracted cost is there.
+    """Amortized cost, contracted cost and quantity by currency, kind of line, and by the assumptions that a line is under: of each
+    kind the first that it fits. By hour or day only where a purchase could cover it, by item only where its region changes.
     Equal for equal questions, so that the lake compiles each once."""
 
-    filters: tuple[ResolvedFilter, ...]
-    rules: tuple[ResolvedFilter | None, ...]
-    """None: all usage."""
+    filters: Scope
+    growth: tuple[Scope, ...]
     incomplete: tuple[tuple[int, date], ...]
+    ending: Scope | None = None
+    """None: commitments stay."""
+    purchases: tuple[Scope, ...] = ()
+    prices: tuple[Scope, ...] = ()
+    regions: tuple[Scope, ...] = ()
+    models: tuple[Scope, ...] = ()
+    token_type: Dimension | None = None
+    """The dimension, where models change."""
 
     @property
     def tag_keys(self) -> list[str]:
-        filters = [*self.filters, *(each for each in self.rules if each is not None)]
-        return [key for item in filters for key in item.dimension.tag_keys]
+        scopes = [self.filters, self.ending or (), *self.growth, *self.purchases, *self.price_changes]
+        keys = [key for scope in scopes for item in scope for key in item.dimension.tag_keys]
+        return list(dict.fromkeys([*keys, *(self.token_type.tag_keys if self.token_type else ())]))
+
+    @property
+    def price_changes(self) -> tuple[Scope, ...]:
+        return (*self.prices, *self.regions, *self.models)
 
     def __call__(self, table: Any) -> Any:
         conditions = all_of(table, self.filters)
         lines = table.filter(reduce(and_, conditions)) if conditions else table
         late: Any = is_incomplete(lines, self.incomplete) if self.incomplete else ibis.literal(False)
+        line, change = _kind_of(lines), _place_of(lines, self.price_changes)
+        purchase = self._purchase_of(lines, line)
+        first_region, first_model = len(self.prices), len(self.prices) + len(self.regions)
+        in_region = (change >= first_region) & (change < first_model)
+        by_tokens = change >= first_model
+        has_quantity = lines.pricing_quantity.notnull() & ~by_tokens
+        quantity = ibis.ifelse(has_quantity, lines.pricing_quantity, lines.consumed_quantity)
+        unit = ibis.ifelse(has_quantity, lines.pricing_unit, lines.consumed_unit)
         keyed = lines.select(
             currency=lines.currency.coalesce(NO_CURRENCY),
-            line=_kind_of(lines),
-            rule=_rule_of(lines, self.rules),
+            line=line,
+            rule=_place_of(lines, self.growth),
+            ends=_all(lines, self.ending) if self.ending is not None else ibis.literal(False),
             has_price=lines.contracted_cost.notnull(),
+            purchase=purchase,
+            day=_where((purchase != NO_RULE) | by_tokens, lines.charge_date, "date"),
+            hour=_where((purchase != NO_RULE) & _is_hourly(lines), _hour(lines), "timestamp('UTC')"),
+            change=change,
+            token_type=self._token_type_of(lines, by_tokens),
+            has_quantity=quantity.notnull(),
+            unit=_where(change != NO_RULE, unit, "string"),
+            **item_columns(lines, in_region),
             cost=lines.effective_cost,
             contracted=lines.contracted_cost,
-            late=ibis.ifelse(late, lines.effective_cost, ibis.literal(Decimal(0), type="decimal(38, 18)")),
+            quantity=_where(change != NO_RULE, quantity, MONEY_TYPE),
+            sku=lines.sku_id,
+            late=ibis.ifelse(late, lines.effective_cost, ibis.literal(Decimal(0), type=MONEY_TYPE)),
         )
-        return keyed.group_by("currency", "line", "rule", "has_price").aggregate(
-            cost=keyed.cost.sum(), contracted=keyed.contracted.sum(), late=keyed.late.sum()
+        amounts = {"cost", "contracted", "quantity", "late", "sku"}
+        return keyed.group_by([name for name in keyed.columns if name not in amounts]).aggregate(
+            cost=keyed.cost.sum(),
+            contracted=keyed.contracted.sum(),
+            quantity=keyed.quantity.sum(),
+            late=keyed.late.sum(),
+            first_sku=keyed.sku.min(),
+            last_sku=keyed.sku.max(),
         )
+
+    def _purchase_of(self, lines: Any, line: Any) -> Any:
+        if not self.purchases:
+            return ibis.literal(NO_RULE)
+        return ibis.ifelse(is_coverable(lines, line), _place_of(lines, self.purchases), NO_RULE)
+
+    def _token_type_of(self, lines: Any, by_tokens: Any) -> Any:
+        if self.token_type is None:
+            return ibis.null("string")
+        return _where(by_tokens, self.token_type.value(lines), "string")
+
+
+@dataclass(frozen=True)
+class RegionPriceBuild:
+    """What usage at standard and other prices costs in regions, by item. Equal for equal regions."""
+
+    regions: tuple[Scope, ...]
+
+    @property
+    def tag_keys(self) -> list[str]:
+        return [key for scope in self.regions for item in scope for key in item.dimension.tag_keys]
+
+    def __call__(self, table: Any) -> Any:
+        place = _place_of(table, self.regions)
+        lines = table.filter((_kind_of(table) == USAGE) & (place != NO_RULE))
+        has_quantity = lines.pricing_quantity.notnull()
+        keyed = lines.select(
+            place=_place_of(lines, self.regions),
+            currency=lines.currency.coalesce(NO_CURRENCY),
+            unit=ibis.ifelse(has_quantity, lines.pricing_unit, lines.consumed_unit),
+            **item_columns(lines, ibis.literal(True)),
+            cost=lines.effective_cost,
+            quantity=ibis.ifelse(has_quantity, lines.pricing_quantity, lines.consumed_quantity),
+            sku=lines.sku_id,
+        )
+        amounts = {"cost", "quantity", "sku"}
+        return keyed.group_by([name for name in keyed.columns if name not in amounts]).aggregate(
+            cost=keyed.cost.sum(),
+            quantity=keyed.quantity.sum(),
+            first_sku=keyed.sku.min(),
+            last_sku=keyed.sku.max(),
+        )
+
+
+ITEM_COLUMNS: Final = ("provider", "service", "item", "category")
+"""What is the same thing in two regions."""
+
+
+def item_columns(lines: Any, condition: Any) -> dict[str, Any]:
+    usage_type = lines.usage_type.re_replace(_REGION_FREE, "").re_replace(_RUNNING_IN, "")
+    values = (lines.provider, lines.service, usage_type, lines.pricing_category)
+    return {
+        name: _where(condition, value, "string") for name, value in zip(ITEM_COLUMNS, values, strict=True)
+    }
+
+
+def is_coverable(lines: Any, line: Any) -> Any:
+    """Usage at standard prices, and usage under a commitment, which may end; of a period that says when it was."""
+    is_long = lines.charge_period_end > lines.charge_period_start + ibis.interval(hours=LONG_HOURS)
+    is_standard = (line == USAGE) & (lines.pricing_category == "Standard").fill_null(False)
+    return (is_standard | (line == COVERED)) & ~is_long.fill_null(False)
+
+
+def _is_hourly(lines: Any) -> Any:
+    return (lines.charge_period_end <= lines.charge_period_start + ibis.interval(hours=1)).fill_null(False)
+
+
+def _hour(lines: Any) -> Any:
+    return lines.charge_period_start.truncate("h")
+
+
+def _where(condition: Any, value: Any, kind: str) -> Any:
+    return ibis.ifelse(condition, value, ibis.null(kind))
 
 
 def _kind_of(lines: Any) -> Any:
@@ -68,18 +192,22 @@ def _kind_of(lines: Any) -> Any:
     )
 
 
-def _rule_of(lines: Any, rules: Sequence[ResolvedFilter | None]) -> Any:
-    """The place of the first rule that a line fits."""
-    conditions = [
-        (ibis.literal(True) if rule is None else rule.condition(lines).fill_null(False), place)
-        for place, rule in enumerate(rules)
-    ]
+def _all(lines: Any, scope: Scope) -> Any:
+    if not scope:
+        return ibis.literal(True)
+    return reduce(and_, [item.condition(lines).fill_null(False) for item in scope])
+
+
+def _place_of(lines: Any, scopes: Sequence[Scope]) -> Any:
+    """The place of the first scope that a line fits."""
+    conditions = [(_all(lines, scope), place) for place, scope in enumerate(scopes)]
     return ibis.cases(*conditions, else_=NO_RULE) if conditions else ibis.literal(NO_RULE)
 
 
 @dataclass(frozen=True)
 class SimulationSum:
-    """What lines of one kind add up to. `contracted` None: the lines have none."""
+    """What lines of one kind add up to. `contracted` and `quantity` None: the lines have none. `day` and `hour`: only where asked
+    for; `hour` None: the lines are of a day. `item`: what is the same thing in another region."""
 
     currency: str
     line: str
@@ -87,17 +215,54 @@ class SimulationSum:
     cost: Decimal
     contracted: Decimal | None
     late: Decimal
+    ends: bool = False
+    purchase: int = NO_RULE
+    day: date | None = None
+    hour: datetime | None = None
+    change: int = NO_RULE
+    token_type: str = ""
+    unit: str = ""
+    quantity: Decimal | None = None
+    item: tuple[str, ...] = ()
+    has_one_sku: bool = True
 
 
 def read_sums(table: pa.Table) -> list[SimulationSum]:
     return [
         SimulationSum(
-            row["currency"],
-            row["line"],
-            row["rule"],
-            row["cost"] or Decimal(0),
-            row["contracted"] if row["has_price"] else None,
-            row["late"] or Decimal(0),
+            currency=row["currency"],
+            line=row["line"],
+            rule=row["rule"],
+            cost=row["cost"] or Decimal(0),
+            contracted=row["contracted"] if row["has_price"] else None,
+            late=row["late"] or Decimal(0),
+            ends=row["ends"],
+            purchase=row["purchase"],
+            day=row["day"],
+            hour=row["hour"],
+            change=row["change"],
+            token_type=row["token_type"] or "",
+            unit=row["unit"] or "",
+            quantity=row["quantity"] if row["has_quantity"] else None,
+            item=_item(row),
+            has_one_sku=row["first_sku"] == row["last_sku"],
         )
         for row in table.to_pylist()
     ]
+
+
+def _item(row: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(row[name] or "" for name in ITEM_COLUMNS)
+
+
+RegionKey = tuple[int, str, str, tuple[str, ...]]
+"""Place of the region, currency, unit and item."""
+
+
+def read_region_prices(table: pa.Table) -> dict[RegionKey, tuple[Decimal, Decimal]]:
+    """Cost and quantity of each item that has both and is one SKU."""
+    return {
+        (row["place"], row["currency"], row["unit"] or "", _item(row)): (row["cost"], row["quantity"])
+        for row in table.to_pylist()
+        if row["quantity"] and row["cost"] is not None and row["first_sku"] == row["last_sku"]
+    }

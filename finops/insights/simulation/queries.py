@@ -1,62 +1,58 @@
-"""What real cost lines would cost under other assumptions: the one query behind the tool simulateCost."""
+"""What real cost lines would cost under other assumptions: the one query behind the tool simulateCost and its page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 
 from accounts.models import Account
 from finops.costs.answers import AccountRef, AppliedPeriod
-from finops.costs.queries.filter_values import FilterFindings, look_up
-from finops.costs.queries.source_notes import source_notes
+from finops.costs.queries.source_notes import SourceNotes, source_notes
 from finops.costs.queries.sources import load_sources
-from finops.costs.queries.spend import Question, plan_of, resolve_query
-from finops.costs.spend_query import DEFAULT_PERIOD, Filter, SpendQuery, read_period
+from finops.costs.spend_query import DEFAULT_PERIOD
+from finops.insights.commitments.purchases import covered_per_hour, hours_of, purchase_outcome
 from finops.insights.cost_scope import CostReader
+from finops.insights.simulation import text
 from finops.insights.simulation.figures import (
-    COMMITMENTS_END,
+    PURCHASE,
+    Assumption,
+    Simulated,
     SumEffect,
     change_by_assumption,
+    covered_discount,
     effect_of,
+    purchase_slots,
 )
-from finops.insights.simulation.lake import COVERED, FIXED, SimulationBuild, SimulationSum, read_sums
+from finops.insights.simulation.lake import COVERED, FIXED, SimulationSum, read_sums
+from finops.insights.simulation.prices import PERCENT, PriceChanges, units_of
+from finops.insights.simulation.resolution import ResolvedSimulation, region_prices, resolve
 from finops.insights.simulation.schemas import (
     LeftOutCost,
+    Purchase,
+    PurchaseResult,
     SimulatedEffect,
     SimulatedTotal,
     SimulationAnswer,
     SimulationQuery,
-    UsageGrowth,
 )
 from finops.lib.errors import UserError
-from finops.lib.money import currencies_by_amount, exact_product, exact_sum
-from finops.lib.sentences import exact_number, join_with_and, money, quote
-
-NO_PRICE = "covered by a commitment, without a contracted cost"
-MOST_PERCENT = 10_000
-PERCENT = Decimal("0.01")
-
-KEEP = (
-    "Commitments stay: they cover what they covered, more usage is at contracted prices, and less usage leaves them unused at the "
-    "same cost."
-)
-END = "Commitments end: usage they covered is at its contracted cost, and unused commitments cost nothing."
-FIXED_STAYS = (
-    "Taxes, credits, fees, purchases and adjustments stay as billed, also where they depend on usage."
-)
-LINEAR = "Cost grows with usage in proportion: no tiers, free quotas or volume discounts."
+from finops.lib.money import currencies_by_amount, exact_difference, exact_product, exact_sum
+from finops.lib.periods import DateRange, each_day
 
 
 @dataclass(frozen=True)
-class MatchingLines:
-    """The lines that filters choose, and sentences about values that no line has."""
+class PurchaseEffect:
+    """What a purchase does; `is_entered`: its discount."""
 
-    question: Question
-    warnings: Sequence[str]
+    result: PurchaseResult
+    place: int
+    is_entered: bool
 
-
-Simulated = tuple[SimulationSum, SumEffect]
+    @property
+    def change(self) -> Decimal:
+        return exact_difference(self.result.committed, self.result.covered_on_demand)
 
 
 def simulate_cost(
@@ -64,104 +60,202 @@ def simulate_cost(
 ) -> SimulationAnswer:
     """Amortized cost of all charges of the days, as it was and under the assumptions. Exact, never added over currencies.
 
-    Raises UserError for what the caller can repair. Cost: one lake query over the lines, one or two small ones for each
-    filter and growth by values.
+    Raises UserError for what the caller can repair. Cost: one lake query over the lines, one more for prices of other regions, one
+    or two small ones for each filter and assumption by values, and one of usage for each metric.
     """
-    _check(query)
     sources = load_sources(account)
     reader = CostReader(account, sources, deadline)
-    lines = _lines(reader, query, query.filters)
-    question = lines.question
-    rules = tuple(_rule(reader, query, each) for each in query.growth)
-    build = SimulationBuild(
-        question.filters,
-        tuple(each.question.filters[0] if each else None for each in rules),
-        question.incomplete,
+    resolved = resolve(reader, query)
+    build, days = resolved.build, resolved.days
+    sums = read_sums(reader.run(days, build, build.tag_keys, allow_rollups=False))
+    prices = PriceChanges(
+        query.prices,
+        query.regions,
+        query.models,
+        units_of(sums),
+        region_prices(reader, resolved),
+        resolved.tokens,
     )
-    sums = read_sums(reader.run(question.days, build, build.tag_keys, allow_rollups=False))
-    shares = [exact_product(each.percent, PERCENT) for each in query.growth]
-    simulated = [(each, effect_of(each, shares, ends=query.commitments == "end")) for each in sums]
-    notes = source_notes(account, sources, question.filters, question.days)
     through = sources.coverage.complete_through
-    currencies = _currencies(sums)
-    totals = [_total(currency, simulated) for currency in currencies]
-    left_out = _left_out(simulated)
+    return _assemble(
+        Simulation(
+            account=account,
+            query=query,
+            resolved=resolved,
+            lines=[(each, effect_of(each, resolved.shares, prices)) for each in sums],
+            counted=_complete_days(days, sources.coverage.first_day, through),
+            is_unfinished=through is None or through < days.end,
+            notes=source_notes(account, sources, build.filters, days),
+        )
+    )
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What an answer is built from. `counted`: the days on which purchases count."""
+
+    account: Account
+    query: SimulationQuery
+    resolved: ResolvedSimulation
+    lines: Sequence[Simulated]
+    counted: DateRange | None
+    is_unfinished: bool
+    notes: SourceNotes
+
+    @property
+    def sums(self) -> list[SimulationSum]:
+        return [each for each, _ in self.lines]
+
+
+def _assemble(simulation: Simulation) -> SimulationAnswer:
+    query, days, lines, sums = simulation.query, simulation.resolved.days, simulation.lines, simulation.sums
+    purchases, currencies = _purchases(simulation), _currencies(sums)
+    every = (_total(currency, lines, purchases) for currency in currencies)
+    totals, left_out = [total for total in every if total is not None], _left_out(lines)
+    results = [each.result for each in purchases]
+    late, notes = _sums_of(sums, currencies, "late"), simulation.notes
     return SimulationAnswer(
-        account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(question, totals, left_out, sums, notes.clause),
+        account=AccountRef(slug=simulation.account.slug, name=simulation.account.name),
+        summary=text.summary(days, totals, left_out, late, results, simulation.counted, notes.clause),
         period=AppliedPeriod(
-            start_date=question.days.start,
-            end_date=question.days.end,
-            days=question.days.days,
+            start_date=days.start,
+            end_date=days.end,
+            days=days.days,
             name=query.period or ("" if query.start_date else DEFAULT_PERIOD),
-            unfinished=through is None or through < question.days.end,
+            unfinished=simulation.is_unfinished,
         ),
         totals=totals,
-        effects=_effects(query, simulated, currencies),
+        effects=_effects(query, lines, purchases, currencies),
+        purchases=results,
         left_out=left_out,
-        assumptions=_assumptions(query, sums, currencies),
-        warnings=[
-            *notes.warnings,
-            *(warning for each in (lines, *rules) if each is not None for warning in each.warnings),
-        ],
-        hint=""
-        if query.growth or query.commitments == "end"
-        else "Nothing is changed: give growth or commitments.",
+        assumptions=text.assumptions(
+            query,
+            _sums_of([each for each in sums if each.line == FIXED], currencies, "cost"),
+            [(each.result, each.is_entered) for each in purchases],
+            has_covered=any(each.line == COVERED for each in sums),
+            notes=simulation.resolved.notes,
+        ),
+        warnings=[*notes.warnings, *simulation.resolved.warnings],
+        hint="" if simulation.resolved.changes_anything else text.NOTHING,
     )
 
 
-def _check(query: SimulationQuery) -> None:
-    for each in query.growth:
-        if not each.percent.is_finite() or not -100 <= each.percent <= MOST_PERCENT:
-            raise UserError(f"growth: percent is -100 to {MOST_PERCENT}, not {each.percent}.", field="growth")
-        if bool(each.dimension) != bool(each.values):
-            raise UserError(
-                "growth: name a dimension with its values, or neither for all usage.", field="growth"
-            )
-
-
-def _lines(reader: CostReader, query: SimulationQuery, filters: Sequence[Filter]) -> MatchingLines:
-    """Raises UserError for a value that no line of the days has."""
-    spend_query = SpendQuery(
-        filters=list(filters),
-        start_date=query.start_date,
-        end_date=query.end_date,
-        period=read_period(query.period),
-        basis="amortized",
-    )
-    question = resolve_query(reader.account, spend_query, reader.sources)
-    findings = (
-        look_up(reader.account, plan_of(question), reader.deadline, reader.sources.manifest, refuse_all=True)
-        if filters
-        else FilterFindings()
-    )
-    return MatchingLines(question, findings.warnings)
-
-
-def _rule(reader: CostReader, query: SimulationQuery, growth: UsageGrowth) -> MatchingLines | None:
-    if not growth.dimension:
+def _complete_days(days: DateRange, first: date | None, through: date | None) -> DateRange | None:
+    if first is None or through is None:
         return None
-    return _lines(reader, query, [Filter(dimension=growth.dimension, values=growth.values)])
+    start, end = max(days.start, first), min(days.end, through)
+    return DateRange(start, end) if start <= end else None
 
 
-def _total(currency: str, simulated: Sequence[Simulated]) -> SimulatedTotal:
+def _purchases(simulation: Simulation) -> list[PurchaseEffect]:
+    query, counted = simulation.query, simulation.counted
+    if not query.purchases or not simulation.lines:
+        return []
+    if counted is None:
+        raise UserError(
+            "purchases: these days have no complete day of cost. Ask about earlier days.", field="purchases"
+        )
+    return [
+        _purchase(query, each, place, simulation.lines, counted) for place, each in enumerate(query.purchases)
+    ]
+
+
+def _purchase(
+    query: SimulationQuery, purchase: Purchase, place: int, simulated: Sequence[Simulated], counted: DateRange
+) -> PurchaseEffect:
+    sums = [each for each, _ in simulated]
+    currency = _currency_of(purchase, sums, place)
+    discount = (
+        exact_product(purchase.discount_percent, PERCENT)
+        if purchase.discount_percent is not None
+        else covered_discount(sums, currency, place)
+    )
+    if discount is None or not 0 < discount < 1:
+        raise UserError(
+            "purchases: no usage of this scope is covered at a discount in these days, so the discount is unknown. Give "
+            "discount_percent from the provider's price list.",
+            field="purchases",
+        )
+    usage = purchase_slots(simulated, currency, place, set(each_day(counted)))
+    outcome = purchase_outcome(
+        usage.slots,
+        hours_of(counted.days),
+        purchase.per_hour,
+        covered_per_hour(purchase.per_hour, discount),
+    )
+    result = PurchaseResult(
+        assumption=text.name_of(query, Assumption(PURCHASE, place)),
+        currency=currency,
+        committed=outcome.committed,
+        covered_on_demand=outcome.covered,
+        eligible_on_demand=outcome.on_demand,
+        discount_percent=exact_product(discount, Decimal(100)).normalize(),
+        utilization=outcome.utilization,
+        break_even_utilization=exact_difference(Decimal(1), discount),
+        coverage=outcome.coverage,
+        days_by_hour=usage.days - usage.days_by_day,
+        days_by_day=usage.days_by_day,
+    )
+    return PurchaseEffect(result, place, purchase.discount_percent is not None)
+
+
+def _currency_of(purchase: Purchase, sums: Sequence[SimulationSum], place: int) -> str:
+    currencies = sorted({each.currency for each in sums if each.purchase == place})
+    wanted = purchase.currency.strip().upper()
+    if wanted in currencies or (wanted and not currencies):
+        return wanted
+    if len(currencies) == 1 and not wanted:
+        return currencies[0]
+    if not currencies:
+        raise UserError(
+            "purchases: no usage of these days could be covered. See pricing_category.", field="purchases"
+        )
+    raise UserError(
+        f"purchases: give the currency of per_hour: {' or '.join(currencies)}.",
+        field="purchases",
+        value=wanted,
+    )
+
+
+def _total(
+    currency: str, simulated: Sequence[Simulated], purchases: Sequence[PurchaseEffect]
+) -> SimulatedTotal | None:
+    """None where nothing of a currency has a price."""
     priced = [(each, effect) for each, effect in simulated if each.currency == currency and effect.is_priced]
+    bought = [each.change for each in purchases if each.result.currency == currency]
+    if not priced and not bought:
+        return None
     baseline = exact_sum(each.cost for each, _ in priced)
-    change = exact_sum(amount for _, effect in priced for _, amount in effect.changes)
+    change = exact_sum([*(amount for _, effect in priced for _, amount in effect.changes), *bought])
     return SimulatedTotal(
         currency=currency, baseline=baseline, simulated=exact_sum([baseline, change]), change=change
     )
 
 
 def _left_out(simulated: Sequence[Simulated]) -> list[LeftOutCost]:
-    sums = [each for each, effect in simulated if not effect.is_priced]
-    return [
+    """By reason and currency, the largest first."""
+    keys = dict.fromkeys((effect.reason, each.currency) for each, effect in simulated if not effect.is_priced)
+    rows = [
         LeftOutCost(
-            reason=NO_PRICE,
-            cost=exact_sum(each.cost for each in sums if each.currency == currency),
+            reason=reason,
+            cost=exact_sum(
+                each.cost
+                for each, effect in simulated
+                if (effect.reason, each.currency) == (reason, currency)
+            ),
             currency=currency,
         )
-        for currency in _currencies(sums)
+        for reason, currency in keys
+    ]
+    return sorted(rows, key=lambda row: (row.currency, -row.cost, row.reason))
+
+
+def _sums_of(
+    sums: Sequence[SimulationSum], currencies: Sequence[str], name: str
+) -> list[tuple[str, Decimal]]:
+    return [
+        (currency, exact_sum(getattr(each, name) for each in sums if each.currency == currency))
+        for currency in currencies
     ]
 
 
@@ -174,76 +268,21 @@ def _currencies(sums: Sequence[SimulationSum]) -> list[str]:
 
 
 def _effects(
-    query: SimulationQuery, simulated: Sequence[Simulated], currencies: Sequence[str]
+    query: SimulationQuery,
+    simulated: Sequence[Simulated],
+    purchases: Sequence[PurchaseEffect],
+    currencies: Sequence[str],
 ) -> list[SimulatedEffect]:
-    return [
-        SimulatedEffect(assumption=_name_of(query, place), change=change, currency=currency)
-        for currency in currencies
-        for place, change in change_by_assumption(
-            [effect for each, effect in simulated if each.currency == currency]
-        ).items()
-    ]
-
-
-def _name_of(query: SimulationQuery, place: int) -> str:
-    if place == COMMITMENTS_END:
-        return "Commitments end"
-    growth = query.growth[place]
-    of = (
-        f"{growth.dimension} {join_with_and([quote(each) for each in growth.values])}"
-        if growth.dimension
-        else "all"
-    )
-    return f"Usage of {of} {'+' if growth.percent > 0 else ''}{exact_number(growth.percent)} %"
-
-
-def _assumptions(
-    query: SimulationQuery, sums: Sequence[SimulationSum], currencies: Sequence[str]
-) -> list[str]:
-    """All that is assumed, in the order in which it is applied."""
-    fixed = [
-        money(amount, currency)
-        for currency in currencies
-        if (
-            amount := exact_sum(
-                each.cost for each in sums if each.currency == currency and each.line == FIXED
-            )
-        )
-    ]
-    stays = f"{FIXED_STAYS} They are {join_with_and(fixed)} here." if fixed else FIXED_STAYS
-    commitments = [END] if query.commitments == "end" else []
-    if not commitments and any(each.line == COVERED for each in sums):
-        commitments = [KEEP]
-    growth = [f"{_name_of(query, place)}." for place in range(len(query.growth))]
-    return [
-        "Amortized cost of all charges, at the prices of these days.",
-        *commitments,
-        *growth,
-        *([LINEAR] if growth else []),
-        stays,
-    ]
-
-
-def _summary(
-    question: Question,
-    totals: Sequence[SimulatedTotal],
-    left_out: Sequence[LeftOutCost],
-    sums: Sequence[SimulationSum],
-    clause: str,
-) -> str:
-    days = question.days
-    if not totals:
-        return f"No cost from {days.start} to {days.end}, so nothing to simulate{clause}."
-    amounts = [
-        f"{money(each.simulated, each.currency)} instead of {money(each.baseline, each.currency)}"
-        for each in totals
-    ]
-    late = {
-        each.currency: exact_sum(one.late for one in sums if one.currency == each.currency) for each in totals
-    }
-    caveats = [f"{money(each.cost, each.currency)} {each.reason} is left out" for each in left_out]
-    caveats += [
-        f"{money(amount, currency)} is of incomplete days" for currency, amount in late.items() if amount
-    ]
-    rest = f"; {'; '.join(caveats)}" if caveats else ""
-    return f"{days.start} to {days.end} would have been {join_with_and(amounts)} amortized under the assumptions{rest}{clause}."
+    effects = []
+    for currency in currencies:
+        bought = [
+            SumEffect(((Assumption(PURCHASE, each.place), each.change),))
+            for each in purchases
+            if each.result.currency == currency
+        ]
+        of_lines = [effect for each, effect in simulated if each.currency == currency and effect.is_priced]
+        effects += [
+            SimulatedEffect(assumption=text.name_of(query, assumption), change=change, currency=currency)
+            for assumption, change in change_by_assumption([*of_lines, *bought]).items()
+        ]
+    return effects

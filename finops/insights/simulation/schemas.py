@@ -1,4 +1,4 @@
-"""What is asked of a simulation (the tool `simulateCost`), and what the answer is made of."""
+"""What is asked of a simulation (the tool `simulateCost`, the page Cost simulation), and what the answer is made of."""
 
 from __future__ import annotations
 
@@ -14,15 +14,54 @@ from finops.costs.spend_query import MAX_FILTERS, CostFilter
 from finops.lib.answers import AccountAnswer
 
 MAX_GROWTH = 10
+MAX_PURCHASES = 5
+MAX_PRICES = 100
+MAX_MODELS = 20
 
 Commitments = Literal["keep", "end"]
 
 
+# By percent, or as a metric of usage would grow to a quantity in these days.
 class UsageGrowth(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
-    percent: Annotated[Decimal, Meta(description="-100 to 10000.")]
+    percent: Annotated[Decimal | None, Meta(description="-100 to 10000.")] = None
     dimension: str = ""
     values: list[str] = []
+    metric: Annotated[str, Meta(description="Grows as this usage metric to quantity.")] = ""
+    quantity: Decimal | None = None
+
+
+class Purchase(msgspec.Struct, frozen=True, kw_only=True):
+    __doc__ = None
+    per_hour: Decimal
+    discount_percent: Annotated[Decimal | None, Meta(description="Default: what the covered lines have.")] = (
+        None
+    )
+    currency: str = ""
+    dimension: str = ""
+    values: list[str] = []
+
+
+class OtherPrice(msgspec.Struct, frozen=True, kw_only=True):
+    __doc__ = None
+    usage_type: str
+    unit_price: Decimal
+    currency: str
+
+
+class RegionMove(msgspec.Struct, frozen=True, kw_only=True):
+    __doc__ = None
+    region: str
+    to_region: str
+
+
+class ModelChange(msgspec.Struct, frozen=True, kw_only=True):
+    __doc__ = None
+    model: str
+    to_model: str = ""
+    token_type: str = ""
+    to_token_type: str = ""
+    percent: Decimal = Decimal(100)
 
 
 class SimulationQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,11 +72,23 @@ class SimulationQuery(msgspec.Struct, frozen=True, kw_only=True):
     growth: Annotated[
         list[UsageGrowth],
         Meta(
-            description="Usage growth by values; without a dimension all usage. The first that fits a line counts.",
+            description="Usage growth by values; without a dimension all usage. In each list the first that fits a line counts.",
             max_length=MAX_GROWTH,
         ),
     ] = []
     commitments: Annotated[Commitments, Meta(description="end: covered usage at contracted prices.")] = "keep"
+    ending: Annotated[list[str], Meta(description="Only these commitments end.", max_length=MAX_PRICES)] = []
+    purchases: Annotated[
+        list[Purchase], Meta(description="Commitments bought, by hour.", max_length=MAX_PURCHASES)
+    ] = []
+    prices: Annotated[list[OtherPrice], Meta(description="A price list.", max_length=MAX_PRICES)] = []
+    regions: Annotated[
+        list[RegionMove], Meta(description="At own lines' prices there.", max_length=MAX_MODELS)
+    ] = []
+    models: Annotated[
+        list[ModelChange],
+        Meta(description="Percent of tokens to other ai_model values.", max_length=MAX_MODELS),
+    ] = []
 
 
 class SimulatedTotal(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,10 +114,26 @@ class LeftOutCost(msgspec.Struct, frozen=True, kw_only=True):
     currency: str
 
 
+# committed - covered_on_demand is the change. utilization below break_even_utilization costs more than on demand.
+class PurchaseResult(msgspec.Struct, frozen=True, kw_only=True):
+    assumption: str
+    currency: str
+    committed: Decimal
+    covered_on_demand: Decimal
+    eligible_on_demand: Decimal
+    discount_percent: Decimal
+    utilization: Decimal | None
+    break_even_utilization: Decimal
+    coverage: Decimal | None
+    days_by_hour: int
+    days_by_day: int
+
+
 class SimulationAnswer(AccountAnswer, frozen=True, kw_only=True):
     period: AppliedPeriod
     totals: list[SimulatedTotal]
     effects: list[SimulatedEffect]
+    purchases: list[PurchaseResult]
     left_out: list[LeftOutCost]
     assumptions: list[str]
     warnings: list[str]

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
 from accounts.models import Account
-from finops.insights.simulation.queries import simulate_cost
-from finops.insights.simulation.schemas import SimulationAnswer, SimulationQuery, UsageGrowth
+from finops.insights.simulation.schemas import UsageGrowth
 from finops.lib.errors import UserError
 from tests.finops.insights.commitments.test_commitments import commitment_line, on_demand
-from tests.world.costs import Line, add_source, cost
-
-DAY = date(2026, 1, 5)
-
-
-def simulate(acme: Account, lines: Sequence[Line], **query: Any) -> SimulationAnswer:
-    add_source(acme, lines)
-    days: dict[str, Any] = {"start_date": date(2026, 1, 1), "end_date": date(2026, 1, 31)}
-    answer = simulate_cost(acme, SimulationQuery(**days, **query))
-    for total in answer.totals:
-        effects = [each.change for each in answer.effects if each.currency == total.currency]
-        assert sum(effects) == total.change == total.simulated - total.baseline
-    return answer
+from tests.finops.insights.simulation.bills import DAY, simulate
+from tests.world.costs import cost
+from tests.world.usage import add_usage, event
 
 
 def growth(percent: str, dimension: str = "", *values: str) -> UsageGrowth:
@@ -118,3 +105,30 @@ def test_what_cannot_be_simulated_is_refused_with_the_repair(
 ) -> None:
     with pytest.raises(UserError, match=words):
         simulate(acme, [on_demand("100")], growth=[rule])
+
+
+def test_usage_grows_as_a_metric_of_usage_does(acme: Account) -> None:
+    add_usage(acme, [event(DAY, "globex", 600), event(date(2026, 2, 1), "globex", 999)])
+    as_metric = UsageGrowth(metric="requests", quantity=Decimal(750), dimension="service", values=["EC2"])
+
+    answer = simulate(acme, [on_demand("100"), cost(DAY, 50, service="Mail")], growth=[as_metric])
+
+    # 750 requests in place of 600: a quarter more.
+    assert answer.totals[0].change == 25
+    assert answer.effects[0].assumption == "Usage of service 'EC2' as 'requests' at 750"
+    assert "'requests' is 600 in these days, of all customers." in answer.assumptions
+
+
+@pytest.mark.parametrize("percent", [None, "10"])
+def test_a_metric_needs_its_quantity_and_no_percent(acme: Account, percent: str | None) -> None:
+    rule = UsageGrowth(metric="requests", percent=Decimal(percent) if percent else None)
+
+    with pytest.raises(UserError, match="the quantity that it grows to"):
+        simulate(acme, [on_demand("100")], growth=[rule])
+
+
+def test_a_metric_without_usage_in_these_days_says_nothing_of_growth(acme: Account) -> None:
+    add_usage(acme, [event(date(2026, 2, 1), "globex", 999)])
+
+    with pytest.raises(UserError, match="has no usage in these days"):
+        simulate(acme, [on_demand("1")], growth=[UsageGrowth(metric="requests", quantity=Decimal(1))])

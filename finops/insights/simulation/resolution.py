@@ -1,0 +1,234 @@
+"""A simulation's question with everything in it resolved: scopes, shares of growth, price lists. Raises UserError for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Final
+
+from finops.costs.dimensions import registry
+from finops.costs.filters import resolve_filters
+from finops.costs.queries.filter_values import look_up
+from finops.costs.queries.spend import Question, plan_of, resolve_query
+from finops.costs.spend_query import Filter, SpendQuery, read_period
+from finops.costs.token_prices import TokenPrices, token_prices
+from finops.insights.cost_scope import CostReader
+from finops.insights.simulation.lake import (
+    RegionKey,
+    RegionPriceBuild,
+    Scope,
+    SimulationBuild,
+    read_region_prices,
+)
+from finops.insights.simulation.prices import PERCENT
+from finops.insights.simulation.schemas import ModelChange, Purchase, SimulationQuery, UsageGrowth
+from finops.lib.errors import UserError, unknown_value
+from finops.lib.money import exact_difference, exact_product, ratio
+from finops.lib.periods import DateRange
+from finops.lib.sentences import exact_number, quote
+from ingestion.queries import query_usage
+from ingestion.usage_query import UsageQuery
+
+MOST_PERCENT: Final = 10_000
+MOST_PER_HOUR: Final = 1_000_000
+MOST_UNIT_PRICE: Final = 10**9
+_SHARE_PLACES: Final = Decimal(1).scaleb(-18)
+
+
+@dataclass(frozen=True)
+class ResolvedSimulation:
+    """What is read and applied. `shares`: growth by rule; `notes`: what metrics usage grows with."""
+
+    build: SimulationBuild
+    days: DateRange
+    shares: Sequence[Decimal]
+    notes: Sequence[str]
+    warnings: Sequence[str]
+    region_build: RegionPriceBuild | None
+    tokens: TokenPrices | None
+    changes_anything: bool
+
+
+@dataclass
+class _Resolver:
+    reader: CostReader
+    query: SimulationQuery
+    warnings: list[str] = field(default_factory=list)
+
+    def question(self, filters: Sequence[Filter]) -> Question:
+        """Raises UserError for a value that no line has."""
+        spend_query = SpendQuery(
+            filters=list(filters),
+            start_date=self.query.start_date,
+            end_date=self.query.end_date,
+            period=read_period(self.query.period),
+            basis="amortized",
+        )
+        question = resolve_query(self.reader.account, spend_query, self.reader.sources)
+        if filters:
+            findings = look_up(
+                self.reader.account,
+                plan_of(question),
+                self.reader.deadline,
+                self.reader.sources.manifest,
+                refuse_all=True,
+            )
+            self.warnings += findings.warnings
+        return question
+
+    def scope(self, dimension: str, values: Sequence[str]) -> Scope:
+        """All lines without a dimension."""
+        return self.question([Filter(dimension=dimension, values=list(values))]).filters if dimension else ()
+
+    def scopes_of(self, dimension: str, values: Sequence[str]) -> tuple[Scope, ...]:
+        """One a value, looked up together: a value that no line has is a warning."""
+        if not values:
+            return ()
+        self.scope(dimension, list(dict.fromkeys(values)))
+        filters = [Filter(dimension=dimension, values=[value]) for value in values]
+        return tuple((each,) for each in resolve_filters(self.reader.context, filters))
+
+
+def resolve(reader: CostReader, query: SimulationQuery) -> ResolvedSimulation:
+    """As costly as `simulate_cost` says."""
+    _check(query)
+    resolver = _Resolver(reader, query)
+    question = resolver.question(query.filters)
+    shares, notes = _shares(reader, query.growth, question.days)
+    regions = resolver.scopes_of("region", [each.region for each in query.regions])
+    to_regions = resolver.scopes_of("region", [each.to_region for each in query.regions])
+    tokens = token_prices.get("list") if query.models else None
+    if tokens is not None:
+        _check_models(tokens, query.models)
+    build = SimulationBuild(
+        filters=question.filters,
+        growth=tuple(resolver.scope(each.dimension, each.values) for each in query.growth),
+        incomplete=question.incomplete,
+        ending=_ending(resolver, query),
+        purchases=tuple(resolver.scope(each.dimension, each.values) for each in query.purchases),
+        prices=resolver.scopes_of("usage_type", [each.usage_type for each in query.prices]),
+        regions=regions,
+        models=tuple(_model_scope(resolver, each) for each in query.models),
+        token_type=registry.resolve(reader.context, "ai_token_type") if query.models else None,
+    )
+    return ResolvedSimulation(
+        build=build,
+        days=question.days,
+        shares=shares,
+        notes=notes,
+        warnings=list(dict.fromkeys(resolver.warnings)),
+        region_build=RegionPriceBuild(to_regions) if to_regions else None,
+        tokens=tokens,
+        changes_anything=bool(
+            query.growth or build.ending is not None or build.purchases or build.price_changes
+        ),
+    )
+
+
+def region_prices(
+    reader: CostReader, resolved: ResolvedSimulation
+) -> dict[RegionKey, tuple[Decimal, Decimal]]:
+    """Cost and quantity of items in the other regions, of all own lines of the days. One lake query, none without regions."""
+    build = resolved.region_build
+    if build is None:
+        return {}
+    return read_region_prices(reader.run(resolved.days, build, build.tag_keys, allow_rollups=False))
+
+
+def _ending(resolver: _Resolver, query: SimulationQuery) -> Scope | None:
+    if query.ending:
+        return resolver.scope("commitment", query.ending)
+    return () if query.commitments == "end" else None
+
+
+def _model_scope(resolver: _Resolver, change: ModelChange) -> Scope:
+    of_model = resolver.scope("ai_model", [change.model])
+    return (
+        (*of_model, *resolver.scope("ai_token_type", [change.token_type])) if change.token_type else of_model
+    )
+
+
+def _shares(
+    reader: CostReader, growth: Sequence[UsageGrowth], days: DateRange
+) -> tuple[list[Decimal], list[str]]:
+    shares, notes = [], []
+    for each in growth:
+        if not each.metric:
+            shares.append(exact_product(each.percent or Decimal(0), PERCENT))
+            continue
+        question = UsageQuery(metric=each.metric, start_date=days.start, end_date=days.end)
+        usage = query_usage(reader.account, question, deadline=reader.deadline)
+        share = ratio(each.quantity or Decimal(0), usage.quantity) if usage.quantity else None
+        if share is None or usage.quantity is None or usage.quantity < 0:
+            raise UserError(f"growth: {quote(each.metric)} has no usage in these days.", field="growth")
+        shares.append(exact_difference(share.quantize(_SHARE_PLACES), Decimal(1)))
+        notes.append(
+            f"{quote(usage.metric)} is {exact_number(usage.quantity)} in these days, of all customers."
+        )
+    return shares, notes
+
+
+def _check(query: SimulationQuery) -> None:
+    for growth in query.growth:
+        _check_growth(growth)
+        _check_scope("growth", growth.dimension, growth.values)
+    for purchase in query.purchases:
+        _check_purchase(purchase)
+    for price in query.prices:
+        _check_range("prices", "unit_price", price.unit_price, MOST_UNIT_PRICE, zero=True)
+    for move in query.regions:
+        if move.region.strip().lower() == move.to_region.strip().lower():
+            raise UserError(f"regions: {quote(move.region)} is both region and to_region.", field="regions")
+    for change in query.models:
+        _check_range("models", "percent", change.percent, 100)
+        if not change.to_model and not change.to_token_type:
+            raise UserError("models: give to_model, to_token_type or both.", field="models")
+    if query.purchases and (query.prices or query.regions or query.models):
+        raise UserError(
+            "purchases: simulate purchases without prices, regions and models: discounts are of today's prices.",
+            field="purchases",
+        )
+
+
+def _check_purchase(purchase: Purchase) -> None:
+    _check_scope("purchases", purchase.dimension, purchase.values)
+    _check_range("purchases", "per_hour", purchase.per_hour, MOST_PER_HOUR)
+    if purchase.discount_percent is not None:
+        _check_range("purchases", "discount_percent", purchase.discount_percent, 100, below=True)
+
+
+def _check_scope(field: str, dimension: str, values: Sequence[str]) -> None:
+    if bool(dimension) != bool(values):
+        raise UserError(f"{field}: name a dimension with its values, or neither for all usage.", field=field)
+
+
+def _check_growth(growth: UsageGrowth) -> None:
+    if growth.metric:
+        quantity = growth.quantity
+        if growth.percent is not None or quantity is None or not quantity.is_finite() or quantity < 0:
+            raise UserError(
+                "growth: a metric needs the quantity that it grows to, and no percent.", field="growth"
+            )
+        return
+    percent = growth.percent
+    if percent is None or not percent.is_finite() or not -100 <= percent <= MOST_PERCENT:
+        raise UserError(f"growth: percent is -100 to {MOST_PERCENT}, not {percent}.", field="growth")
+
+
+def _check_range(
+    field: str, name: str, value: Decimal, most: int, *, zero: bool = False, below: bool = False
+) -> None:
+    is_inside = value.is_finite() and (value > 0 or (zero and value == 0)) and value <= most
+    if not is_inside or (below and value == most):
+        limit = f"below {most}" if below else f"at most {most}"
+        raise UserError(
+            f"{field}: {name} is {'0' if zero else 'above 0'} and {limit}, not {value}.", field=field
+        )
+
+
+def _check_models(tokens: TokenPrices, models: Sequence[ModelChange]) -> None:
+    """A model that nobody published a price of would leave out all of it."""
+    for each in models:
+        if each.to_model and not tokens.has_prices(each.to_model):
+            raise unknown_value("models", each.to_model, tokens.models())
