@@ -1,0 +1,168 @@
+"""Usage that a monitoring system has as series over time: one a customer, a value a whole day or hour (UTC).
+
+A look reads this month and the one before; older months are read once. A sample is dated by the begin of its day or hour, and one
+that has not ended is left for the next look.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from finops.connections.checks import check_list
+from finops.connections.connector import BillMonth, C, CheckFinding, Connector, Contents, Fetch, SourceError
+from finops.connections.transports.json_lines import usage_files
+from finops.connections.transports.pages import digest_of
+from finops.costs.focus.normalise import FocusFile
+from finops.lib import clock
+from finops.lib.periods import add_months, month_end, month_start
+
+BACK_MONTHS: Final = 12
+OPEN_MONTHS: Final = 2
+"""This month and those before that a look compares."""
+STEPS: Final = {"day": timedelta(days=1), "hour": timedelta(hours=1)}
+
+MetricName = Annotated[
+    str,
+    msgspec.Meta(
+        title="Metric", description="What is counted.", examples=["requests"], min_length=1, max_length=100
+    ),
+]
+Step = Annotated[Literal["day", "hour"], msgspec.Meta(title="Step", description="One value each.")]
+IsGauge = Annotated[
+    bool, msgspec.Meta(title="Gauge", description="The last value counts, not the sum: seats, storage.")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSeries:
+    """`samples` are the begins of whole steps and their values."""
+
+    labels: Mapping[str, str]
+    samples: Sequence[tuple[datetime, Decimal]]
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesRequest:
+    """Days that are read, both inside: for a look, a fetch, or a check while a person waits."""
+
+    first: date
+    last: date
+    step: timedelta
+    fetch: Fetch | None = None
+    is_check: bool = False
+
+    @property
+    def start(self) -> datetime:
+        return datetime(self.first.year, self.first.month, self.first.day, tzinfo=UTC)
+
+    @property
+    def end(self) -> datetime:
+        """Outside: where the last step that has ended does."""
+        midnight = datetime(self.last.year, self.last.month, self.last.day, tzinfo=UTC) + STEPS["day"]
+        now = clock.now()
+        return min(midnight, now - (now - self.start) % self.step)
+
+    def windows(self, length: timedelta) -> Iterator[tuple[datetime, datetime]]:
+        """The time in pieces of at most this length, the ends outside."""
+        start = self.start
+        while start < self.end:
+            end = min(start + length, self.end)
+            yield start, end
+            start = end
+
+
+class SeriesConnector(Connector[C]):
+    """A monitoring system whose series name the customer by a label."""
+
+    contents = Contents.USAGE
+    changes_while_read = True
+    label_noun: str
+    """"label", "tag", as the vendor calls it."""
+
+    @abstractmethod
+    def series(self, config: C, request: SeriesRequest) -> Iterator[MetricSeries]:
+        """Those of the days. One may come in parts. Raises SourceError, AccessError, SourceUnavailable."""
+
+    @abstractmethod
+    def customer_label(self, config: C) -> tuple[str, str]:
+        """The label that names the customer, and the field of the config that says so."""
+
+    @abstractmethod
+    def metric_of(self, config: C) -> tuple[str, bool]:
+        """What the values are called, and whether it is a gauge."""
+
+    @abstractmethod
+    def step_of(self, config: C) -> timedelta:
+        """Of STEPS."""
+
+    @abstractmethod
+    def label_fix(self, config: C) -> str:
+        """How a query keeps the customer label; a sentence."""
+
+    def gauges(self, config: C) -> frozenset[str]:
+        metric, is_gauge = self.metric_of(config)
+        return frozenset({metric}) if is_gauge else frozenset()
+
+    def check(self, config: C) -> list[CheckFinding]:
+        with check_list() as checks:
+            day = clock.today() - timedelta(days=1)
+            request = SeriesRequest(day, day, self.step_of(config), is_check=True)
+            series = checks.attempt("Run the query for yesterday", lambda: list(self.series(config, request)))
+            label, _field = self.customer_label(config)
+            checks.attempt(
+                f"Find the {self.label_noun} {label}",
+                lambda: [self._customer_of(config, each) for each in series],
+            )
+            checks.findings.append(CheckFinding(self._first_values(config, series), True))
+        return checks.findings
+
+    def _first_values(self, config: C, series: Sequence[MetricSeries]) -> str:
+        values = [
+            f"{self._customer_of(config, each)}, {each.samples[-1][1]:f}" for each in series if each.samples
+        ]
+        return f"Read the first values: {'; '.join(values[:3])}" if values else "Yesterday has no values"
+
+    def months(self, config: C) -> list[BillMonth]:
+        this_month, listed = month_start(clock.today()), []
+        for back in range(BACK_MONTHS + 1):
+            month, facts = add_months(this_month, -back), ["settled"]
+            if back < OPEN_MONTHS:
+                series = self.series(config, self._request(config, month))
+                facts = sorted(f"{sorted(each.labels.items())} {each.samples}" for each in series)
+            listed.append(BillMonth(month, digest_of(facts)))
+        return listed
+
+    def fetch(self, config: C, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
+        (metric, _is_gauge), (label, _field) = self.metric_of(config), self.customer_label(config)
+        with usage_files(fetch, month.month) as files:
+            for each in self.series(config, self._request(config, month.month, fetch)):
+                customer = self._customer_of(config, each)
+                others = {name: value for name, value in each.labels.items() if value and name != label}
+                for moment, quantity in each.samples:
+                    files.add(
+                        customer=customer,
+                        metric=metric,
+                        quantity=quantity,
+                        moment=moment,
+                        dimensions=others or None,
+                    )
+        return files.files()
+
+    def _request(self, config: C, month: date, fetch: Fetch | None = None) -> SeriesRequest:
+        last = min(month_end(month), clock.today())
+        return SeriesRequest(month, last, self.step_of(config), fetch)
+
+    def _customer_of(self, config: C, series: MetricSeries) -> str:
+        label, field = self.customer_label(config)
+        if not series.labels.get(label):
+            raise SourceError(
+                f"A series has no {self.label_noun} {label}. {self.label_fix(config)}", field=field
+            )
+        return series.labels[label]
