@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from django import forms
 
+from finops.change_events.models import MAX_TITLE, MAX_URL, ChangeEvent
+from finops.change_events.scope_text import MAX_TEXT, scope_from_text, text_of_scope
+from finops.change_events.services.notes import NoteDraft
+from finops.lib.errors import UserError
+
 
 class EventSourceForm(forms.Form):
     name = forms.CharField(
@@ -11,3 +16,43 @@ class EventSourceForm(forms.Form):
         help_text="For example: GitHub Actions, production cluster.",
         error_messages={"required": "Enter a name."},
     )
+
+
+class ChartNoteForm(forms.Form):
+    """A note on charts of cost."""
+
+    day = forms.DateField(
+        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
+        error_messages={"required": "Enter a day.", "invalid": "Enter a day, such as 2026-11-02."},
+    )
+    title = forms.CharField(label="Note", max_length=MAX_TITLE, error_messages={"required": "Enter a note."})
+    scope = forms.CharField(
+        required=False,
+        max_length=MAX_TEXT,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="The cost that it is about: dimension=value, one a line. Default: all cost.",
+    )
+    url = forms.CharField(label="Link (optional)", required=False, max_length=MAX_URL)
+
+    def clean_scope(self) -> dict[str, list[str]]:
+        """Raises ValidationError for a line that is no scope."""
+        try:
+            return scope_from_text(self.cleaned_data["scope"])
+        except UserError as error:
+            raise forms.ValidationError(error.message) from error
+
+    def draft(self) -> NoteDraft:
+        """Of a form that is valid."""
+        data = self.cleaned_data
+        return NoteDraft(day=data["day"], title=data["title"], scope=data["scope"], url=data["url"].strip())
+
+    @classmethod
+    def of(cls, note: ChangeEvent) -> ChartNoteForm:
+        return cls(
+            initial={
+                "day": note.occurred_at.date(),
+                "title": note.title,
+                "scope": text_of_scope(note.scope),
+                "url": note.url,
+            }
+        )

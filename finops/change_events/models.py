@@ -115,6 +115,15 @@ class ChangeEvent(AccountModel):
     url = models.CharField(max_length=MAX_URL, blank=True)
     scope: models.JSONField[Any, dict[str, list[str]]] = models.JSONField(default=dict, blank=True)
     received_at = models.DateTimeField(default=clock.now, editable=False)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        editable=False,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="The author of a note.",
+    )
 
     class Meta:
         ordering = ["-occurred_at", "-id"]

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from django.urls import path
 
-from finops.change_events.views import api_page, events, sources
+from finops.change_events.views import api_page, events, notes, sources
 
 _SOURCE = "connections/events/<int:event_source_id>"
 
 urlpatterns = [
+    # The page's title as an address; links have the one below, which comes last.
+    path("change-events/", events.index, name="change_events"),
     path("events/", events.index, name="change_events"),
+    path("events/notes/new/", notes.new, name="change_event_note_new"),
+    path("events/notes/<int:note_id>/edit/", notes.edit, name="change_event_note_edit"),
+    path("events/notes/<int:note_id>/delete/", notes.delete, name="change_event_note_delete"),
     path("connections/events/", sources.index, name="event_sources"),
     path("connections/events/new/", sources.new, name="event_source_new"),
     path("connections/events/api/", api_page.api, name="event_api"),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Final
+from typing import Any, Final
 
 from finops.costs.spend_query import Filter
 from finops.lib.charts import SeriesTable, bucket_label
@@ -15,6 +16,7 @@ from finops.lib.registry import Registry
 
 MAX_MARKERS: Final = 200
 MAX_TITLES: Final = 5
+"""Of a kind in a bucket; the others are counted."""
 
 
 @dataclass(frozen=True)
@@ -49,20 +51,44 @@ def markers_of(question: MarkerQuestion) -> list[Marker]:
     return sorted(markers, key=lambda each: each.at, reverse=True)[:MAX_MARKERS]
 
 
+def kind_counts(markers: Sequence[Marker]) -> list[tuple[str, int]]:
+    """The kinds among them by name, with how many there are of each."""
+    return sorted(Counter(marker.kind for marker in markers).items())
+
+
 def with_markers(
     tables: Sequence[SeriesTable], markers: Sequence[Marker], starts: Sequence[date], granularity: str
 ) -> list[SeriesTable]:
     """The charts with a marker at each bucket in which something happened; `starts` are the buckets' first days."""
-    titles: dict[str, list[str]] = {}
+    return [
+        dataclasses.replace(table, chart=marked_chart(table.chart, markers, starts, granularity))
+        for table in tables
+    ]
+
+
+def marked_chart(
+    chart: dict[str, Any], markers: Sequence[Marker], starts: Sequence[date], granularity: str
+) -> dict[str, Any]:
+    """As `with_markers`, of one chart."""
+    spec = _spec(markers, starts, granularity)
+    return {**chart, "markers": spec} if spec else chart
+
+
+def _spec(markers: Sequence[Marker], starts: Sequence[date], granularity: str) -> list[dict[str, Any]]:
+    """By bucket the titles of each kind, the oldest first, and how many there are of it."""
+    buckets: dict[str, dict[str, list[str]]] = {}
     for marker in reversed(markers):
         start = max((day for day in starts if day <= marker.day), default=None)
         if start is not None:
-            label = bucket_label(start.isoformat(), granularity)
-            titles.setdefault(label, []).append(f"{marker.kind}: {marker.title}")
-    if not titles:
-        return list(tables)
-    spec = [
-        {"label": label, "titles": each[:MAX_TITLES], "more": len(each[MAX_TITLES:])}
-        for label, each in titles.items()
+            kinds = buckets.setdefault(bucket_label(start.isoformat(), granularity), {})
+            kinds.setdefault(marker.kind, []).append(marker.title)
+    return [
+        {
+            "label": label,
+            "events": [
+                {"kind": kind, "titles": titles[:MAX_TITLES], "count": len(titles)}
+                for kind, titles in kinds.items()
+            ],
+        }
+        for label, kinds in buckets.items()
     ]
-    return [dataclasses.replace(table, chart={**table.chart, "markers": spec}) for table in tables]

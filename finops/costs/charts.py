@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import date
+
 from finops.costs.answers import SpendAnswer, SpendRow, SpendTotal
+from finops.costs.chart_markers import Marker, MarkerQuestion, markers_of, with_markers
+from finops.costs.spend_query import Filter
 from finops.lib.charts import Line, SeriesTable, bucket_label, by_bucket, chart_spec, other_name
+from finops.lib.periods import DateRange
 
 
 def row_name(row: SpendRow) -> str:
@@ -16,6 +22,23 @@ def row_name(row: SpendRow) -> str:
 def series_tables(answer: SpendAnswer) -> list[SeriesTable]:
     """One for each currency that the answer has a total in; empty for granularity none."""
     return [_table(answer, total) for total in answer.totals if total.series]
+
+
+def bucket_starts(answer: SpendAnswer) -> list[date]:
+    """The first day of each bucket; none without any."""
+    return [date.fromisoformat(day) for day in answer.totals[0].series] if answer.totals else []
+
+
+def period_days(answer: SpendAnswer) -> DateRange:
+    return DateRange(answer.period.start_date, answer.period.end_date)
+
+
+def marked_tables(
+    tables: Sequence[SeriesTable], answer: SpendAnswer, filters: Sequence[Filter]
+) -> tuple[list[SeriesTable], list[Marker]]:
+    """An answer's charts with what happened on its days and fits its filters, and that as a list; neither without a chart."""
+    markers = markers_of(MarkerQuestion(period_days(answer), filters)) if tables else []
+    return with_markers(tables, markers, bucket_starts(answer), answer.granularity), markers
 
 
 def _table(answer: SpendAnswer, total: SpendTotal) -> SeriesTable:

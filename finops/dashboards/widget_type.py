@@ -155,7 +155,8 @@ class WidgetType(ABC, Generic[C]):
     """A type of widget. Its template is `dashboards/widgets/<name>.html`. `order` is its place in the catalogue; width in
     columns and height in rows are what it takes unless a board says otherwise; `page` is the name of the page that shows
     the same at length; `settings` are the fields of its form that `setting_fields.COMMON` does not have. A type without
-    `has_data` asks for none, so days and filters of a board mean nothing to it."""
+    `has_data` asks for none, so days and filters of a board mean nothing to it; one with
+    `has_markers` shows change events on its chart."""
 
     name: str
     title: str
@@ -167,6 +168,7 @@ class WidgetType(ABC, Generic[C]):
     page: str = ""
     settings: tuple[Setting, ...] = ()
     has_data: bool = True
+    has_markers: bool = False
 
     @property
     def template(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from finops.costs.chart_markers import Marker, MarkerQuestion, marked_chart, markers_of
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.insights.anomalies.causes import AnomalyCause, AnomalyEvent, Causes, place_of
 from finops.insights.anomalies.display import AS_STORED, AnomalyDisplay, Cells
@@ -21,6 +22,7 @@ from finops.insights.spend_change.schemas import ChangeTotal, Move, SpendChangeA
 from finops.lib.charts import PLACES, BandLine, Line, SeriesTable, bucket_label, chart_spec, other_name
 from finops.lib.formats import numbers
 from finops.lib.money import exact_sum
+from finops.lib.periods import DateRange
 from finops.lib.sentences import truncate
 
 NAME_LENGTH = 28
@@ -179,6 +181,15 @@ def band_chart(
         events=_event_flags(events, labels),
     )
     return BandChart(days, chart)
+
+
+def with_band_markers(band: BandChart, filters: Sequence[Filter]) -> tuple[BandChart, list[Marker]]:
+    """The chart with what happened on its days and fits the filters, and that as a list."""
+    if not band.days:
+        return band, []
+    starts = [date.fromisoformat(day.day) for day in band.days]
+    markers = markers_of(MarkerQuestion(DateRange(starts[0], starts[-1]), filters))
+    return dataclasses.replace(band, chart=marked_chart(band.chart, markers, starts, "day")), markers
 
 
 def _shade(labels: Sequence[str]) -> tuple[str, str] | None:

@@ -203,6 +203,20 @@ class AnomalyRun(AccountModel):
         return f"{self.account_id}: {self.finished_at}"
 
 
+class DerivedEventRun(AccountModel):
+    """Of which data the account's change events were derived last: what says whether that is due."""
+
+    account = models.OneToOneField(
+        "accounts.Account", on_delete=models.CASCADE, related_name="derived_event_run"
+    )
+    data_version = models.CharField(max_length=80, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    error = models.TextField(blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.account_id}: {self.finished_at}"
+
+
 class SavingsDismissal(AccountModel):
     """A recommendation that a person put aside: dismissed with a reason, or acted on a day.
 

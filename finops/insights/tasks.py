@@ -12,6 +12,7 @@ from accounts.scoping import account_scope
 from finops.connections.connector import SourceError
 from finops.costs.models import CostSource
 from finops.insights.anomalies.services import RUN_TASK, detect_if_due, due_accounts
+from finops.insights.derived_events import services as derived_events
 from finops.insights.savings.services import (
     REFRESH_TASK,
     refresh_recommendations,
@@ -32,6 +33,19 @@ def find_due_anomalies() -> None:
 def find_anomalies(account_id: int) -> None:
     """Look for anomalies of an account; one that is not due, or is looked at elsewhere, is left alone."""
     detect_if_due(Account.objects.get(pk=account_id))
+
+
+@shared_task(name="insights.derive_due_events")
+def derive_due_events() -> None:
+    """Every five minutes: accounts whose cost, budgets or cost tags changed become a task each."""
+    for account_id in derived_events.due_accounts():
+        derive_events.apply_async([account_id], expires=300)
+
+
+@shared_task(name=derived_events.RUN_TASK)
+def derive_events(account_id: int) -> None:
+    """Derive an account's change events anew; one that is not due, or is derived elsewhere, is left alone."""
+    derived_events.derive_if_due(Account.objects.get(pk=account_id))
 
 
 @shared_task(name="insights.find_recommendations_due")

@@ -238,6 +238,7 @@ JOBS = ModelGroup(
             ("account", "finished_at", "asks", "asks_seen", "series", "error"),
             ("error",),
         ),
+        Entry("insights.DerivedEventRun", ("account", "finished_at", "error"), ("error",)),
         Entry("alerts.AlertEvaluation", ("account", "finished_at", "asks", "version", "error"), ("error",)),
         Entry(
             "backup.BackupRun",

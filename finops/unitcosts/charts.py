@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+from finops.costs.chart_markers import Marker, MarkerQuestion, marked_chart, markers_of
 from finops.lib.charts import Line, bucket_label, chart_spec
 from finops.lib.formats import dates
 from finops.lib.formats.numbers import plural
 from finops.lib.money import ratio
+from finops.lib.periods import DateRange
 from finops.unitcosts.answers import UnitCostAnswer, UnitCostBucket, UnitCostTotal
 from finops.unitcosts.queries.cards import per_unit
+from finops.unitcosts.unit_cost_query import UnitCostQuery
 
 PLACES = 2
 MOST_PLACES = 12
@@ -55,6 +58,26 @@ def trends(answer: UnitCostAnswer, granularity: str, unit: str) -> list[Trend]:
         if total.buckets
     ]
     return [*drawn[:1], *(dataclasses.replace(trend, charts=trend.charts[:-1]) for trend in drawn[1:])]
+
+
+def with_trend_markers(
+    drawn: Sequence[Trend], answer: UnitCostAnswer, query: UnitCostQuery
+) -> tuple[list[Trend], list[Marker]]:
+    """The charts with what happened on their days and fits the filters on cost, and that as a list."""
+    if not drawn:
+        return [], []
+    days = DateRange(answer.period.start_date, answer.period.end_date)
+    markers = markers_of(MarkerQuestion(days, query.filters))
+    return [_marked_trend(trend, markers, query.granularity) for trend in drawn], markers
+
+
+def _marked_trend(trend: Trend, markers: Sequence[Marker], granularity: str) -> Trend:
+    starts = [bucket.start_date for bucket in trend.total.buckets]
+    charts = [
+        dataclasses.replace(chart, data=marked_chart(chart.data, markers, starts, granularity))
+        for chart in trend.charts
+    ]
+    return dataclasses.replace(trend, charts=charts)
 
 
 def _trend(total: UnitCostTotal, granularity: str, unit: str, *, priced: str, metric: str) -> Trend:

@@ -30,6 +30,7 @@ TASK_SECONDS: Final[dict[str, int]] = {
     "ingestion.run_due_uploads": 15,
     "ingestion.remove_forgotten_uploads": 86_400,
     "insights.find_due_anomalies": 60,
+    "insights.derive_due_events": 300,
     "insights.find_recommendations_due": 86_400,
     "alerts.evaluate_due": 60,
     "alerts.send_due": 15,

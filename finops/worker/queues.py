@@ -56,6 +56,7 @@ LANE_OF: Final[dict[str, Lane]] = {
     "ingestion.void_due": CLOCK,
     "lake.summarise_due": CLOCK,
     "insights.find_due_anomalies": CLOCK,
+    "insights.derive_due_events": CLOCK,
     "insights.find_recommendations_due": CLOCK,
     "alerts.evaluate_due": CLOCK,
     "alerts.send_due": CLOCK,
@@ -85,6 +86,7 @@ LANE_OF: Final[dict[str, Lane]] = {
     "connections.run_push": SYNCS,
     "ingestion.run_upload": JOBS,
     "insights.find_anomalies": ANALYSIS,
+    "insights.derive_events": ANALYSIS,
     "reports.send": ANALYSIS,
     # Of a bill of hundreds of projects it asks for minutes: no look waits behind it.
     "insights.refresh_recommendations": ANALYSIS,

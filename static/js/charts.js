@@ -7,6 +7,7 @@ import {
   markerTexts,
   stepText,
   tooltipRows,
+  visibleMarkers,
   waterfallOptions,
 } from "./lib/chart-options.js";
 import { setSymbols } from "./lib/numbers.js";
@@ -101,22 +102,42 @@ function follow(node, chart, data) {
 
 // Change events on charts can be hidden; the choice stays in the browser. The table beside the chart lists them anyway.
 const MARKERS_HIDDEN = "console:markers-hidden";
+const HIDDEN_KINDS = "console:marker-kinds-hidden";
+
+function hiddenKinds() {
+  return JSON.parse(localStorage.getItem(HIDDEN_KINDS) ?? "[]");
+}
 
 function readData(node) {
   const data = JSON.parse(node.dataset.chart);
-  return localStorage.getItem(MARKERS_HIDDEN) ? { ...data, markers: undefined } : data;
+  if (!data.markers) return data;
+  const isHidden = Boolean(localStorage.getItem(MARKERS_HIDDEN));
+  return { ...data, markers: isHidden ? undefined : visibleMarkers(data.markers, hiddenKinds()) };
 }
 
 function showSwitches() {
-  for (const input of document.querySelectorAll("[data-chart-markers]")) {
-    input.checked = !localStorage.getItem(MARKERS_HIDDEN);
+  const isHidden = Boolean(localStorage.getItem(MARKERS_HIDDEN));
+  const kinds = hiddenKinds();
+  for (const input of document.querySelectorAll("[data-chart-markers]")) input.checked = !isHidden;
+  for (const input of document.querySelectorAll("[data-marker-kind]")) {
+    input.checked = !kinds.includes(input.dataset.markerKind);
+    input.disabled = isHidden;
   }
 }
 
-document.addEventListener("change", ({ target }) => {
-  if (!target.matches?.("[data-chart-markers]")) return;
-  if (target.checked) localStorage.removeItem(MARKERS_HIDDEN);
+function storeSwitch(input) {
+  const kind = input.dataset.markerKind;
+  if (kind) {
+    const others = hiddenKinds().filter((each) => each !== kind);
+    localStorage.setItem(HIDDEN_KINDS, JSON.stringify(input.checked ? others : [...others, kind]));
+  } else if (input.checked) localStorage.removeItem(MARKERS_HIDDEN);
   else localStorage.setItem(MARKERS_HIDDEN, "1");
+}
+
+document.addEventListener("change", ({ target }) => {
+  if (!target.matches?.("[data-chart-markers], [data-marker-kind]")) return;
+  storeSwitch(target);
+  showSwitches();
   for (const [node, entry] of charts) {
     entry.data = readData(node);
     entry.chart.setOption({ ...options(entry.data, node), animation: false }, true);

@@ -66,7 +66,14 @@ def test_change_events_stand_on_the_chart_until_they_are_hidden(
     expect(chart.locator("canvas").first).to_be_visible()
     assert chart.evaluate(drawn) == 1
 
-    page.get_by_label("Change events on charts").uncheck()
+    page.get_by_label("Deployment (1)").uncheck()
+    assert chart.evaluate(drawn) == 0
+    page.reload()
+    expect(chart.locator("canvas").first).to_be_visible()
+    assert chart.evaluate(drawn) == 0
+    page.get_by_label("Deployment (1)").check()
+    assert chart.evaluate(drawn) == 1
+    page.get_by_role("checkbox", name="Change events on charts").uncheck()
     assert chart.evaluate(drawn) == 0
     page.get_by_text("View change events (1)").press("Enter")
 

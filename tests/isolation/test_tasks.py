@@ -45,6 +45,7 @@ SWEEPS = {
     "ingestion.run_due_uploads": "asks the database which uploads are due, and queues them by account and id",
     "ingestion.remove_forgotten_uploads": "removes files that no upload of any account will read",
     "insights.find_due_anomalies": "asks the database whose cost changed, and queues them by account",
+    "insights.derive_due_events": "asks the database whose cost, budgets or cost tags changed, and queues them by account",
     "insights.find_recommendations_due": "asks the database which sources are of a cloud, and queues them by account and id",
     "notifications.sweep": "deletes notifications by age, of every account",
     "reports.send_due": "asks the database which report schedules are due, and queues them by account and id",

@@ -6,6 +6,7 @@ import {
   markerTexts,
   stepText,
   tooltipRows,
+  visibleMarkers,
   waterfallMinimum,
   waterfallOptions,
 } from "../../static/js/lib/chart-options.js";
@@ -237,7 +238,8 @@ test("a series that a click follows has a pointer", () => {
 });
 
 test("what happened in a bucket stands in its tooltip and as an upright line", () => {
-  const markers = [{ label: SPEND.labels[1], titles: ["Deployment: checkout v142"], more: 2 }];
+  const events = [{ kind: "Deployment", titles: ["checkout v142"], count: 3 }];
+  const markers = [{ label: SPEND.labels[1], events }];
   const data = { ...SPEND, markers };
 
   assert.deepEqual(markerTexts(data, 1), ["Deployment: checkout v142", "… and 2 more"]);
@@ -246,4 +248,20 @@ test("what happened in a bucket stands in its tooltip and as an upright line", (
     options(data).series[0].markLine.data.map(({ xAxis }) => xAxis),
     [SPEND.labels[1]],
   );
+});
+
+test("events of hidden kinds have no marker, and the tooltip names five", () => {
+  const events = [
+    { kind: "Deployment", titles: ["a", "b", "c", "d"], count: 4 },
+    { kind: "Note", titles: ["e", "f"], count: 2 },
+  ];
+  const markers = [
+    { label: SPEND.labels[0], events: [events[1]] },
+    { label: SPEND.labels[1], events },
+  ];
+
+  assert.deepEqual(markerTexts({ ...SPEND, markers }, 1).slice(4), ["Note: e", "… and 1 more"]);
+  const visible = visibleMarkers(markers, ["Note"]);
+  assert.deepEqual(visible, [{ label: SPEND.labels[1], events: [events[0]] }]);
+  assert.equal(visibleMarkers(undefined, ["Note"]), undefined);
 });

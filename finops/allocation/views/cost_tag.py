@@ -19,7 +19,7 @@ from finops.allocation.models import CostTag
 from finops.allocation.queries.cost_tag_spend import query_cost_tag
 from finops.allocation.services.cost_tags import draft_of
 from finops.costs.answers import SpendAnswer
-from finops.costs.charts import series_tables
+from finops.costs.charts import marked_tables, series_tables
 from finops.costs.dimensions import UNTAGGED
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import SpendQuery
@@ -58,7 +58,8 @@ class CostTagPage(CostQueryPage[SpendQuery, SpendAnswer]):
         return query_spend(self.request.account, query)
 
     def result(self, query: SpendQuery, answer: SpendAnswer) -> dict[str, Any]:
-        shown = {"tables": series_tables(answer), **_for_assistants(self.cost_tag, query)}
+        tables, markers = marked_tables(series_tables(answer), answer, query.filters)
+        shown = {"tables": tables, "markers": markers, **_for_assistants(self.cost_tag, query)}
         return shown | _before_and_after(self.request, self.cost_tag, query)
 
     def context(self, query: SpendQuery, answer: SpendAnswer | None) -> dict[str, Any]:

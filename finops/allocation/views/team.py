@@ -27,7 +27,7 @@ from finops.allocation.services.teams import (
     remove_team_member,
 )
 from finops.allocation.team_panels import panels_of
-from finops.costs.charts import series_tables
+from finops.costs.charts import marked_tables, series_tables
 from finops.costs.dependants import deletion_impact_text
 from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources, load_sources
@@ -111,10 +111,12 @@ def _figures(request: AccountRequest, team: Team, sources: Sources, newest: date
         top=TREND_SERVICES,
     )
     shown = query_spend(request.account, trend, sources=sources)
+    tables, markers = marked_tables(series_tables(shown), shown, mine)
     return {
         "spent": spent,
         "explorer": month.to_params(),
-        "tables": series_tables(shown),
+        "tables": tables,
+        "markers": markers,
         "trend_params": trend.to_params(),
     }
 

@@ -14,6 +14,7 @@ from accounts.doors import AccountRequest, account_page
 from finops.change_events.models import ChangeEvent
 from finops.change_events.queries import listed_events, visible_events, visible_sources
 from finops.change_events.schemas import origin_of
+from finops.change_events.views.notes import may_change
 from finops.lib.listing import Column, ListFilter, ListPage, wants_csv
 
 PAGE = 50
@@ -68,4 +69,5 @@ def index(request: AccountRequest) -> HttpResponseBase:
     listing = declared.listing_of_page(request, page)
     if not listing.total and visible_events().exists():
         listing = replace(listing, total=1)  # there are events, and none matches
-    return render(request, "change_events/events.html", {"listing": listing})
+    editable = {event.pk for event in page if may_change(request, event)}
+    return render(request, "change_events/events.html", {"listing": listing, "editable": editable})

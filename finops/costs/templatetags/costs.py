@@ -10,8 +10,9 @@ from urllib.parse import urlencode
 
 from django import template
 
-from finops.costs import charts, explorer_steps
+from finops.costs import chart_markers, charts, explorer_steps
 from finops.costs.answers import AppliedCostView, PartAmount, SpendRow
+from finops.costs.chart_markers import Marker
 from finops.costs.models import CostImport
 from finops.costs.queries.spend_lake import COST_COLUMNS, UNITS
 from finops.costs.spend_query import Filter, SpendQuery
@@ -24,6 +25,11 @@ register = template.Library()
 @register.filter
 def row_name(row: SpendRow) -> str:
     return charts.row_name(row)
+
+
+@register.filter
+def kind_counts(markers: Sequence[Marker]) -> list[tuple[str, int]]:
+    return chart_markers.kind_counts(markers)
 
 
 @register.filter

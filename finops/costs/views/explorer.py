@@ -14,8 +14,7 @@ from msgspec import structs
 from accounts.doors import AccountRequest, account_page
 from finops.costs import explorer_steps
 from finops.costs.answers import SpendAnswer, SpendRow, SpendTotal, drop_other_currencies
-from finops.costs.chart_markers import MarkerQuestion, markers_of, with_markers
-from finops.costs.charts import row_name
+from finops.costs.charts import marked_tables, row_name
 from finops.costs.models import SavedView
 from finops.costs.queries import list_dimension_values, query_spend
 from finops.costs.queries.resource import describe_resource
@@ -26,7 +25,7 @@ from finops.costs.resource_panels import ResourceQuestion, panels_of
 from finops.costs.spend_forecasts import Expected, ForecastQuestion, expected_cost, forecasts_of
 from finops.costs.spend_query import QUANTITIES, SpendQuery
 from finops.costs.views.choices import MEASURES, ORDERS
-from finops.costs.views.explorer_charts import bucket_starts, explorer_tables, first_incomplete, period_days
+from finops.costs.views.explorer_charts import explorer_tables, first_incomplete
 from finops.costs.views.explorer_toolbar import toolbar
 from finops.costs.views.query_page import CostQueryPage
 from finops.exchange_rates.csv_columns import NONE, CsvRow, OriginalAmounts
@@ -65,8 +64,7 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
         self.labels = filter_labels(self.request.account, query, self.sources)
         coverage = self.sources.coverage
         tables = explorer_tables(query, answer, coverage, self._forecast(query, answer))
-        markers = markers_of(MarkerQuestion(period_days(answer), query.filters)) if tables else []
-        tables = with_markers(tables, markers, bucket_starts(answer), answer.granularity)
+        tables, markers = marked_tables(tables, answer, query.filters)
         shown = {"tables": tables, "markers": markers, "all_groups": _all_groups(query)}
         return shown | (self._resource(query) if answer.totals else self._way_out(query, answer))
 

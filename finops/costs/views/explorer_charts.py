@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from finops.costs import explorer_steps
 from finops.costs.answers import SpendAnswer, SpendRow
-from finops.costs.charts import series_tables
+from finops.costs.charts import bucket_starts, series_tables
 from finops.costs.coverage import Coverage
 from finops.costs.spend_forecasts import Expected
 from finops.costs.spend_query import SpendQuery
 from finops.lib.charts import Line, SeriesTable, series_spec
 from finops.lib.money import exact_sum
-from finops.lib.periods import DateRange, next_bucket
+from finops.lib.periods import next_bucket
 
 REMAINING: Final = "Remaining forecast"
 
@@ -72,19 +72,9 @@ def _with_remaining(answer: SpendAnswer, table: SeriesTable, since: int, expecte
     )
 
 
-def bucket_starts(answer: SpendAnswer) -> list[date]:
-    """The first day of each bucket; none without any."""
-    return [start for start, _end in _buckets(answer)] if answer.totals else []
-
-
-def period_days(answer: SpendAnswer) -> DateRange:
-    return DateRange(answer.period.start_date, answer.period.end_date)
-
-
 def _buckets(answer: SpendAnswer) -> list[tuple[date, date]]:
     """First and last day of each bucket of the calendar."""
-    starts = [date.fromisoformat(day) for day in answer.totals[0].series]
-    return [(day, next_bucket(answer.granularity, day) - timedelta(days=1)) for day in starts]
+    return [(day, next_bucket(answer.granularity, day) - timedelta(days=1)) for day in bucket_starts(answer)]
 
 
 def _links(query: SpendQuery, answer: SpendAnswer, currency: str) -> list[str]:

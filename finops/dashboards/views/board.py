@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -15,6 +16,8 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import ErrorMessages
 from accounts.models import Role
+from finops.change_events.models import ChangeEvent
+from finops.change_events.queries import visible_events
 from finops.costs.dimensions import registry
 from finops.costs.queries.spend import query_days
 from finops.costs.spend_query import SpendQuery
@@ -70,6 +73,7 @@ def page(request: AccountRequest, dashboard_id: int) -> HttpResponse:
         "error": error,
         "undo": last_change(request.session, dashboard),
         "full": len(widgets) >= MAX_WIDGETS,
+        "marker_kinds": _marker_kinds(widgets),
         **_toolbar(request, query),
     }
     return render_query_page(
@@ -129,6 +133,14 @@ def undo(request: AccountRequest, dashboard_id: int) -> HttpResponse:
         what = undo_last(request.session, dashboard, request.actor)
         messages.success(request, f"Undone: {what}")
     return redirect("dashboard", slug=request.account.slug, dashboard_id=dashboard.pk)
+
+
+def _marker_kinds(widgets: Sequence[Widget]) -> list[tuple[str, None]]:
+    """What the switches of change events choose from: every kind, as widgets ask for their own; none where no chart has any."""
+    has_charts = any(CATALOGUE[each.type].has_markers for each in widgets)
+    if not (has_charts and visible_events().exists()):
+        return []
+    return [(label, None) for label in ChangeEvent.Kind.labels]
 
 
 def _query_from_request(request: AccountRequest) -> BoardQuery:

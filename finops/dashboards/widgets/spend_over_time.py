@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from finops.costs.charts import series_tables
+from finops.costs.charts import marked_tables, series_tables
 from finops.costs.spend_query import SpendQuery, Splits
 from finops.dashboards.widget_type import Bucket, CostConfig, ListLength, Setting, SpendWidget, WidgetContext
 
@@ -27,6 +27,7 @@ class SpendOverTimeWidget(SpendWidget[SpendOverTimeConfig]):
     description = "Cost by day, week or month, in total or stacked by a dimension."
     config = SpendOverTimeConfig
     order, width, height = 10, 6, 5
+    has_markers = True
     settings = (Setting("group_by", "Group by", "dimension", first="None (total)", may_be_empty=True),)
 
     def query(self, context: WidgetContext[SpendOverTimeConfig]) -> SpendQuery:
@@ -36,4 +37,6 @@ class SpendOverTimeWidget(SpendWidget[SpendOverTimeConfig]):
 
     def read(self, context: WidgetContext[SpendOverTimeConfig]) -> dict[str, Any]:
         data = super().read(context)
-        return {**data, "tables": series_tables(data["answer"])}
+        answer = data["answer"]
+        tables, markers = marked_tables(series_tables(answer), answer, context.filters)
+        return {**data, "tables": tables, "markers": markers}

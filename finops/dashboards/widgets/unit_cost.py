@@ -19,11 +19,12 @@ from finops.dashboards.widget_type import (
     WidgetType,
     name_choices,
 )
-from finops.unitcosts.charts import trends
+from finops.unitcosts.charts import trends, with_trend_markers
 from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries import query_unit_cost
 from finops.unitcosts.queries.cards import per_unit
 from finops.unitcosts.queries.unit_metrics import find_unit_metric
+from finops.unitcosts.saved_question import merge_question
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 
 
@@ -45,6 +46,7 @@ class UnitCostWidget(WidgetType[UnitCostConfig]):
     config = UnitCostConfig
     order, width, height = 50, 4, 4
     page = "unit_economics"
+    has_markers = True
     settings = (Setting("unit_metric", "Unit metric", "select", _choices, first="Choose…"),)
 
     def check(self, config: UnitCostConfig, context: CheckContext) -> None:
@@ -60,9 +62,13 @@ class UnitCostWidget(WidgetType[UnitCostConfig]):
             **context.days,
         )
         answer = query_unit_cost(context.account, query, deadline=context.deadline)
+        drawn = trends(answer, query.granularity, answer.unit or answer.usage_metric)
+        saved = find_unit_metric(context.account, context.config.unit_metric)
+        drawn, markers = with_trend_markers(drawn, answer, merge_question(saved, query)[0])
         return {
             "answer": answer,
-            "trends": trends(answer, query.granularity, answer.unit or answer.usage_metric),
+            "trends": drawn,
+            "markers": markers,
             "per_unit": per_unit(answer.per, answer.unit, answer.usage_metric),
             "params": query.to_params(),
         }

@@ -42,7 +42,13 @@ from finops.insights.anomalies.rows import (
     with_members,
 )
 from finops.insights.anomalies.schemas import STATES, AnomaliesQuery, AnomalyRow, OwnImpact
-from finops.insights.charts import band_chart, cause_tables, explorer_query, spark_values
+from finops.insights.charts import (
+    band_chart,
+    cause_tables,
+    explorer_query,
+    spark_values,
+    with_band_markers,
+)
 from finops.insights.cost_scope import CostReader, CostScope, scope_from_params
 from finops.insights.models import Anomaly, AnomalyRun, Incident
 from finops.lib.errors import UserError
@@ -283,6 +289,8 @@ def _detail_page(request: AccountRequest, anomaly: Anomaly, form: NoteForm) -> H
     else:
         counted, row, figures = [anomaly], view_row(anomaly, display), anomaly_figures(anomaly, display)
     explorer = explorer_query(counted, through)
+    band = band_chart(counted, events, display if figures.own else AS_STORED)
+    band, markers = with_band_markers(band, explorer.filters)
     context: dict[str, Any] = {
         "anomaly": anomaly,
         "incident": incident,
@@ -293,7 +301,8 @@ def _detail_page(request: AccountRequest, anomaly: Anomaly, form: NoteForm) -> H
         "more_services": len(counted_members(incident)) - 1,
         "is_whole": is_headline,
         "root": root_cause_of(anomaly),
-        "band": band_chart(counted, events, display if figures.own else AS_STORED),
+        "band": band,
+        "markers": markers,
         "tables": cause_tables(row.impact, converted_causes(incident_causes(counted), figures), explorer),
         "events": events,
         "candidates": incident_candidates([incident]).get(incident.pk, []),

@@ -28,7 +28,7 @@ from finops.unitcosts.answers import (
     UnitCostAnswer,
     UnitCostRow,
 )
-from finops.unitcosts.charts import trends
+from finops.unitcosts.charts import trends, with_trend_markers
 from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries import customer_key, query_unit_cost
 from finops.unitcosts.queries.cards import per_unit
@@ -87,10 +87,12 @@ class EconomicsPage(CostQueryPage[UnitCostQuery, UnitCostAnswer]):
 
     def result(self, query: UnitCostQuery, answer: UnitCostAnswer) -> dict[str, Any]:
         unit = answer.unit or answer.usage_metric
+        drawn, markers = with_trend_markers(trends(answer, query.granularity, unit), answer, query)
         return {
             "unit": unit,
             "per_unit": per_unit(query.units, answer.unit, answer.usage_metric),
-            "trends": trends(answer, query.granularity, unit),
+            "trends": drawn,
+            "markers": markers,
             **_rows_context(self.request, answer),
         }
 

@@ -1,9 +1,8 @@
 // ECharts options of a page's charts. Their data is the JSON of finops/lib/charts.py: kind (bar, line or waterfall),
 // labels, series, currency, and optionally texts (of labels that are days), money (what stands around an amount),
 // stacked, band, mark, shade (its first and last label), events (a label and a text each), markers (a label and what
-// happened in its bucket), places, links (a URL for
-// each series), zoom and partialFrom (the index of the first bucket
-// that is not complete).
+// happened in its bucket, by kind), places, links (a URL for each series), zoom and partialFrom (the index of the first
+// bucket that is not complete).
 import { formatAxisValue, formatMoney, formatNumber } from "./numbers.js";
 
 const HATCHES = { enabled: true, label: { enabled: false }, decal: { show: true, decals: [{ symbol: "none" }] } };
@@ -19,11 +18,22 @@ export function labelText(data, index) {
   return data.texts?.[index] ?? data.labels[index];
 }
 
-/** What happened at a label, a line each: `deployment: checkout v142`. */
+/** Markers without the events of hidden kinds, and those that have others. */
+export function visibleMarkers(markers, hiddenKinds) {
+  return markers
+    ?.map((marker) => ({ ...marker, events: marker.events.filter(({ kind }) => !hiddenKinds.includes(kind)) }))
+    .filter(({ events }) => events.length);
+}
+
+const MAX_MARKER_TEXTS = 5;
+
+/** What happened at a label, a line each: `Deployment: checkout v142`. */
 export function markerTexts(data, index) {
-  const marker = data.markers?.find(({ label }) => label === data.labels[index]);
-  if (!marker) return [];
-  return marker.more ? [...marker.titles, `… and ${marker.more} more`] : marker.titles;
+  const events = data.markers?.find(({ label }) => label === data.labels[index])?.events ?? [];
+  const texts = events.flatMap(({ kind, titles }) => titles.map((title) => `${kind}: ${title}`));
+  const shown = texts.slice(0, MAX_MARKER_TEXTS);
+  const more = events.reduce((sum, { count }) => sum + count, 0) - shown.length;
+  return more ? [...shown, `… and ${more} more`] : shown;
 }
 
 /**

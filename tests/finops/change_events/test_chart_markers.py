@@ -56,10 +56,12 @@ def markers_on_chart(page: str) -> list[dict[str, Any]]:
 def test_a_day_has_a_marker_and_the_table_lists_each_event(cast: Cast) -> None:
     page = page_of(cast)
 
-    titles = ["Deployment: one", "Deployment: two", "Deployment: three"]
-    assert markers_on_chart(page) == [{"label": "2026-03-03", "titles": titles, "more": 0}]
+    events = [{"kind": "Deployment", "titles": ["one", "two", "three"], "count": 3}]
+    assert markers_on_chart(page) == [{"label": "2026-03-03", "events": events}]
     assert "View change events (3)" in page
     assert "data-chart-markers" in page
+    assert 'data-marker-kind="Deployment"' in page
+    assert "Deployment (3)" in page
 
 
 def test_an_event_stands_in_the_bucket_of_its_day(cast: Cast) -> None:
@@ -71,7 +73,7 @@ def test_an_event_stands_in_the_bucket_of_its_day(cast: Cast) -> None:
 def test_a_chart_has_the_events_that_fit_its_filters(cast: Cast) -> None:
     page = page_of(cast, f0="service", f0v="Compute")
 
-    assert markers_on_chart(page)[0]["titles"] == ["Deployment: one", "Deployment: two"]
+    assert markers_on_chart(page)[0]["events"][0]["titles"] == ["one", "two"]
     assert "View change events (2)" in page
 
 

@@ -53,6 +53,7 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "connection_id": accounts.oauth_connection,
     "usage_source_id": ingestion.usage_source,
     "event_source_id": change_events.event_source,
+    "note_id": change_events.change_event_note,
     "data_export_id": data_exports.data_export,
     "run_id": data_exports.data_export_run,
     "usage_upload_id": ingestion.usage_upload,

@@ -1,0 +1,81 @@
+"""Derived change events: what the console makes of cost and settings, stored so that lists and charts have them as any other."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from hashlib import sha256
+from typing import Final
+
+from django.db import transaction
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.change_events.models import MAX_ACTOR, MAX_TITLE, ChangeEvent
+from finops.lib.advisory_lock import lock_until_commit
+from finops.lib.sentences import truncate
+
+NOON: Final = time(12, tzinfo=UTC)
+_FIELDS: Final = ("occurred_at", "kind", "title", "actor", "url", "scope")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DerivedEvent:
+    """`key` is what it is found again by, and `weight` what is kept where there are too many. An event of a day is at noon (UTC);
+    `at` is its moment, where that is known."""
+
+    key: tuple[str, ...]
+    day: date
+    kind: str
+    title: str
+    at: datetime | None = None
+    actor: str = ""
+    url: str = ""
+    scope: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    weight: Decimal = Decimal(0)
+
+    @property
+    def event_id(self) -> str:
+        text = "\0".join((*self.key, str(self.day)))
+        return f"derived/{sha256(text.encode()).hexdigest()}"
+
+    @property
+    def occurred_at(self) -> datetime:
+        return self.at or datetime.combine(self.day, NOON)
+
+
+@transaction.atomic
+def store_derived_events(*, account: Account, since: date, events: Collection[DerivedEvent]) -> int:
+    """Make the account's derived events since a day these; how many were new. What is no longer derived goes, what changed
+    changes in place; older ones stay. Run twice it changes nothing."""
+    lock_until_commit(f"derived change events of account {account.pk}")
+    first = datetime.combine(since, time.min, UTC)
+    with account_scope(account):
+        derived = ChangeEvent.objects.filter(origin=ChangeEvent.Origin.DERIVED)
+        wanted = {event.event_id: event for event in events if event.day >= since}
+        rows = {
+            row.external_id: row
+            for row in [*derived.filter(occurred_at__gte=first), *derived.filter(external_id__in=wanted)]
+        }
+        derived.filter(pk__in=[row.pk for id_, row in rows.items() if id_ not in wanted]).delete()
+        changed = [row for id_, row in rows.items() if id_ in wanted and _change(row, wanted[id_])]
+        ChangeEvent.objects.bulk_update(changed, _FIELDS)
+        new = [_new(account, event) for id_, event in wanted.items() if id_ not in rows]
+        ChangeEvent.objects.bulk_create(new)
+    return len(new)
+
+
+def _new(account: Account, event: DerivedEvent) -> ChangeEvent:
+    row = ChangeEvent(account=account, origin=ChangeEvent.Origin.DERIVED, external_id=event.event_id)
+    _change(row, event)
+    return row
+
+
+def _change(row: ChangeEvent, event: DerivedEvent) -> bool:
+    before = [getattr(row, name) for name in _FIELDS]
+    row.occurred_at, row.kind, row.url = event.occurred_at, event.kind, event.url
+    row.title, row.actor = truncate(event.title, MAX_TITLE), truncate(event.actor, MAX_ACTOR)
+    row.scope = event.scope
+    return before != [getattr(row, name) for name in _FIELDS]
