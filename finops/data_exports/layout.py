@@ -18,6 +18,7 @@ COST: Final = "cost"
 SPLITS: Final = "splits"
 FILE_ENDING: Final = ".snappy.parquet"
 _FOLDERS: Final = {COST: ("data", "BILLING_PERIOD"), SPLITS: ("splits", "CHARGE_MONTH")}
+_PLACE: Final = re.compile(r"=(?P<year>[0-9]{4})-(?P<month>0[1-9]|1[0-2])/[^/]+$")
 _FILE: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-[0-9]{5}\.snappy\.parquet")
 
 
@@ -52,6 +53,14 @@ class ExportLayout:
         """Whether a run wrote it: nothing else in the folder is touched."""
         folder = self.data_folder(dataset, month)
         return key.startswith(folder) and _FILE.fullmatch(key[len(folder) :]) is not None
+
+    def place_of(self, key: str) -> tuple[str, date] | None:
+        """Dataset and month of a file that a run wrote; None for what is none."""
+        match = _PLACE.search(key)
+        if match is None:
+            return None
+        month = date(int(match["year"]), int(match["month"]), 1)
+        return next(((each, month) for each in _FOLDERS if self.is_file_of(key, each, month)), None)
 
     def is_own(self, key: str) -> bool:
         """Whether a run wrote it, of whatever month: a file, a manifest or the marker."""

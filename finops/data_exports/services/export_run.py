@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, NoReturn, Protocol
 
 import msgspec
 from django.conf import settings
@@ -24,6 +24,7 @@ from finops.data_exports.destinations import destination_of
 from finops.data_exports.layout import COST, SPLITS, ExportLayout
 from finops.data_exports.models import DataExport, DataExportMonth, DataExportRun, month_name
 from finops.data_exports.month_store import MonthStore
+from finops.data_exports.orphans import orphan_files
 from finops.data_exports.parquet_files import MonthFiles
 from finops.data_exports.schedule import next_after_cancel, next_attempt, next_run
 from finops.data_exports.schemas import ExportedFile, ExportMarker, ExportOutcome, MonthResult
@@ -55,9 +56,7 @@ def run(row: DataExportRun) -> None:
     """Do the claimed run. The account is in scope, all of its cost. What fails is kept in the row; one that was taken over leaves no effect."""
     error: UserError | None = None
     try:
-        if row.cancel_requested_at is not None:  # while nobody did it
-            raise RunCancellation
-        if row.attempts > MAX_ATTEMPTS:
+        if row.cancel_requested_at is None and row.attempts > MAX_ATTEMPTS:
             raise UserError(
                 "The run was interrupted several times and stopped. The server log has the reason."
             )
@@ -74,7 +73,10 @@ def run(row: DataExportRun) -> None:
     except Exception:
         logger.exception("data exports: run %s broke", row.pk)
         error = UserError(internal_error("run"))
-    _finish(row, RunStatus.FAILED if error else RunStatus.DONE, error)
+    if row.cancel_requested_at is not None:  # while nobody did it
+        _finish(row, RunStatus.CANCELED)
+    else:
+        _finish(row, RunStatus.FAILED if error else RunStatus.DONE, error)
 
 
 class _PlannedMonth(Protocol):
@@ -108,9 +110,6 @@ class _ExportRun:
         with destination_of(self._export.destination).open(config_of(self._export)) as bucket:
             listed = {each.key: each for each in bucket.objects(self._layout.folder)}
             self._check_owner(bucket, listed)
-            if self._export.removal_requested_at:
-                self._remove_all(bucket, listed)
-                return None
             store = MonthStore(
                 bucket,
                 self._layout,
@@ -119,7 +118,14 @@ class _ExportRun:
                 progress=self._progress,
                 heartbeat=self._heartbeat,
             )
-            return self._write_months(store, listed)
+            try:
+                self._progress()
+                if self._export.removal_requested_at:
+                    self._remove_all(bucket, listed)
+                return self._write_months(store, listed)
+            except RunCancellation:
+                self._remove_orphans(store)
+                raise
 
     def _write_months(self, store: MonthStore, listed: dict[str, BucketObject]) -> UserError | None:
         first_error: UserError | None = None
@@ -220,6 +226,15 @@ class _ExportRun:
         of_month = [key for key in listed if self._layout.is_file_of(key, dataset, month)]
         store.delete(key for key in of_month if key not in names)
 
+    def _remove_orphans(self, store: MonthStore) -> None:
+        """Files of attempts that were killed; where the bucket is away, the next run removes them."""
+        listed = {each.key: each for each in store.bucket.objects(self._layout.folder)}
+        stored = {each["key"] for row in self._export.months.all() for each in row.files}
+        try:
+            store.delete(list(orphan_files(store.bucket, self._layout, listed, stored)))
+        except (UserError, MonthConflict) as problem:
+            logger.warning("data exports: canceled run %s leaves files: %s", self._row.pk, problem)
+
     def _remove_empty_months(self, store: MonthStore, seen: set[tuple[str, date]]) -> None:
         """Months that have no line any more."""
         for dataset, month in sorted(self._stored.keys() - seen):
@@ -250,7 +265,7 @@ class _ExportRun:
         with _folder() as folder:
             store.put_json(self._layout.marker, marker, folder)
 
-    def _remove_all(self, bucket: StorageBucket, listed: dict[str, BucketObject]) -> None:
+    def _remove_all(self, bucket: StorageBucket, listed: dict[str, BucketObject]) -> NoReturn:
         """Everything that runs wrote, manifests first and the marker last; then the export itself."""
         own = [key for key in listed if self._layout.is_own(key) and key != self._layout.marker]
         for key in [*sorted(own, key=lambda key: not key.endswith(".json")), self._layout.marker]:

@@ -56,7 +56,7 @@ def queue_run(
 @transaction.atomic
 def cancel_run(*, run: DataExportRun, actor: Actor) -> DataExportRun:
     """Do no more of a run: one that waits ends now, one that runs before its next file or row group. Months that it wrote stay, and
-    the one under way is in the bucket as it was or complete. The export runs again by its schedule. Canceling twice changes
+    the one under way is in the bucket as it was or complete; files that no manifest names go, of killed attempts too. The export runs again by its schedule. Canceling twice changes
     nothing. Raises UserError when it has ended, and for a run that deletes the export's files."""
     with account_scope(run.account):
         export = DataExport.objects.select_for_update(of=("self",), no_key=True).get(pk=run.export_id)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import date, timedelta
@@ -9,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from accounts.models import AuditEntry
+from finops.connections.connector import SourceUnavailable
 from finops.connections.transports.s3 import S3Bucket
 from finops.data_exports.models import DataExport, DataExportRun
 from finops.data_exports.services import export_run, exports, runs
@@ -186,6 +191,83 @@ def test_a_run_that_deletes_the_files_cannot_be_canceled(bucket: Bucket, restate
 
     assert runs.run_export(run.pk)
     assert bucket.keys() == []
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("part", "is_replaced"),
+    [("data/BILLING_PERIOD=2026-02/", False), ("metadata/BILLING_PERIOD=2026-02/", True)],
+    ids=["after a file", "after its manifest"],
+)
+def test_a_run_that_was_killed_and_canceled_leaves_no_file_without_a_manifest(
+    bucket: Bucket, restated: DataExport, tmp_path: Path, part: str, is_replaced: bool
+) -> None:
+    before = content(bucket)
+    run = runs.queue_run(export=restated, actor=bucket.cast.actor)
+    kill_during(run, part)
+    run.refresh_from_db()
+    assert (run.status, len(bucket.keys(FEBRUARY))) == ("running", 2)
+
+    runs.cancel_run(run=run, actor=bucket.cast.actor)
+    assert runs.run_export(run.pk)
+
+    run.refresh_from_db()
+    assert (run.status, run.months_replaced) == ("canceled", 0)
+    named = {f"finops/{file['key']}" for manifest in bucket.manifests() for file in manifest["files"]}
+    assert {key for key in content(bucket) if key.endswith(".parquet")} == named
+    assert (content(bucket) != before) == is_replaced
+    assert bucket.run(DataExport.objects.get()).status == "done"
+    paths = bucket.download(tmp_path, bucket.manifests())
+    assert sums(paths, "ServiceName") == spend(bucket.account, "service")
+
+
+def test_a_second_attempt_that_is_canceled_removes_what_the_first_one_left(
+    bucket: Bucket, restated: DataExport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = content(bucket)
+    run = runs.queue_run(export=restated, actor=bucket.cast.actor)
+    with monkeypatch.context() as patch:
+        during(patch, "put", "data/BILLING_PERIOD=2026-02/", _die, last=True)
+        with suppress(KeyboardInterrupt):
+            runs.run_export(run.pk)
+    assert content(bucket) != before
+    during(monkeypatch, "put", "data/BILLING_PERIOD=2026-02/", cancel(bucket, run))
+
+    assert runs.run_export(run.pk)
+
+    run.refresh_from_db()
+    assert (run.status, run.attempts) == ("canceled", 2)
+    assert content(bucket) == before
+
+
+def test_a_run_is_canceled_while_the_bucket_is_away(
+    bucket: Bucket, restated: DataExport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = runs.queue_run(export=restated, actor=bucket.cast.actor)
+    with monkeypatch.context() as patch:
+        during(patch, "put", "data/BILLING_PERIOD=2026-02/", _die, last=True)
+        with suppress(KeyboardInterrupt):
+            runs.run_export(run.pk)
+    runs.cancel_run(run=run, actor=bucket.cast.actor)
+    monkeypatch.setattr(S3Bucket, "objects", _away)
+
+    assert runs.run_export(run.pk)
+
+    run.refresh_from_db()
+    restated.refresh_from_db()
+    assert (run.status, run.error, restated.failures) == ("canceled", "", 0)
+
+
+def kill_during(run: DataExportRun, part: str) -> None:
+    """Another process does the run, and is killed right after it put a key with this part."""
+    module, database = "tests.finops.data_exports.killed_run", str(connection.settings_dict["NAME"])
+    command = [sys.executable, "-m", module, str(run.pk), database, part]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert answer.returncode == -signal.SIGKILL, answer.stderr
+
+
+def _away(*_args: Any) -> None:
+    raise SourceUnavailable("The bucket is away.")
 
 
 def _die(*_args: Any) -> None:
