@@ -1,4 +1,4 @@
-"""Change events beside anomalies, by the root causes that are stored with them: no cost is read."""
+"""Change events near an anomaly, ranked by its stored root causes. No query of the lake."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange
 
 DAYS_BEFORE: Final = 7
-"""An event so long before the first day counts no more."""
+"""Days before the anomaly's first day in which an event counts."""
 MAX_READ: Final = 5_000
 EVERYTHING: Final = Decimal("0.05")
 UNKNOWN: Final = Decimal("0.5")
-"""Of a scope without dimensions, and for each dimension of which the anomaly stores no causes."""
+"""Fit of a scope without dimensions, and factor for each dimension without stored causes."""
 
 
 def incident_candidates(
     incidents: Sequence[Incident], asked: Scope | None = None
 ) -> dict[int, list[ChangeCandidate]]:
-    """By pk of the incident, from `with_members`; only events that fit the scope that was asked for. One query."""
+    """Return ranked events by primary key of the incident; load incidents with `with_members`. Only events that fit
+    the query's scope. One query."""
     if not incidents or not sees_whole_account():
         return {}
     first = min(each.first_day for each in incidents) - timedelta(days=DAYS_BEFORE)
@@ -57,8 +58,8 @@ def _candidates(incident: Incident, events: Sequence[ChangeEvent]) -> list[Chang
 
 
 def scope_fit(scope: Scope, members: Sequence[Anomaly], causes: Sequence[Causes]) -> Decimal:
-    """share x movement by the stored causes: of several dimensions the one that has least of the impact, times half for each
-    that nothing is stored of."""
+    """Return share x movement by the stored causes. Of several dimensions the one with the smallest share of the
+    impact counts, times one half for each dimension without stored causes."""
     if not scope:
         return EVERYTHING
     known = [
@@ -73,7 +74,7 @@ def scope_fit(scope: Scope, members: Sequence[Anomaly], causes: Sequence[Causes]
 def _dimension_fit(
     name: str, values: Sequence[str], members: Sequence[Anomaly], causes: Sequence[Causes]
 ) -> Decimal | None:
-    """None where nothing is stored of the dimension."""
+    """Return the fit of one dimension; None if no causes of it are stored."""
     impact = exact_sum(each.impact for each in members)
     wanted = ScopeFilter(
         name, "in", tuple(text.casefold() for value in values for text in candidates(name, value))

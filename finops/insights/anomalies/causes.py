@@ -1,9 +1,10 @@
-"""Where an anomaly comes from: the excess of each value of a dimension, and changes around its days.
+"""Root causes of an anomaly: the excess of each value of a dimension, and changes around its days.
 
-    excess of a value = what it cost - its part of what was expected
-    its part of what was expected = expected x cost of the value / cost of all, over the four weeks before
+    excess of a value = its actual cost - its expected cost
+    its expected cost = expected x cost of the value / total cost, over the four weeks before
 
-The parts add up to the excess exactly. Apps that have changes add theirs to `change_event_finders`.
+The excesses of all values add up to the anomaly's excess exactly. Apps that know of changes register a finder in
+`change_event_finders`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ ZERO = Decimal(0)
 
 
 class AnomalyCause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """share: of the whole excess."""
+    """share: of the anomaly's excess."""
 
     value: str
     actual: Decimal
@@ -43,7 +44,7 @@ class AnomalyCause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class Causes(msgspec.Struct, frozen=True, kw_only=True):
-    """One dimension: its values by size of excess, and what the `other_values` sum up to."""
+    """Causes by one dimension: its values by size of excess, and the sum of the `other_values`."""
 
     dimension: str
     title: str
@@ -58,7 +59,7 @@ class Causes(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass
 class ValueSides:
-    """What a value cost in the anomaly's days, and in the four weeks before."""
+    """Cost of a value in the anomaly's days, and in the four weeks before."""
 
     actual: Decimal = ZERO
     before: Decimal = ZERO
@@ -68,7 +69,7 @@ class ValueSides:
 def causes_of(
     dimension: str, title: str, sides: Mapping[str, ValueSides], expected: Decimal, *, shown: int = SHOWN
 ) -> Causes:
-    """The causes by one dimension; together they are the excess: sum of actual less `expected`."""
+    """Return the causes by one dimension. They add up to the excess: the sum of actual less `expected`."""
     parts = _parts({value: side.before for value, side in sides.items()}, sides, expected)
     whole = exact_difference(exact_sum(side.actual for side in sides.values()), expected)
     rows = [
@@ -87,8 +88,9 @@ def causes_of(
 
 
 def merged_causes(parts: Sequence[Sequence[Causes]], impacts: Sequence[Decimal]) -> list[Causes]:
-    """The causes of several anomalies without a line in common, as of one; they add up to the sum of the `impacts`. What
-    the values beyond the largest are is not known, so they stay other values; so does one without the dimension."""
+    """Return the causes of several anomalies that share no line, as those of one anomaly; they add up to the sum of
+    the `impacts`. The excess of values beyond the largest, and of an anomaly without the dimension, is in other
+    values."""
     whole = exact_sum(impacts)
     titles = {each.dimension: each.title for causes in parts for each in causes}
     merged = []
@@ -118,7 +120,7 @@ def merged_causes(parts: Sequence[Sequence[Causes]], impacts: Sequence[Decimal])
 
 
 def _sum_of(rows: Sequence[AnomalyCause], whole: Decimal) -> AnomalyCause:
-    """One value in several anomalies."""
+    """Return the sum of one value over several anomalies."""
     excess = exact_sum(row.excess for row in rows)
     return AnomalyCause(
         value=rows[0].value,
@@ -131,7 +133,7 @@ def _sum_of(rows: Sequence[AnomalyCause], whole: Decimal) -> AnomalyCause:
 
 
 def _cause(value: str, side: ValueSides, part: Decimal, whole: Decimal) -> AnomalyCause:
-    """excess = actual - expected of the value, share = its part of the whole excess; so causes add up to the
+    """Return a cause: excess = actual - expected of the value, share = excess / total excess. Causes add up to the
     impact."""
     excess = exact_difference(side.actual, part)
     return AnomalyCause(
@@ -147,7 +149,7 @@ def _cause(value: str, side: ValueSides, part: Decimal, whole: Decimal) -> Anoma
 def _parts(
     before: Mapping[str, Decimal], sides: Mapping[str, ValueSides], expected: Decimal
 ) -> dict[str, Decimal]:
-    """`expected` by value in eighteen places; what rounding leaves is the largest value's."""
+    """Return `expected` by value to 18 decimal places; the largest value gets the rounding remainder."""
     whole = exact_sum(before.values())
     if not before or not expected:
         return dict.fromkeys(before, ZERO)
@@ -166,12 +168,12 @@ def _parts(
 
 
 def excess_over_mean(now: Decimal, days: int, earlier: Decimal, earlier_days: int) -> Decimal:
-    """Cost of some days - the daily mean of earlier days x the number of days."""
+    """Return the cost of some days less the daily mean of earlier days x the number of days."""
     return now - earlier * days / max(earlier_days, 1)
 
 
 def top_causes(causes: Sequence[Causes], count: int = 3) -> list[tuple[Causes, AnomalyCause]]:
-    """The values that explain most, one of each dimension: those of several values first, then the finest."""
+    """Return the largest value of each dimension: dimensions with several values first, then the finest dimension."""
     firsts = [(each, each.rows[0]) for each in causes if each.rows and each.rows[0].share is not None]
     return sorted(firsts, key=lambda pair: _rank(*pair))[:count]
 
@@ -182,17 +184,17 @@ def _rank(causes: Causes, cause: AnomalyCause) -> tuple[bool, Decimal, int]:
 
 
 def place_of(dimension: str) -> int:
-    """Where a dimension stands among those of causes, the finest first."""
+    """Return the rank of a dimension among those of causes, the finest first."""
     return FINEST.index(dimension) if dimension in FINEST else len(FINEST)
 
 
 MOST = 20
 BEFORE, AFTER = timedelta(days=3), timedelta(days=1)
-"""How long before the first day and after the last a change may be and still matter."""
+"""Days before the anomaly's first day and after its last in which a change is related to it."""
 
 
 class AnomalyEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something that changed."""
+    """A change near an anomaly."""
 
     at: datetime
     what: str
@@ -203,7 +205,7 @@ change_event_finders: Registry[Callable[[Anomaly], list[AnomalyEvent]]] = Regist
 
 
 def change_events(anomaly: Anomaly) -> list[AnomalyEvent]:
-    """Every known change around an anomaly, the oldest first; at most MOST."""
+    """Return the changes around an anomaly, oldest first; at most MOST."""
     events = [event for finder in change_event_finders.values() for event in finder(anomaly)]
     return sorted(events, key=lambda event: event.at)[:MOST]
 
@@ -219,12 +221,12 @@ _EVENT_TEXTS = {
 }
 IMPORTED = "cost_import.finish"
 LATE = 3
-"""From this day of a month on, an import that brings the month before replaces what was complete."""
+"""Day of a month from which an import of the previous month replaces complete data."""
 
 
 @change_event_finders.register("audit log")
 def _audit_events(anomaly: Anomaly) -> list[AnomalyEvent]:
-    """What people changed about the anomaly's scope in these days, and imports that replaced complete months."""
+    """Return audited changes of the anomaly's scope on these days, and imports that replaced complete months."""
     start = datetime.combine(anomaly.first_day, time.min, UTC) - BEFORE
     end = datetime.combine(anomaly.last_day, time.max, UTC) + AFTER
     rows = AuditEntry.objects.filter(at__gte=start, at__lte=end, action__in=[*_EVENT_TEXTS, IMPORTED])
@@ -233,7 +235,7 @@ def _audit_events(anomaly: Anomaly) -> list[AnomalyEvent]:
 
 
 def _event_text(row: AuditEntry, anomaly: Anomaly) -> str:
-    """Empty for a change of something else."""
+    """Return the sentence for an audited change; empty for a change of another scope."""
     source_name = anomaly.source.name
     if row.action == IMPORTED:
         earlier = [month for month in row.detail.get("months", ()) if month < f"{row.at:%Y-%m}"]

@@ -1,4 +1,4 @@
-"""One pass of the detector over an account's cost, and how much what it detects matters in money."""
+"""One detection over an account's cost, and the materiality of each anomaly: impact and severity."""
 
 from __future__ import annotations
 
@@ -33,24 +33,23 @@ from finops.lib.periods import DateRange, add_months, each_day, month_start
 OBSERVED_DAYS: Final = 90
 LEARNING_MONTHS: Final = 13
 DEADLINE: Final = 120.0
-"""Seconds for the lake's questions of one look, all together."""
+"""Time limit in seconds for all lake queries of one detection."""
 
 CONTEXT_DAYS: Final = 42
-"""Days before and after an anomaly that its chart shows."""
+"""Days before and after an anomaly on its chart."""
 
 ACCOUNT_SHARE = Decimal("0.001")
-"""Severity is on the account's scale: multiples of the smallest impact that it set, else of this share of its 30 days."""
+"""Severity is a multiple of the account's minimum impact; by default of this share of its 30-day cost."""
 
 SCOPE_SHARE = Decimal("0.01")
-"""Smallest impact where the account set none: this share of what the service itself cost in 30 days, at most
-ACCOUNT_SHARE of the account's …"""
+"""Default minimum impact: this share of the scope's 30-day cost, at most ACCOUNT_SHARE of the account's …"""
 
 BOTH_SHARE = Decimal("0.0003")
-"""… at least this share of the geometric mean of the two: 3 % of a service that is a ten thousandth of the account. A
-share of the account alone would hide +200 % of most of its services."""
+"""… at least this share of the geometric mean of the two: 3 % of a service that is 0.01 % of the account. With a
+share of the account alone, +200 % of most of its services would go undetected."""
 
 LEAST = Decimal(1)
-"""… and at least one unit of the currency: less is nobody's time."""
+"""… and at least one unit of the currency."""
 
 MEDIUM, HIGH = 3, 10
 
@@ -61,9 +60,9 @@ _CONTEXT = Context(prec=50)
 
 
 def default_minimum(account_month: Decimal, scope_month: Decimal) -> Decimal:
-    """The smallest impact of a scope (a service of a source, a team …) where the account set none, from what
-    30 days of it and of the account cost: max(1, min(1 % of the scope, 0.1 % of the account), 0.03 % of
-    √(scope · account)). Our rule, measured (docs/adr/0025)."""
+    """Return the default minimum impact of a scope (a service of a source, a team …) from the 30-day cost of the
+    scope and of the account: max(1, min(1 % of the scope, 0.1 % of the account), 0.03 % of √(scope · account)). Our
+    rule, measured (docs/adr/0025)."""
     whole, own = account_month.copy_abs(), scope_month.copy_abs()
     both = _CONTEXT.sqrt(_CONTEXT.multiply(whole, own))
     share = min(_CONTEXT.multiply(own, SCOPE_SHARE), _CONTEXT.multiply(whole, ACCOUNT_SHARE))
@@ -71,8 +70,8 @@ def default_minimum(account_month: Decimal, scope_month: Decimal) -> Decimal:
 
 
 def severity(impact: Decimal, scale: Decimal) -> str:
-    """high from ten times, medium from three times `scale`, else low; where that is 0, everything is high.
-    Our rule (docs/adr/0012)."""
+    """Return the severity: high from ten times `scale`, medium from three times, else low. If `scale` is 0, high. Our
+    rule (docs/adr/0012)."""
     size = impact.copy_abs()
     if size >= scale * HIGH:
         return "high"
@@ -80,13 +79,13 @@ def severity(impact: Decimal, scale: Decimal) -> str:
 
 
 def exact(value: float) -> Decimal:
-    """What the detector expects, as money of six places."""
+    """Return an expected cost of the detector as money with six decimal places."""
     return Decimal(repr(value)).quantize(_MICRO)
 
 
 def month_end_impact(detection: Detection, impact: Decimal) -> Decimal:
-    """The impact when the last day's month ends, if it goes on: impact + mean excess of the last seven days ·
-    days left; as it is, if it has ended. Our rule (docs/adr/0012)."""
+    """Return the impact at the end of the last day's month: impact + mean excess of the last seven days · days left
+    if the anomaly is ongoing, else the impact. Our rule (docs/adr/0012)."""
     if not detection.ongoing:
         return impact
     days = detection.days[-RECENT:]
@@ -97,7 +96,7 @@ def month_end_impact(detection: Detection, impact: Decimal) -> Decimal:
 
 @dataclass(frozen=True)
 class AnomalyCandidate:
-    """A finding with its exact money, the smallest impact of its scope, and what severity is measured by."""
+    """A detected anomaly with its exact amounts, the minimum impact of its scope and the scale of its severity."""
 
     key: ScopeKey
     explainer: Explainer
@@ -122,13 +121,14 @@ class AnomalyCandidate:
 
 @dataclass(frozen=True)
 class _ExpectedRows:
-    """What people called expected, by source, dimension and value."""
+    """Anomalies marked as expected, by source, dimension and value."""
 
     rows: Mapping[tuple[int, str, str], Sequence[Anomaly]]
 
     def of(self, key: ScopeKey, dimension: str, costs: Container[ScopeKey]) -> list[AcknowledgedDays]:
-        """Those of a scope's currency, and of one that no line of the scope has any more: the bill changed its currency, or
-        they were found in a display currency, as up to detector 5."""
+        """Return the expected anomalies in a scope's currency, and in currencies that no line of the scope has any
+        more: the bill changed its currency, or the anomalies were stored in a display currency, as up to detector 5.
+        """
         return [
             AcknowledgedDays(row.first_day, row.last_day, row.ongoing)
             for row in self.rows.get((key.source_id, dimension, key.value), ())
@@ -137,28 +137,29 @@ class _ExpectedRows:
 
 
 class DetectionRun:
-    """One pass over an account's cost."""
+    """One detection over an account's cost."""
 
     def __init__(self, account: Account) -> None:
         self.reader = CostReader(account, load_sources(account), time.monotonic() + DEADLINE)
         self.settings = AnomalySettings.objects.first() or AnomalySettings(account=account)
         self.series = 0
         self.months: dict[str, Decimal] = {}
-        """What the account's last 30 days cost, by currency."""
+        """Cost of the account's last 30 days, by currency."""
         self._minimums: dict[str, Decimal | None] = {}
         self._scopes: set[tuple[str, ScopeKey]] = set()
-        """With their dimension, those that have lines."""
+        """Scopes with cost lines, with their dimension."""
         coverage, health = self.reader.sources.coverage, self.reader.sources.health
         days = coverage.last_complete_days
         self.last_complete_days = {source: last for source, last in days.items() if source in health}
-        """By source: a day that is not all there says nothing."""
+        """Last complete day by source; incomplete days are not evaluated."""
         through = max(self.last_complete_days.values(), default=clock.today())
         self.window = DateRange(through - timedelta(days=OBSERVED_DAYS - 1), through)
         self.start = add_months(month_start(self.window.start), -LEARNING_MONTHS)
-        """Where learning begins: the same day all month, so that looks of a month see the same past."""
+        """First day of the history: the same day all month, so that all detections of a month use the same history.
+        """
 
     def candidates(self) -> list[AnomalyCandidate]:
-        """What every watched dimension has, with its causes."""
+        """Return the anomalies of every monitored dimension, with root causes."""
         acknowledged = self._acknowledged_days()
         candidates: list[AnomalyCandidate] = []
         monitored = list(dict.fromkeys([SERVICE, *self.settings.watches]))
@@ -203,8 +204,8 @@ class DetectionRun:
         ]
 
     def _own_minimum(self, currency: str) -> Decimal | None:
-        """What the account set in a currency; else what it set in one that no bill has, as a display currency, by the rate
-        of the last day."""
+        """Return the account's minimum impact in a currency; else its minimum in a currency without bills, such as
+        the display currency, converted at the rate of the last day."""
         if currency not in self._minimums:
             self._minimums[currency] = self.settings.minimum(currency)
             others = [name for name in sorted(self.settings.minimum_impacts) if name not in self.months]
@@ -213,7 +214,7 @@ class DetectionRun:
         return self._minimums[currency]
 
     def _converted_minimum(self, others: Sequence[str], currency: str) -> Decimal | None:
-        """None where there is no rate. Two queries."""
+        """Return the converted minimum impact; None without a rate. Two queries."""
         rates = RateReader(self.reader.account, currency).rates(self.window.end, self.window.end)
         by_currency = {each.currency: each.rate for each in rates}
         for name in others:
@@ -223,18 +224,20 @@ class DetectionRun:
         return None
 
     def _month(self, cost: DailyCost) -> Decimal:
-        """What 30 days of a scope cost: the last ones, or a third of all that are judged: it may just have ended."""
+        """Return the 30-day cost of a scope: of the last 30 days, or a third of all evaluated days if that is more,
+        since the scope may just have ended."""
         last, every = abs(self._since(cost, 30)), abs(self._since(cost, OBSERVED_DAYS))
         return max(last, every * 30 / OBSERVED_DAYS)
 
     def _since(self, cost: DailyCost, days: int) -> Decimal:
-        """The cost of the last so many days."""
+        """Return the cost of the last `days` days."""
         return cost.between(self.window.end - timedelta(days=days - 1), date.max)
 
     def _series(
         self, source_id: int, cost: DailyCost, through: date, acknowledged: Sequence[AcknowledgedDays]
     ) -> Series:
-        """From the first day that a bill of the source covers; a day that one covers without a line cost nothing."""
+        """Return the daily series from the first day that a bill of the source covers. A covered day without a line
+        cost 0."""
         days = each_day(DateRange(self.start, through))
         ranges = self._ranges(source_id)
         while days and not _is_in(ranges, days[0]):
@@ -251,14 +254,14 @@ class DetectionRun:
         return [covered for span, covered in pairs if span.source_id == source_id]
 
     def covers(self, source_id: int, first: date, last: date) -> bool:
-        """Whether the source has data of all these days: else nothing can be said to be gone."""
+        """Return whether the source has data on all these days. Without data, missing cost is not a drop."""
         ranges, through = self._ranges(source_id), self.last_complete_days.get(source_id)
         if through is None or last > through:
             return False
         return all(_is_in(ranges, day) for day in each_day(DateRange(first, last)))
 
     def has_cost(self, row: Anomaly) -> bool:
-        """Whether any line of its scope is in its currency. To be called after `candidates`."""
+        """Return whether any line of the scope is in its currency. Call after `candidates`."""
         return (row.dimension, ScopeKey(row.source_id, row.value, row.currency)) in self._scopes
 
 
@@ -267,7 +270,8 @@ def _is_in(ranges: Sequence[DateRange], day: date) -> bool:
 
 
 def _is_too_new(detection: Detection, through: date) -> bool:
-    """A drop on a source's newest day: bills deliver that day in parts, so the next day decides."""
+    """Return whether this is a drop on a source's newest day. Bills deliver that day in parts, so the next day
+    decides."""
     return not detection.is_up and detection.first == detection.last == through
 
 

@@ -1,6 +1,7 @@
-"""Finds runs of days that cost something else than expected. Pure, in floats: exact money is summed by the caller.
+"""Detects runs of days whose cost is outside the expected range. Pure, in floats: the caller sums exact amounts.
 
-It is causal: a day is judged by earlier days alone, so a run of yesterday is detected again today, with the same first day.
+The detector is causal: each day is compared with earlier days only, so that a run detected yesterday is detected
+again today with the same first day.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ SPIKE, STEP, RAMP, DROP, NEW = "spike", "step", "ramp", "drop", "new"
 
 @dataclass(frozen=True)
 class AcknowledgedDays:
-    """Days that a person called expected. `ongoing`: they had not ended then, so their level is the new normal."""
+    """Days that a person marked as expected. `ongoing`: the run had not ended then, so its level is the new normal."""
 
     first: date
     last: date
@@ -26,7 +27,7 @@ class AcknowledgedDays:
 
 @dataclass(frozen=True)
 class Series:
-    """Daily cost from `start` on; None where the data has no such day."""
+    """Daily cost from `start` on; None for days without data."""
 
     start: date
     values: Sequence[float | None]
@@ -41,7 +42,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Observation:
-    """One day: what it cost, what was expected, between which bounds that is normal."""
+    """One day: actual cost, expected cost, and the bounds of the normal range."""
 
     day: date
     actual: float
@@ -55,8 +56,8 @@ class Observation:
 
     @property
     def strength(self) -> float:
-        """How far outside the band, as (actual - expected) ÷ half of it: 1 at the edge, negative below. The
-        control chart's distance (Shewhart, 1931) with the band of `Expectation`."""
+        """Distance from the normal range, as (actual - expected) ÷ half its width: 1 at the edge, negative below. The
+        distance of a control chart (Shewhart, 1931) with the range of `Expectation`."""
         half = (self.high if self.excess >= 0 else self.low) - self.expected
         if not half:
             return 0.0 if not self.excess else (9.0 if self.excess > 0 else -9.0)
@@ -65,7 +66,8 @@ class Observation:
 
 @dataclass(frozen=True)
 class Detection:
-    """A run of days outside the band, the calm ones between included. `said`: the day on which it was clear."""
+    """A run of days outside the normal range, with the normal days in between. `said`: the day on which the run
+    became significant."""
 
     kind: str
     days: tuple[Observation, ...]
@@ -90,39 +92,40 @@ class Detection:
 
 
 EDGE = 1.0
-"""A day is odd beyond the band."""
+"""Distance from which a day is an outlier."""
 
 CLEAR = 1.6
-"""One day alone is said when it is this many half bands away; less needs LASTING odd days."""
+"""Distance from which a single day is reported; smaller distances need LASTING outliers."""
 
 LASTING = 3
 GAP = 2
-"""So many calm days within a run do not end it: weekends."""
+"""Number of normal days within a run that do not end it: weekends."""
 
 IDLE = 0.1
-"""A day that is expected to cost less than this share of the level, and does, says nothing either way."""
+"""A day with expected and actual cost below this share of the level is ignored."""
 
 ADAPT = 14
 """Days after which a new level is normal."""
 
 STEP_DAYS = 5
-"""A run this long is a new level rather than a spike."""
+"""Number of days from which a run is a new level rather than a spike."""
 
 OUTLIER_DAYS, OFTEN, LOUDER = 120, 2, 1.3
-"""Odd days of the last four months that came OFTEN are how the series is: one more, up to LOUDER, is no news, nor are some in
-a row, unless it is more of them than there were, by MORE_IN_ROW."""
+"""If a series had OFTEN outliers in the last four months, outliers are usual for it. Another one is not reported
+unless it exceeds them by LOUDER, nor are several in a row unless their number exceeds the usual one by MORE_IN_ROW.
+"""
 
 MORE_IN_ROW = 2
 
 SPAN = 28
 RAMP_HISTORY = 70
 RAMP_FLOOR, RAMP_WIDTH = 0.2, 4.0
-"""A slow ramp: the last week against the one four weeks earlier, beyond what is usual of that in the series."""
+"""A slow ramp: the ratio of the last week to the week four weeks earlier, beyond its usual range in the series."""
 
 
 @dataclass
 class _Run:
-    """Odd days in a row, while they last."""
+    """Consecutive outliers of a run in progress."""
 
     first: int
     up: bool
@@ -139,8 +142,8 @@ class _Run:
     detected_on: date | None = None
 
     def add(self, day: Observation, *, error: float = 0.0, loud: float = 0.0, usual: int = 0) -> None:
-        """`loud`: an error that the series has had on other days, `usual` of them in a row; no larger, no more in a row,
-        it is not clear."""
+        """Add a day. `loud`: an error that the series has had on other days, `usual` of them in a row; a run that is
+        no larger and no longer is not significant."""
         self.row = 1 if self.calm else self.row + 1
         self.longest = max(self.longest, self.row)
         self.usual = usual
@@ -231,7 +234,7 @@ class _Detector:
                 self._end(ongoing=False)
 
     def _learn(self, index: int, value: float, prediction: Prediction) -> None:
-        """A day that a person called expected."""
+        """Learn a day that a person marked as expected."""
         if self.run is not None:
             self._end(ongoing=False)
         self.model.accept(value, prediction, odd=True, acknowledged=True)
@@ -274,7 +277,8 @@ class _Detector:
         self.run = None
 
     def _recurring_outlier(self, index: int) -> tuple[float, int]:
-        """The error, and the odd days in a row, that the series had OFTEN times in the last four months."""
+        """Return the error, and the number of consecutive outliers, that the series had OFTEN times in the last four
+        months."""
         recent = [(error, row) for when, error, row in self.outliers if when > index - OUTLIER_DAYS]
         if len(recent) < OFTEN:
             return 0.0, 0
@@ -282,7 +286,7 @@ class _Detector:
         return errors[-OFTEN] * LOUDER, rows[-OFTEN]
 
     def _watch_growth(self, index: int) -> None:
-        """A slow ramp: the last week ÷ the one four weeks earlier, beyond the median of that ratio by
+        """Detect a slow ramp: the last week ÷ the week four weeks earlier, beyond the median of that ratio by
         RAMP_WIDTH robust deviations (MAD · 1.4826: Hampel, 1974) and RAMP_FLOOR. Our rule (docs/adr/0012)."""
         before, now = self.model.reference(SPAN), self.model.reference(0)
         growth = now / before if before > 0 and index >= SPAN + 14 else None
@@ -300,7 +304,7 @@ class _Detector:
             self._begin_ramp(index, before * min(middle, 1.0 + RAMP_FLOOR))
 
     def _begin_ramp(self, index: int, level: float) -> None:
-        """Look back for the first day from which cost stayed above what the level of four weeks ago foretold."""
+        """Return the first day from which cost stayed above the level of four weeks earlier."""
         days: list[Observation] = []
         below = 0
         detected_days = {day.day for detection in self.detections for day in detection.days}
@@ -334,7 +338,7 @@ class _Detector:
 
 @dataclass(frozen=True)
 class DetectorResult:
-    """What a series came to: the runs of odd days, and how each day was judged (None: no data, or too early)."""
+    """Result for a series: the runs of outliers, and the observation of each day (None: no data, or too early)."""
 
     detections: tuple[Detection, ...]
     observations: tuple[Observation | None, ...]
@@ -344,8 +348,8 @@ class DetectorResult:
 
 
 def detect(series: Series) -> DetectorResult:
-    """Judge every day of a series by the days before it. About 80 us a day. Our own, measured against peers
-    (docs/adr/0012)."""
+    """Compare every day of a series with the days before it. About 80 us a day. Our own method, measured against
+    peers (docs/adr/0012)."""
     detector = _Detector(series)
     detector.work()
     return DetectorResult(tuple(detector.detections), tuple(detector.observations))

@@ -1,9 +1,10 @@
 """Anomalies in the display currency.
 
-A detection stores an anomaly in the currency of the bill. For a reader of another one its days are converted each at the rate of its day and rounded once (ADR 0046), so that days add up to
-the anomaly, and anomalies to their total. What has no day, the rest of the month, takes the rate of the last day; root
-causes are stored as sums over all days, so they take the mean rate of the impact and add up to it. One whose days lack a
-rate stays as it is stored.
+A detection stores an anomaly in the currency of the bill. For a reader with another display currency each day is
+converted at its own rate and rounded once (ADR 0046), so that days add up to the anomaly, and anomalies to their
+total. The rest of the month, which has no days yet, is converted at the rate of the last day. Root causes are stored
+as sums over all days, so they are converted at the mean rate of the impact and add up to it. An anomaly with a day
+without a rate is shown as stored.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ _CONTEXT: Final = Context(prec=80, rounding=ROUND_HALF_EVEN)
 
 @dataclass(frozen=True)
 class IncidentAmounts:
-    """Amounts of an incident or an anomaly in one currency. `shared_impact`: how much of the impact's size other incidents
-    count. `own`: what is stored, where it was converted."""
+    """Amounts of an incident or an anomaly in one currency. `shared_impact`: share of the impact that other incidents
+    count. `own`: the stored amounts of a converted anomaly."""
 
     currency: str
     actual: Decimal
@@ -51,18 +52,18 @@ class IncidentAmounts:
 
     @property
     def own_impact(self) -> Decimal:
-        """The impact without what other incidents count: these add up."""
+        """Impact without the part that other incidents count. These impacts add up."""
         size = self.impact.copy_abs() - self.shared_impact
         return size if self.impact > 0 else -size
 
     @property
     def rate(self) -> Decimal | None:
-        """The mean rate that the impact was converted at; None where nothing was."""
+        """Mean rate of the converted impact; None if it is not converted."""
         return ratio(self.impact, self.own.impact) if self.own else None
 
     @property
     def own_amounts(self) -> OwnImpact | None:
-        """What is stored, as answers have it."""
+        """Stored amounts, in the format of answers."""
         if self.own is None:
             return None
         names = ("currency", "actual", "expected", "impact", "month_end_impact")
@@ -70,13 +71,13 @@ class IncidentAmounts:
 
 
 def figures_of_incident(incident: Incident) -> IncidentAmounts:
-    """As stored."""
+    """Return the stored amounts of an incident."""
     names = [each.name for each in dataclasses.fields(IncidentAmounts) if each.name != "own"]
     return IncidentAmounts(**{name: getattr(incident, name) for name in names})
 
 
 def figures_of_anomaly(anomaly: Anomaly) -> IncidentAmounts:
-    """As stored; the range of its days added up."""
+    """Return the stored amounts of an anomaly; its range is the sum over its days."""
     inside = [cells for _day, cells in _days_inside(anomaly)]
     return IncidentAmounts(
         currency=anomaly.currency,
@@ -90,12 +91,12 @@ def figures_of_anomaly(anomaly: Anomaly) -> IncidentAmounts:
 
 
 def anomaly_figures(anomaly: Anomaly, display: AnomalyDisplay) -> IncidentAmounts:
-    """The amounts of one anomaly."""
+    """Return the amounts of one anomaly."""
     return display.figures(figures_of_anomaly(anomaly), [anomaly])
 
 
 def days_of(anomaly: Anomaly) -> Iterator[tuple[date, Cells]]:
-    """The days of its chart, as stored."""
+    """Return the stored days of the anomaly's chart."""
     for day, actual, expected, low, high in anomaly.days:
         yield date.fromisoformat(day), (Decimal(actual), Decimal(expected), Decimal(low), Decimal(high))
 
@@ -106,19 +107,19 @@ def _days_inside(anomaly: Anomaly) -> list[tuple[date, Cells]]:
 
 @dataclass(frozen=True)
 class AnomalyDisplay:
-    """The display currency and the rates to it, by currency and day; `only`: the currency whose anomalies alone are shown."""
+    """The display currency and its rates, by currency and day. `only`: show anomalies of this currency only."""
 
     currency: str = ""
     rates: Mapping[tuple[str, date], Decimal] = field(default_factory=dict)
     only: str = ""
 
     def narrow(self, rows: QuerySet[Incident]) -> QuerySet[Incident]:
-        """Those that are shown."""
+        """Return the anomalies to show."""
         return rows.filter(currency=self.only) if self.only else rows
 
     def figures(self, stored: IncidentAmounts, anomalies: Sequence[Anomaly]) -> IncidentAmounts:
-        """The amounts of these anomalies together in the display currency; as stored where nothing is converted, or a day
-        has no rate."""
+        """Return the sum of these anomalies in the display currency; as stored if nothing is converted or a day has
+        no rate."""
         if self.currency in ("", stored.currency):
             return stored
         last = max(each.last_day for each in anomalies)
@@ -132,7 +133,7 @@ class AnomalyDisplay:
             return stored
 
         def total(place: int, whole: Decimal) -> Decimal:
-            """Of each day at its rate; what no day has, such as of a day without lines, at the last one's."""
+            """Return the sum of the days, each at its rate. Amounts without a day are converted at the last rate."""
             rest = exact_difference(whole, exact_sum(cells[place] for cells, _rate in columns))
             days = [convert(cells[place], rate) for cells, rate in columns if rate is not None]
             return exact_sum([*days, convert(rest, rest_rate)])
@@ -154,7 +155,7 @@ class AnomalyDisplay:
         )
 
     def days(self, anomaly: Anomaly) -> dict[date, Cells]:
-        """The days of its chart; of one that is converted, those that have a rate."""
+        """Return the days of the anomaly's chart; if it is converted, only days with a rate."""
         if self.currency in ("", anomaly.currency):
             return dict(days_of(anomaly))
         converted: dict[date, Cells] = {}
@@ -174,8 +175,8 @@ AS_STORED: Final = AnomalyDisplay()
 
 
 def anomaly_display(rows: QuerySet[Incident], around: timedelta = timedelta(0)) -> AnomalyDisplay:
-    """How these incidents are shown in the current scope, with the rates of their days and of so many before and after. No
-    query where nothing is converted, else one, and those of the rates."""
+    """Return how to show these incidents in the current scope, with the rates of their days and of that many days
+    before and after. No query if nothing is converted, else one, and those of the rates."""
     scope = current_currencies()
     if isinstance(scope, OneCurrency):
         return AnomalyDisplay(only=scope.currency)
@@ -194,7 +195,8 @@ def anomaly_display(rows: QuerySet[Incident], around: timedelta = timedelta(0)) 
 
 
 def converted_causes(causes: Sequence[Causes], figures: IncidentAmounts) -> list[Causes]:
-    """Causes at the mean rate of the impact: their shares stay, and those that added up to the impact still do."""
+    """Return causes converted at the mean rate of the impact. Shares are unchanged, and causes that added up to the
+    impact still do."""
     rate, own = figures.rate, figures.own
     if rate is None or own is None:
         return list(causes)
@@ -222,12 +224,12 @@ def _converted_causes(causes: Causes, rate: Decimal, own: Decimal, impact: Decim
 
 
 def part_of_impact(amount: Decimal, figures: IncidentAmounts) -> Decimal:
-    """A part of the stored impact, as it is shown."""
+    """Return a part of the stored impact, in the displayed currency."""
     return amount if figures.rate is None else _round(amount, figures.rate)
 
 
 def impacts_by_currency(figures: Iterable[IncidentAmounts]) -> dict[str, Decimal]:
-    """What they come to without cost that several have."""
+    """Return the sums of impact by currency, without cost that several incidents share."""
     return {
         currency: exact_sum(each.own_impact for each in ours)
         for currency, ours in group_by(figures, lambda each: each.currency).items()

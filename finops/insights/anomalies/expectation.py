@@ -1,15 +1,15 @@
-"""What a day is expected to cost, learnt from the days before it: level, weekday, place in the month.
+"""Expected cost of a day, learned from earlier days: level, weekday and place in the month.
 
     expected = level x weekday ratio + effect of the place in the month
 
-* level: the median of the means of the last four weeks, odd days replaced by what was expected of them.
-* weekday ratio: the median over the last eight same weekdays of cost by the level of then. Because both lag alike, a
-  steady growth is in it.
-* place in the month: day from the first, day from the last, and both of working days; the median over the past
-  months, where they agree.
-* band: a multiple of the usual error of the last ten weeks, relative to the larger of expected and level.
+* level: the median of the weekly means of the last four weeks; outliers are replaced by their expected cost.
+* weekday ratio: the median of cost ÷ level over the last eight same weekdays. Both have the same lag, so that steady
+  growth is part of the ratio.
+* place in the month: day from the first, day from the last, and both in working days; the median over past months
+  that agree.
+* normal range: a multiple of the usual error of the last ten weeks, relative to the larger of expected and level.
 
-All of it is relative, so a currency twice as small gives the same anomalies. Cost: about 50 us a day.
+Everything is relative, so that amounts in another currency give the same anomalies. Cost: about 50 us a day.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from statistics import median
 
 WEEKS, RATIOS, ERRORS, MONTHS = 4, 8, 70, 6
 QUARTERS, QUARTER_CLEAR = 4, 2.0
-"""Quarters looked back, and how clear a fee must be: a few times are few."""
+"""Number of past quarters compared, and how distinct a quarterly fee must be, since there are few of them."""
 
 WIDTH = 3.6
-"""The band, in usual errors."""
+"""Half width of the normal range, in usual errors."""
 
 FLOOR = 0.06
-"""The band is at least this share of the level: less is no news, however steady the cost was."""
+"""The normal range is at least this share of the level, however steady the cost was."""
 
 CAP = 2.0
-"""The largest errors widen the band to this many times what the ordinary ones make it."""
+"""The largest errors widen the normal range to at most this multiple of its width by ordinary errors."""
 
 YOUNG_ERROR = 0.12
-"""The usual error that is assumed until there are three weeks of them."""
+"""Usual error assumed for the first three weeks."""
 
 WARM_UP = 14
 FAR = 2.5
 OFTEN = 0.6
-"""What so many of the past months had on a day of the month is normal there."""
+"""An amount that this share of past months had on a day of the month is normal on that day."""
 
 MEMORY = 28
-"""Days for which the level before a shift stays normal as well: a return to it is no drop."""
+"""Days for which the level before a shift is normal too, so that a return to it is not a drop."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """The next day, before it is known."""
+    """Prediction of the next day."""
 
     expected: float
     low: float
@@ -55,14 +55,14 @@ class Prediction:
     weekly: float
     level: float
     usual: tuple[float, float]
-    """The band without what is normal on such a day of the month alone: the level learns from within it."""
+    """Normal range without what is normal only on this day of the month. The level learns from costs within it."""
 
     @property
     def scale(self) -> float:
         return max(self.expected, self.level)
 
     def is_special(self, value: float) -> bool:
-        """Whether it is its place in the month that makes it another day than its weekday is."""
+        """Return whether the place in the month makes this day differ from its weekday."""
         low, high = self.usual
         excused = self.low <= value <= self.high and not low <= value <= high
         return excused or self.expected != max(0.0, self.weekly)
@@ -70,7 +70,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class _Alternate:
-    """A level that is normal as well until a day: expected x factor + addend."""
+    """A second normal level until a given day: expected x factor + addend."""
 
     until: int
     factor: float
@@ -79,9 +79,9 @@ class _Alternate:
 
 @dataclass(frozen=True)
 class _Effect:
-    """What a place in the month adds to a day, how far that may be off, and how well it is known.
+    """Effect of a place in the month on a day, its uncertainty, and its support by past months.
 
-    Disputed: by another way to say the place, past months show no such effect; then either is normal.
+    Disputed: past months show no such effect for another description of the place; then both levels are normal.
     """
 
     size: float = 0.0
@@ -95,7 +95,7 @@ _NONE = _Effect()
 
 @lru_cache(maxsize=4096)
 def places(day: date) -> tuple[tuple[str, int], ...]:
-    """Where a day is in its month, in the ways that bills and jobs follow."""
+    """Return the places of a day in its month, in the ways that bills and jobs are scheduled."""
     first = day.replace(day=1)
     following = (first + timedelta(days=31)).replace(day=1)
     remaining = (following - day).days - 1
@@ -109,12 +109,12 @@ def places(day: date) -> tuple[tuple[str, int], ...]:
 
 @lru_cache(maxsize=4096)
 def quarter_places(day: date) -> tuple[tuple[str, int], ...]:
-    """The same, by which month of a quarter it is in: fees that come four times a year."""
+    """Return the same with the month of the quarter, for fees that come four times a year."""
     return tuple((f"quarter {day.month % 3} {kind}", count) for kind, count in places(day))
 
 
 class Expectation:
-    """Learns day by day. `predict` the next day, then `accept` what it was; nothing later is ever looked at."""
+    """Learns one day at a time: `predict` the next day, then `accept` its actual cost. Later days are never used."""
 
     def __init__(self, start: date) -> None:
         self.start = start
@@ -132,10 +132,9 @@ class Expectation:
         return len(self.base) >= WARM_UP
 
     def predict(self) -> Prediction:
-        """The next day: expected = level · weekday ratio + effect of the place in the month, ± max(WIDTH ·
-        usual error, FLOOR) · the larger of expected and level. Ratios to a moving level are classical
-        decomposition (Hyndman and Athanasopoulos, 2021), by medians; the constants are ours
-        (docs/adr/0012)."""
+        """Predict the next day: expected = level · weekday ratio + effect of the place in the month, ± max(WIDTH ·
+        usual error, FLOOR) · the larger of expected and level. Ratios to a moving level are classical decomposition
+        (Hyndman and Athanasopoulos, 2021), by medians; the constants are ours (docs/adr/0012)."""
         index = len(self.base)
         level = self._level(index)
         weekly = self._weekly(index, level)
@@ -158,7 +157,8 @@ class Expectation:
     def accept(
         self, value: float | None, prediction: Prediction, *, odd: bool, acknowledged: bool = False
     ) -> None:
-        """Learn a day: an odd one keeps what was expected as its part of the level; None is a day without data."""
+        """Learn a day. The level uses the expected cost of an outlier instead of its actual cost; None is a day
+        without data."""
         index = len(self.base)
         plain = value is not None and not odd and not prediction.is_special(value)
         base = value if plain and value is not None else prediction.weekly
@@ -179,7 +179,7 @@ class Expectation:
             self.errors.append(max(-edge, min(edge, error)) if odd else error)
 
     def shift(self, first: int, values: Sequence[float | None], expected: Sequence[float]) -> None:
-        """From `first` on the level is another: as if it had always been so. `values` are the days since then."""
+        """Replace the level from `first` on, as if it had always been the new one. `values` are the costs since then."""
         pairs = [(value, was) for value, was in zip(values, expected, strict=True) if value is not None]
         factor, addend = _level_shift(pairs)
         previous = _Alternate(len(self.base) + MEMORY, 1 / factor if factor > 0 else 1.0, -addend)
@@ -194,12 +194,13 @@ class Expectation:
             self.extras[index] = 0.0
 
     def reference(self, back: int) -> float:
-        """The mean of the week that ended `back` days before the newest."""
+        """Return the mean of the week that ended `back` days before the newest day."""
         end = len(self.base) - back
         return sum(self.base[max(0, end - 7) : end]) / 7 if end >= 7 else 0.0
 
     def _settle(self) -> None:
-        """Of the first two weeks nothing was known: a day unlike the others and unlike its weekday is no level."""
+        """Correct the first two weeks, which had no history: a day unlike the others and unlike its weekday is not
+        part of the level."""
         usual = median(self.base)
         for index, cost in enumerate(list(self.base)):
             other = self.base[(index + 7) % WARM_UP]
@@ -209,7 +210,7 @@ class Expectation:
             self.levels[index] = self._level(index)
 
     def _level(self, index: int) -> float:
-        """The median of the means of the last four weeks; before the first whole week, the mean."""
+        """Return the median of the weekly means of the last four weeks; before the first full week, the mean."""
         means = [
             sum(self.base[index - 7 * week - 7 : index - 7 * week]) / 7
             for week in range(WEEKS)
@@ -220,7 +221,7 @@ class Expectation:
         return sum(self.base) / index if index else 0.0
 
     def _weekly(self, index: int, level: float) -> float:
-        """level · the median of cost ÷ level of the last eight same weekdays."""
+        """Return level · the median of cost ÷ level over the last eight same weekdays."""
         same = range(index - 7, max(-1, index - 7 * RATIOS - 1), -7)
         ratios = [self.base[day] / self.levels[day] for day in same if self.levels[day] > 0 and day >= 7]
         if level > 0 and len(ratios) >= 2:
@@ -229,8 +230,9 @@ class Expectation:
         return median(costs) if costs else level
 
     def _error(self) -> float:
-        """The usual relative error: the larger of median · 1.4826 (MAD: Hampel, 1974) and 90 % quantile ÷
-        1.645, each the standard deviation of normal errors; the second as far as CAP times the first."""
+        """Return the usual relative error: the larger of median · 1.4826 (MAD: Hampel, 1974) and 90 % quantile ÷
+        1.645, both estimates of the standard deviation of normal errors; the second is at most CAP times the first.
+        """
         recent = sorted(abs(error) for error in self.errors[-ERRORS:])
         if len(recent) < 7:
             return YOUNG_ERROR
@@ -239,12 +241,13 @@ class Expectation:
         return max(usual, YOUNG_ERROR * (1 - len(recent) / 21)) if len(recent) < 21 else usual
 
     def _noise(self) -> float:
-        """The usual error of ordinary days, whatever the others do."""
+        """Return the usual error of ordinary days, without outliers."""
         recent = [abs(error) for error in self.errors[-ERRORS:]]
         return median(recent) * 1.4826 if len(recent) > 6 else YOUNG_ERROR
 
     def _effect(self, index: int, level: float, weekly: float) -> tuple[_Effect, list[float]]:
-        """What the place in the month adds, and what is normal there too: seen in most months, or taught."""
+        """Return the effect of the place in the month, and what else is normal there: in most months, or marked as
+        expected."""
         best, place_count, agreed_count = _NONE, 0, 0
         normal_extras: list[float] = []
         noise = 2 * self._noise() * max(level, weekly)
@@ -266,8 +269,8 @@ class Expectation:
         return replace(best, is_disputed=0 < agreed_count < place_count), normal_extras
 
     def _by_quarter(self, index: int, level: float, noise: float) -> _Effect | None:
-        """What two of the last three quarters, or three of four, agree on. That it does not come is normal as well: two times are
-        few, and such fees end."""
+        """Return the effect that two of the last three quarters, or three of four, agree on. Its absence is normal
+        too: two times are few, and such fees end."""
         effects = []
         for place in quarter_places(self.start + timedelta(days=index)):
             extras = [self._scaled_extra(day, level) for day in self._at.get(place, [])[-QUARTERS:]]
@@ -282,7 +285,8 @@ class Expectation:
 
 
 def _recurring_extras(extras: Sequence[float], noise: float) -> list[float]:
-    """What most past months had here, of three at least: the others may have been weekends."""
+    """Return the extra cost that most of at least three past months had at this place; in the others it may have been
+    a weekend."""
     for sign in (1, -1):
         strong = [extra for extra in extras if extra * sign > noise]
         if len(extras) > 2 and len(strong) >= max(2, OFTEN * len(extras)):
@@ -291,7 +295,7 @@ def _recurring_extras(extras: Sequence[float], noise: float) -> list[float]:
 
 
 def _common_effect(extras: Sequence[float], noise: float) -> _Effect | None:
-    """The effect that past months agree on; None when they do not."""
+    """Return the effect that past months agree on; None if they disagree."""
     if len(extras) < 2:
         return None
     middle = median(extras) if len(extras) > 2 else min(extras, key=abs)
@@ -303,8 +307,8 @@ def _common_effect(extras: Sequence[float], noise: float) -> _Effect | None:
 
 
 def _level_shift(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The factor, or else the addend, that takes what was expected to what came: the median ratio or the
-    median difference, whichever leaves less absolute error. Our rule."""
+    """Return the factor, or else the addend, from expected to actual cost: the median ratio or the median difference,
+    whichever has the smaller absolute error. Our rule."""
     addend = median([value - was for value, was in pairs])
     ratios = [value / was for value, was in pairs if was > 0]
     if len(ratios) * 2 <= len(pairs):

@@ -1,9 +1,9 @@
-"""Which anomalies are one incident: pure.
+"""Groups anomalies into incidents. Pure.
 
-    overlap of A and B = excess of A's days in the lines that are both A's and B's
-    B joins A where the overlap is at least JOIN_SHARE of B's impact
+    overlap of A and B = excess of A's days in the lines that belong to both
+    B joins A if the overlap is at least JOIN_SHARE of B's impact
 
-Services never share a line, so theirs never overlap; they are one where one resource or actor explains both.
+Services share no lines, so they do not overlap; they are one incident if one resource or actor explains both.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from typing import Final
 from finops.lib.money import exact_sum
 
 JOIN_SHARE: Final = Decimal("0.5")
-"""One of whose impact others hold so large a part is in their incident."""
+"""Share of an anomaly's impact in another incident from which it belongs to that incident."""
 
 ROOT_CAUSE_SHARE: Final = Decimal("0.8")
-"""So much of an incident's money its headline has, and of a service's its root cause."""
+"""Minimum share of an incident's amount that its headline has, and of a service's amount that its root cause has."""
 
 ROOTS: Final = ("resource", "actor")
-"""Causes that make anomalies of two services one."""
+"""Dimensions whose values make anomalies of two services one incident."""
 
 COMPARABLE_CAUSES: Final = ("resource", "actor", "usage_type", "service")
-"""Causes, the finest first, that tell the money of two dimensions apart where neither knows the other."""
+"""Dimensions, finest first, by which the amounts of two monitored dimensions are compared if neither lists the other.
+"""
 
 BROAD_DIMENSIONS: Final = ("account", "region")
 
@@ -35,8 +36,9 @@ ZERO: Final = Decimal(0)
 
 @dataclass(frozen=True)
 class View:
-    """An anomaly. `causes`: excess by dimension and value, the largest values; `overlaps` the same by monitored dimension, as
-    measured in the lake. `is_service`: the dimension that every source is watched by."""
+    """An anomaly. `causes`: excess by dimension and value, the largest values; `overlaps`: the same by monitored
+    dimension, as measured in the lake. `is_service`: whether it is of the dimension that every source is monitored
+    by."""
 
     id: int
     source_id: int
@@ -60,14 +62,14 @@ class View:
 
     @property
     def rank(self) -> tuple[bool, Decimal, str, int]:
-        """Services first, as their money is never in two; then the largest."""
+        """Sort key: services first, since none of their cost is in two; then the largest."""
         return not self.is_service, -self.size, self.dimension, self.id
 
 
 @dataclass(frozen=True)
 class IncidentGroup:
-    """One incident, by the ids of its views. `counted`: those whose money is all of it, without a line in two; `shared`:
-    how much of that other incidents count."""
+    """An incident, by the ids of its anomalies. `counted`: the anomalies that add up to its amount, with no line in
+    two of them; `shared`: the part that other incidents count."""
 
     headline: int
     members: tuple[int, ...]
@@ -76,7 +78,7 @@ class IncidentGroup:
 
 
 def incident_groups(views: Iterable[View]) -> list[IncidentGroup]:
-    """Every view in one group. The same views give the same groups, in any order."""
+    """Return groups that contain every anomaly once. The same anomalies in any order give the same groups."""
     ordered = sorted(views, key=lambda each: each.rank)
     clusters = _service_clusters([each for each in ordered if each.is_service])
     for view in ordered:
@@ -103,7 +105,7 @@ def _service_clusters(services: Sequence[View]) -> list[list[View]]:
 
 
 def _has_same_root(one: View, other: View) -> bool:
-    """Whether a resource, or an actor, explains most of both at the same time."""
+    """Return whether a resource, or an actor, explains most of both anomalies at the same time."""
     return _coincides(one, other) and bool(_roots(one) & _roots(other))
 
 
@@ -117,18 +119,20 @@ def _roots(view: View) -> set[tuple[str, str]]:
 
 
 def is_named(value: str) -> bool:
-    """Not `(no resource)` or `(unknown)`, which are no cause."""
+    """Return whether a cause has a value, unlike `(no resource)` and `(unknown)`."""
     return bool(value) and not value.startswith("(")
 
 
 def _overlap_with(view: View, cluster: Sequence[View]) -> Decimal:
-    """How much of a view's impact a cluster has: its services have no line in common, other dimensions do."""
+    """Return the part of an anomaly's impact that a cluster has: services add up, since they share no lines; other
+    dimensions do not."""
     services = [each for each in cluster if each.is_service]
     return exact_sum(overlap(view, each) for each in services or cluster[:1])
 
 
 def _to_groups(clusters: Sequence[Sequence[View]]) -> list[IncidentGroup]:
-    """Services are counted first, as none has a line of another; then each view without what those before it have."""
+    """Return the incidents. Services are counted first, since they share no lines; then each anomaly without the cost
+    of those before it."""
     by_services = [each for each in clusters if each[0].is_service]
     main = [_main_views(each, [other for other in by_services if other is not each]) for each in clusters]
     before = [views for views in main if views[0].is_service]
@@ -144,8 +148,8 @@ def _to_groups(clusters: Sequence[Sequence[View]]) -> list[IncidentGroup]:
 
 
 def _main_views(cluster: Sequence[View], others: Sequence[Sequence[View]]) -> list[View]:
-    """The headline first: the services where they explain what the widest view has for itself, else the most specific that
-    has nearly as much as the widest."""
+    """Return the counted anomalies, the headline first: the services if they explain the own part of the widest
+    anomaly, else the most specific anomaly with nearly the amount of the widest."""
     services = [each for each in cluster if each.is_service]
     views = [each for each in cluster if not each.is_service]
     if not views:
@@ -163,7 +167,8 @@ def _shared_impact(view: View, others: Sequence[Sequence[View]]) -> Decimal:
 
 
 def _coincides(view: View, other: View) -> bool:
-    """One source, currency and direction, and half of the shorter one's days."""
+    """Return whether two anomalies have the same source, currency and direction, and share half of the shorter one's
+    days."""
     together = (min(view.last, other.last) - max(view.first, other.first)).days + 1
     same = (view.source_id, view.currency, view.impact > 0) == (
         other.source_id,
@@ -174,9 +179,9 @@ def _coincides(view: View, other: View) -> bool:
 
 
 def overlap(view: View, other: View) -> Decimal:
-    """How much of a view's impact is the other's; 0 where their days, source, currency or direction are not
-    the same. As measured in the lake; of rows from before that was, the cause that is the other's scope, else Σ min over
-    the finest causes of both. Our rule (docs/adr/0025)."""
+    """Return the part of an anomaly's impact that another one has; 0 if their days, source, currency or direction
+    differ. As measured in the lake; for rows without that measurement, the cause that is the other's scope, else Σ
+    min over the finest causes of both. Our rule (docs/adr/0025)."""
     if view.dimension == other.dimension or not _coincides(view, other):
         return ZERO
     most = min(view.size, other.size)
@@ -191,5 +196,5 @@ def overlap(view: View, other: View) -> Decimal:
 
 
 def _size(excess: Decimal, view: View) -> Decimal:
-    """The excess as far as it goes the way of the view."""
+    """Return the excess in the direction of the anomaly."""
     return max(ZERO, excess if view.impact > 0 else -excess)

@@ -1,4 +1,5 @@
-"""Incidents in the database after a detection run. One keeps its id and review while its members grow, join or split."""
+"""Incidents in the database after a detection. An incident keeps its id and review while its anomalies grow, join or
+split."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ OLD: Final = "Ended more than 90 days ago."
 RESUMED: Final = "Reopened: it continued after it was resolved."
 
 REOPENED_AFTER: Final = timedelta(days=2)
-"""One that goes on so long after somebody resolved it is open again."""
+"""Days after which a resolved incident that continues is reopened."""
 
 REVIEW: Final = ("state", "note", "marked_by_id", "marked_by_label", "marked_at")
 RANK: Final = ("high", "medium", "low")
@@ -32,9 +33,11 @@ State = Incident.State
 
 
 def regroup(account: Account, since: date) -> None:
-    """Bring the incidents of anomalies that ended since a day up to date with them; then close what is gone or old.
+    """Update the incidents of anomalies that ended since a day; then close incidents that are no longer detected or
+    too old.
 
-    Call it in a transaction that holds the account's incidents. Eight queries, and one for each row that changed."""
+    Call it in a transaction that locks the account's incidents. Eight queries, and one for each changed row.
+    """
     rows = list(Anomaly.objects.filter(last_day__gte=since, gone_at=None).order_by("pk"))
     incidents = Incident.objects.in_bulk({row.incident_id for row in rows if row.incident_id})
     by_pk = {row.pk: row for row in rows}
@@ -57,7 +60,7 @@ def regroup(account: Account, since: date) -> None:
 
 
 def reopen(incident: Incident, note: str = "") -> None:
-    """Open again, without a review."""
+    """Reopen the incident without a review."""
     incident.state, incident.note = State.OPEN, note
     incident.marked_by, incident.marked_by_label, incident.marked_at = None, "", None
     incident.save()
@@ -86,8 +89,8 @@ def _view(row: Anomaly) -> View:
 def _owners(
     groups: Sequence[IncidentGroup], by_pk: Mapping[int, Anomaly], incidents: Mapping[int, Incident]
 ) -> dict[int, int]:
-    """By incident, the place of the group that stays it: the one with the row that its key is of, else with its headline,
-    else its largest."""
+    """Return for each incident the index of the group that continues it: the group with the row of its key, else with
+    its headline, else the largest."""
     owners: dict[int, int] = {}
     for pk, incident in incidents.items():
         places = [
@@ -108,7 +111,7 @@ def _owners(
 def _new_incident(
     account: Account, members: Sequence[Anomaly], previous: Sequence[Incident], used_keys: set[str]
 ) -> Incident:
-    """A first one, or the part that split from another, whose review is of both."""
+    """Return a new incident, or one that split from another and inherits its review."""
     ranked = sorted(members, key=lambda row: (row.dimension != SERVICE, -abs(row.impact), row.pk))
     free = (row.key for row in ranked if row.key not in used_keys)
     incident = Incident(account=account, key=next(free, "") or f"anom_{secrets.token_hex(8)}")
@@ -119,8 +122,8 @@ def _new_incident(
 
 
 def _join_reviews(incident: Incident, joined: Sequence[Incident], members: Sequence[Anomaly]) -> bool:
-    """One review of several: expected before resolved, the newest; what went on after it is open. All notes stay. False
-    where there was one alone."""
+    """Merge the reviews of several incidents: expected before resolved, the newest first; an incident that continued
+    afterwards is open. All notes are kept. Returns False for a single incident."""
     if len(joined) < 2:
         return False
     of_people = [each for each in joined if each.marked_by_label != DETECTOR]
@@ -141,7 +144,7 @@ def _join_reviews(incident: Incident, joined: Sequence[Incident], members: Seque
 
 
 def has_resumed(incident: Incident, last_day: date) -> bool:
-    """Whether cost that was resolved went on until `last_day`, long enough to be open again."""
+    """Return whether resolved cost continued until `last_day`, long enough to reopen the incident."""
     marked = incident.marked_at
     return bool(incident.state == State.RESOLVED and marked and last_day > marked.date() + REOPENED_AFTER)
 
@@ -161,7 +164,7 @@ def _store(
 
 
 def figures_of(counted: Sequence[Anomaly]) -> dict[str, Any]:
-    """The amounts and days of an incident: the sums of anomalies none of whose lines is in two."""
+    """Return the amounts and days of an incident: the sums of anomalies that share no lines."""
     inside = [day for row in counted for day in row.days if str(row.first_day) <= day[0] <= str(row.last_day)]
     return {
         "source_id": counted[0].source_id,
@@ -192,7 +195,7 @@ def _move_members(
 
 
 def _close(since: date) -> None:
-    """Close what no bill has any more, and what ended before the days that are judged, when nobody did."""
+    """Close incidents that no bill contains any more, and unreviewed ones that ended before the evaluated days."""
     live = Anomaly.objects.filter(gone_at=None, incident__isnull=False)
     opened = Incident.objects.filter(state=State.OPEN)
     closed = {

@@ -1,6 +1,5 @@
-"""The cost that anomalies are looked for in: amortized, without taxes, credits, refunds, one-time fees and commitment
-purchases, by day, source and one dimension; the causes of an anomaly, and its part within filters.
-"""
+"""Cost in which anomalies are detected: amortized, without taxes, credits, refunds, one-time fees and commitment
+purchases, by day, source and one dimension; the causes of an anomaly, and its part within filters."""
 
 from __future__ import annotations
 
@@ -33,15 +32,16 @@ BASELINE = timedelta(days=28)
 CAUSE_DIMENSIONS = ("usage_type", "resource", "account", "region", "actor")
 
 MAX_OVERLAPS = 50
-"""Values of a monitored dimension whose part of an anomaly is kept, the largest."""
+"""Number of values of a monitored dimension, the largest, whose part of an anomaly is stored."""
 
 MIN_SHARE = Decimal("0.1")
-"""An anomaly is the filters' when the cost that they hold moved the same way, by at least this share of its impact."""
+"""An anomaly matches filters if the filtered cost moved in the same direction, by at least this share of its impact.
+"""
 
 
 @dataclass(frozen=True)
 class ScopeKey:
-    """What a series is of."""
+    """Identifies a series."""
 
     source_id: int
     value: str
@@ -50,7 +50,7 @@ class ScopeKey:
 
 @dataclass
 class DailyCost:
-    """The exact cost of one scope on the days that have lines."""
+    """Exact cost of one scope on the days that have lines."""
 
     days: dict[date, Decimal] = field(default_factory=dict)
     label: str = ""
@@ -60,7 +60,7 @@ class DailyCost:
 
 
 def is_ordinary(table: Any) -> Any:
-    """Whether a line is of what was used, or bought month by month."""
+    """Return whether a line is usage, or a monthly purchase."""
     bought = (table.charge_category == "Purchase") & table.commitment_id.notnull()
     part = part_of(table, table.effective_cost)
     return part.isnull() & ~bought.fill_null(False) & (table.charge_category != TAX).fill_null(True)
@@ -68,7 +68,7 @@ def is_ordinary(table: Any) -> Any:
 
 @dataclass(frozen=True)
 class AnomalyBuild:
-    """Sums by source, value, currency and day. Equal for equal questions, so that the lake compiles each once."""
+    """Sums by source, value, currency and day. Equal for equal queries, so that the lake compiles each once."""
 
     dimension: Dimension
     filters: tuple[ResolvedFilter, ...] = ()
@@ -94,7 +94,7 @@ class AnomalyBuild:
 def daily_costs(
     reader: CostReader, dimension: Dimension, days: DateRange, filters: tuple[ResolvedFilter, ...] = ()
 ) -> dict[ScopeKey, DailyCost]:
-    """Every scope of the account over these days, of the lines that pass the filters. One lake query."""
+    """Return every scope of the account on these days, of the lines that match the filters. One lake query."""
     used = [dimension, *(item.dimension for item in filters)]
     table = reader.run(
         days, AnomalyBuild(dimension, filters), [key for each in used for key in each.tag_keys]
@@ -111,7 +111,7 @@ def daily_costs(
 
 @dataclass(frozen=True)
 class CausesBuild:
-    """What one scope cost by several dimensions at once, in the days of an anomaly and in those before it."""
+    """Cost of one scope by several dimensions at once, in the days of an anomaly and in the days before."""
 
     scope: Dimension
     key: ScopeKey
@@ -141,15 +141,15 @@ class CausesBuild:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Where an anomaly comes from; `overlaps`: excess by each other monitored dimension and value, as text."""
+    """Root causes of an anomaly; `overlaps`: excess by each other monitored dimension and value, as text."""
 
     causes: list[Causes]
     overlaps: dict[str, dict[str, str]]
 
 
 class Explainer:
-    """Resolves the dimensions of one watch once, and asks for the causes of each of its anomalies. `monitored`: all
-    dimensions that are watched, whose anomalies may be of the same money."""
+    """Queries the causes of anomalies of one monitored dimension; its dimensions are resolved once. `monitored`: all
+    monitored dimensions, whose anomalies may include the same cost."""
 
     def __init__(self, reader: CostReader, name: str, monitored: Sequence[str] = ()) -> None:
         self.reader, self.name = reader, name
@@ -157,7 +157,7 @@ class Explainer:
 
     @cached_property
     def scope(self) -> Dimension:
-        """The watched dimension. Raises UserError when it is gone."""
+        """The monitored dimension. Raises UserError if it no longer exists."""
         return registry.resolve(self.reader.context, self.name, field="watches")
 
     @cached_property
@@ -166,12 +166,12 @@ class Explainer:
 
     @cached_property
     def dimensions(self) -> tuple[Dimension, ...]:
-        """Those of the causes, then the others that are watched."""
+        """Dimensions of the causes, then the other monitored ones."""
         names = dict.fromkeys([*self.cause_names, *self.others])
         return tuple(registry.resolve(self.reader.context, name) for name in names)
 
     def explain(self, key: ScopeKey, detection: Detection, expected: Decimal) -> Explanation:
-        """By each dimension; one of which no line has a value is no cause. One lake query."""
+        """Return the causes by dimension, without dimensions that no line has a value of. One lake query."""
         build = CausesBuild(self.scope, key, DateRange(detection.first, detection.last), self.dimensions)
         tag_keys = [name for each in (self.scope, *self.dimensions) for name in each.tag_keys]
         days = DateRange(detection.first - BASELINE, detection.last)
@@ -209,9 +209,9 @@ def _sides_by_value(rows: Sequence[dict[str, Any]], place: int) -> dict[str, Val
 def impacts_in_scope(
     reader: CostReader, rows: Sequence[Anomaly], filters: tuple[ResolvedFilter, ...]
 ) -> dict[int, Decimal]:
-    """What the cost that the filters hold moved in each anomaly's days against the 28 before, by the anomaly's pk; those
-    in which it took no part are left out; in the currency of the bill. One lake query for each dimension that the rows
-    are of."""
+    """Return by primary key of the anomaly how much the filtered cost changed in its days against the 28 days before,
+    in the currency of the bill. Anomalies that it had no part in are left out. One lake query for each dimension of
+    the rows."""
     impacts: dict[int, Decimal] = {}
     for name, ours in group_by(rows, lambda row: row.dimension).items():
         with currency_scope(None):

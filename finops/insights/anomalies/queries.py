@@ -1,4 +1,4 @@
-"""Anomalies: the list behind the page and the tool, and what the page of one shows."""
+"""Anomalies: the list of the page and the tool, and the page of one anomaly."""
 
 from __future__ import annotations
 
@@ -58,19 +58,20 @@ HINT = (
 )
 
 INSTEAD = "Anomalies are found in all cost of the account. Use What changed (explainSpendChange)."
-"""For readers with limited cost access."""
+"""What readers with limited cost access can use instead."""
 
 MAX_IN_SCOPE = 500
-"""Anomalies, the most severe first, that are looked through for those of a scope."""
+"""Number of anomalies, the most severe first, that are searched for those of a scope."""
 
 
 def incidents_in_scope(
     reader: CostReader, rows: QuerySet[Incident], scope: CostScope
 ) -> tuple[Mapping[int, Decimal], list[str]]:
-    """Those of the incidents in whose days the cost of a scope moved too: how much of the impact is of it, by pk; and
-    sentences about values that no line has. Two queries, one of the lake and one for each dimension they are of.
+    """Return the incidents to which the cost of a scope contributed, as its part of the impact by primary key; and
+    sentences about values that no line has. Two queries, one of the lake and one for each dimension.
 
-    Raises UserError for a scope that the account does not know."""
+    Raises UserError for a scope that does not exist in the account.
+    """
     filters, warnings = resolve_scope(reader, scope)
     most_severe = list(_order_rows(rows).values_list("pk", flat=True)[: MAX_IN_SCOPE + 1])
     if len(most_severe) > MAX_IN_SCOPE:
@@ -93,10 +94,11 @@ def list_anomalies(
     sources: Sources | None = None,
     deadline: float | None = None,
 ) -> AnomaliesAnswer:
-    """The incidents that a query asks for, the most severe first, then the newest. Six queries, none of the lake; for a
-    team, source, account or provider those of `incidents_in_scope` too.
+    """Return the incidents that match a query, most severe first, then newest. Six queries, none of the lake; for a
+    team, source, account or provider also those of `incidents_in_scope`.
 
-    Raises UserError for days in the wrong order and a cursor of another question."""
+    Raises UserError for days in the wrong order and for a cursor of another query.
+    """
     require_whole_account(INSTEAD)
     question = _question_of(query)
     offset = offset_of(query.cursor, *question)
@@ -139,14 +141,14 @@ def list_anomalies(
 
 
 def _question_of(query: AnomaliesQuery) -> list[Any]:
-    """What a cursor is of."""
+    """Return the part of the query that a cursor belongs to."""
     days = query.start_date, query.end_date
     return [query.state, *days, query.min_impact, query.currency, query.search, query.scope_text]
 
 
 def not_complete(sources: Sources, query: AnomaliesQuery) -> str:
-    """A clause on the days of the question, of the last month where it names none, in which nobody has looked for
-    anomalies, as they are not complete; empty when there are none."""
+    """Return a clause on the days of the query (by default the last month) in which no anomalies were detected
+    because they are incomplete; empty if there are none."""
     last = query.end_date or sources.coverage.today
     first = query.start_date or last - timedelta(days=RECENT_DAYS)
     names = {source: each.name for source, each in sources.health.items()}
@@ -156,7 +158,7 @@ def not_complete(sources: Sources, query: AnomaliesQuery) -> str:
 
 
 def _data_through(run: AnomalyRun | None, sources: Sources) -> date | None:
-    """The last day that is complete for every source, if the last look was at it."""
+    """Return the last day that is complete for every source, if the last detection included it."""
     through = sources.coverage.complete_through
     if run is None or run.data_through is None or through is None:
         return None
@@ -184,7 +186,7 @@ def _filter_incidents(query: AnomaliesQuery) -> QuerySet[Incident]:
 
 
 def _has_impact(figures: IncidentAmounts, query: AnomaliesQuery) -> bool:
-    """Whether it is of the query's currency, as shown or as stored, and large enough in it."""
+    """Return whether the incident is in the query's currency, as shown or as stored, and large enough in it."""
     code = query.currency.strip().casefold()
     sides = [each for each in (figures, figures.own) if each and code in ("", each.currency.casefold())]
     return bool(sides) and (query.min_impact is None or sides[0].impact.copy_abs() >= query.min_impact)
@@ -193,7 +195,7 @@ def _has_impact(figures: IncidentAmounts, query: AnomaliesQuery) -> bool:
 def _with_figures(
     rows: QuerySet[Incident], display: AnomalyDisplay
 ) -> list[tuple[Incident, IncidentAmounts]]:
-    """The most severe first. One query, two where they are converted."""
+    """Return the incidents with their amounts, most severe first. One query, two if they are converted."""
     ordered = _order_rows(rows)
     incidents = with_members(ordered) if display.currency else ordered
     return [(each, incident_figures(each, display)) for each in incidents]
@@ -204,7 +206,8 @@ def _rows_of(
     display: AnomalyDisplay,
     impacts: Mapping[int, Decimal] | None = None,
 ) -> list[AnomalyRow]:
-    """In the same order; `impacts`: how much of each is of a scope, as stored. Two queries, none where they are converted."""
+    """Return rows in the same order; `impacts`: the part of each that belongs to a scope, as stored. Two queries,
+    none if they are converted."""
     incidents = {each.pk: each for each, _figures in page}
     if not display.currency:
         incidents |= with_members(Incident.objects.all()).in_bulk(list(incidents))
@@ -219,7 +222,8 @@ def _rows_of(
 def _with_candidates(
     listed: Sequence[AnomalyRow], page: Sequence[tuple[Incident, IncidentAmounts]], query: AnomaliesQuery
 ) -> list[AnomalyRow]:
-    """With the change events beside each that fit the scope of the question. Three queries where there are anomalies."""
+    """Return rows with the change events near each that fit the scope of the query. Three queries if there are
+    anomalies."""
     incidents = with_members(Incident.objects.filter(pk__in=[each.pk for each, _figures in page]))
     asked = {name: [value] for name, value in query.scope_values.items()}
     beside = incident_candidates(list(incidents), asked) if page else {}
@@ -230,7 +234,7 @@ def _with_candidates(
 
 
 def other_currency_warnings(rows: QuerySet[Incident], display: AnomalyDisplay) -> list[str]:
-    """What is not shown of these, as one currency is shown alone. One query, none where all are."""
+    """Return warnings about incidents in other currencies, which are not shown. One query, none if all are shown."""
     if not display.only:
         return []
     counts = Counter(rows.exclude(currency=display.only).values_list("currency", flat=True))
@@ -251,7 +255,7 @@ def _order_rows(rows: QuerySet[Incident]) -> QuerySet[Incident]:
 
 
 def smallest_impacts() -> list[MoneyAmount]:
-    """Those that the account set; the others are a share of its spend."""
+    """Return the minimum impacts set by the account; by default they are a share of its spend."""
     row = AnomalySettings.objects.first()
     return [
         MoneyAmount(amount=Decimal(amount), currency=currency)
@@ -260,14 +264,14 @@ def smallest_impacts() -> list[MoneyAmount]:
 
 
 def anomaly_settings(account: Account) -> AnomalySettings:
-    """What the account wants watched; the defaults when it said nothing. One query."""
+    """Return what the account monitors; the defaults if it has no settings. One query."""
     return AnomalySettings.objects.first() or AnomalySettings(account=account)
 
 
 @dataclass(frozen=True)
 class OpenAnomalies:
-    """What the overview says of anomalies: how many incidents are open, their impact with each one's money once, the
-    worst."""
+    """Anomalies on the overview: the number of open incidents, their impact with shared cost counted once, the most
+    severe."""
 
     count: int
     ongoing: int
@@ -277,8 +281,8 @@ class OpenAnomalies:
 
 
 def open_anomalies(limit: int = 3) -> OpenAnomalies:
-    """Open incidents: what is counted is what is listed and summed. Three queries, and those of the rates where they are
-    converted."""
+    """Return the open incidents; the number, the list and the sum are of the same ones. Three queries, and those of
+    the rates if they are converted."""
     require_whole_account(INSTEAD)
     rows = Incident.objects.filter(state=Incident.State.OPEN)
     display = anomaly_display(rows)
@@ -294,14 +298,14 @@ def open_anomalies(limit: int = 3) -> OpenAnomalies:
 
 
 def _impacts(figures: Sequence[IncidentAmounts]) -> list[MoneyAmount]:
-    """Their impact by currency, the display currency first, then the largest. Cost that several of them have counts once."""
+    """Return the impact by currency, the display currency first, then the largest. Shared cost counts once."""
     sums = impacts_by_currency(figures)
     ranked = sorted(sums, key=lambda code: (code != display_currency(), -abs(sums[code]), code))
     return [MoneyAmount(amount=sums[code], currency=code) for code in ranked]
 
 
 def state_counts(display: AnomalyDisplay = AS_STORED) -> Counter[str]:
-    """How many incidents there are in each state. One query."""
+    """Return the number of incidents in each state. One query."""
     return Counter(display.narrow(Incident.objects.all()).values_list("state", flat=True))
 
 
@@ -333,7 +337,7 @@ def _summary(
 
 
 def _net_impact(every: Sequence[IncidentAmounts]) -> str:
-    """A clause; what has no rate to the display currency is in no sum."""
+    """Return a clause on the net impact. Amounts without a rate to the display currency are in no sum."""
     impacts = _impacts(every)
     left_out = without_rate({each.currency: each.amount for each in impacts})
     amounts = [

@@ -1,6 +1,7 @@
-"""Anomalies in the database after a detection run: new rows, grown ones, ones that a restated bill took away.
+"""Anomalies in the database after a detection: new rows, longer ones, and ones that a restated bill removed.
 
-A row is found again by scope and days, so that one that grows, or is restated, stays the same. States stay people's.
+A row is matched by scope and days, so that it stays the same row when it grows or is restated. States set by people
+are kept.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ NEAR = timedelta(days=1)
 
 @dataclass(frozen=True)
 class AnomalyScope:
-    """Where an anomaly is, and which way it goes."""
+    """Scope and direction of an anomaly."""
 
     source_id: int
     dimension: str
@@ -48,13 +49,13 @@ class AnomalyScope:
 
 
 def key_of(scope: AnomalyScope, first: date) -> str:
-    """The id: the same for the same scope and day, whenever and wherever it is found first."""
+    """Return the id: the same for the same scope and first day in every detection."""
     parts = [scope.source_id, scope.dimension, scope.value, scope.currency, scope.up, first]
     return f"anom_{hashlib.blake2s(repr([str(each) for each in parts]).encode(), digest_size=8).hexdigest()}"
 
 
 def match(rows: Iterable[Anomaly], spans: Sequence[tuple[date, date]]) -> list[Anomaly | None]:
-    """For each span of days the oldest row that it overlaps or touches, each row once."""
+    """Return for each span of days the oldest row that it overlaps or touches, each row once."""
     free = sorted(rows, key=lambda row: (row.first_day, row.pk))
     matches: list[Anomaly | None] = []
     for first, last in spans:
@@ -68,7 +69,8 @@ def match(rows: Iterable[Anomaly], spans: Sequence[tuple[date, date]]) -> list[A
 
 
 STAYS = Decimal("0.5")
-"""A known anomaly stays while its impact is at least this share of the smallest one, so that it does not flicker."""
+"""A stored anomaly is kept while its impact is at least this share of the minimum, so that it does not come and go.
+"""
 
 Covers = Callable[[int, date, date], bool]
 HasCost = Callable[[Anomaly], bool]
@@ -83,7 +85,7 @@ def record(
     covered: Covers,
     has_cost: HasCost,
 ) -> None:
-    """Bring the account's anomalies and incidents up to date with a detection's candidates. Call it in a transaction."""
+    """Update the account's anomalies and incidents with the candidates of a detection. Call it in a transaction."""
     incidents = {each.pk: each for each in Incident.objects.select_for_update().order_by("pk")}
     rows = list(
         Anomaly.objects.select_for_update()
@@ -105,9 +107,9 @@ def record(
 def _with_rows(
     candidates: Sequence[AnomalyCandidate], rows: Sequence[Anomaly], has_cost: HasCost
 ) -> list[tuple[AnomalyCandidate, Anomaly | None]]:
-    """Each candidate with its row: one of its scope that is not gone; else one of the same days in a currency of no line any
-    more, which a bill that changed its currency left, or detector 5, which stored the display currency; else one that is
-    gone."""
+    """Return each candidate with its row: a detected row of its scope; else a row of the same days in a currency that
+    no line has any more, from a bill that changed its currency or from detector 5, which stored the display currency;
+    else a row that is no longer detected."""
     live = [row for row in rows if row.gone_at is None]
     in_other_currency = [row for row in live if not has_cost(row)]
     gone = [row for row in rows if row.gone_at is not None]
@@ -139,7 +141,7 @@ def _match_by_scope(
 def _store(
     account: Account, scope: AnomalyScope, candidate: AnomalyCandidate, row: Anomaly | None
 ) -> Anomaly | None:
-    """The row of a candidate, up to date; None where its impact is too small to keep."""
+    """Return the updated row of a candidate; None if its impact is too small to store."""
     if row is not None and row.state == Incident.State.EXPECTED:
         return row
     size = candidate.impact.copy_abs()
@@ -187,19 +189,19 @@ def _fill(row: Anomaly, candidate: AnomalyCandidate) -> None:
 
 
 def _day_cells(day: Observation, cost: DailyCost) -> list[str]:
-    """[day, actual, expected, low, high], as text so that amounts stay exact."""
+    """Return [day, actual, expected, low, high], as text so that amounts stay exact."""
     actual = cost.days.get(day.day, Decimal(0))
     return [str(day.day), *(f"{each:f}" for each in (actual, *map(exact, (day.expected, day.low, day.high))))]
 
 
 def _has_resumed(row: Anomaly, detection: Detection) -> bool:
-    """Whether it grew, days after a person resolved it."""
+    """Return whether the anomaly grew days after a person resolved it."""
     incident = row.incident
     return incident is not None and detection.last > row.last_day and has_resumed(incident, detection.last)
 
 
 def _reopen(row: Anomaly) -> None:
-    """Bring back what was gone, and open what resumed; a person's review of what was gone stays."""
+    """Restore a row that was no longer detected, and reopen one that resumed; reviews are kept."""
     incident = row.incident
     was_gone, row.gone_at = row.gone_at is not None, None
     if incident is None:
@@ -211,7 +213,7 @@ def _reopen(row: Anomaly) -> None:
 
 
 def _retract(row: Anomaly) -> None:
-    """It is in the data no more. What a person called expected is so on purpose."""
+    """Mark a row as no longer in the data. Rows marked as expected by a person stay so."""
     if row.state == Incident.State.EXPECTED or row.gone_at is not None:
         return
     row.gone_at = clock.now()

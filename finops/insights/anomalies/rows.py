@@ -1,4 +1,4 @@
-"""Incidents and anomalies as answers have them: what each is called, its figures, and where it comes from."""
+"""Incidents and anomalies in the format of answers: name, amounts and root cause."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ MAX_TITLE = 120
 
 
 def anomaly_name(anomaly: AnomalyRow | Anomaly) -> str:
-    """`Amazon CloudFront`; of another dimension than the service with its name: `Team: Payments`."""
+    """Return the name: `Amazon CloudFront`; for other dimensions than the service with the dimension: `Team:
+    Payments`."""
     label = anomaly.name if isinstance(anomaly, AnomalyRow) else anomaly.label
     name = label or anomaly.value or "(none)"
     if anomaly.dimension == SERVICE:
@@ -47,25 +48,26 @@ def anomaly_name(anomaly: AnomalyRow | Anomaly) -> str:
 
 
 def title_of(anomaly: Anomaly) -> str:
-    """`Resource: gpu-sandbox`; without a root cause the anomaly's own name."""
+    """Return the title, such as `Resource: gpu-sandbox`; without a root cause the anomaly's name."""
     root = root_cause_of(anomaly)
     return f"{root[0]}: {root[1].name}" if root else anomaly_name(anomaly)
 
 
 def root_cause_text(row: AnomalyRow) -> str:
-    """` ('Resource: gpu-sandbox')`, to stand behind the name of what the amounts are of: a root cause is most of them, not all.
-    Empty where the title is that name."""
+    """Return ` ('Resource: gpu-sandbox')`, to follow the name that the amounts are of: a root cause explains most of
+    them, not all. Empty if the title is that name."""
     return "" if row.title == anomaly_name(row) else f" ({quote(row.title, MAX_TITLE)})"
 
 
 def with_members(rows: QuerySet[Incident]) -> QuerySet[Incident]:
-    """With what `row_of` reads. One query more."""
+    """Prefetch what `row_of` reads. One additional query."""
     live = Anomaly.objects.filter(gone_at=None).order_by("pk")
     return rows.select_related("source", "headline").prefetch_related(Prefetch("members", live))
 
 
 def incident_figures(incident: Incident, display: AnomalyDisplay = AS_STORED) -> IncidentAmounts:
-    """The amounts of an incident, converted by the days of what is counted; from `with_members` where it is."""
+    """Return the amounts of an incident; converted ones by the days of the counted anomalies, which needs
+    `with_members`."""
     stored = figures_of_incident(incident)
     if display.currency in ("", stored.currency):
         return stored
@@ -73,7 +75,7 @@ def incident_figures(incident: Incident, display: AnomalyDisplay = AS_STORED) ->
 
 
 def row_of(incident: Incident, display: AnomalyDisplay = AS_STORED) -> AnomalyRow:
-    """An incident as answers have it, by its headline; from `with_members`."""
+    """Return an incident in the format of answers, by its headline; load it with `with_members`."""
     headline = incident.headline
     headline.incident, headline.source = incident, incident.source  # no query for what is at hand
     others = [each for each in incident.members.all() if each.pk != headline.pk]
@@ -88,8 +90,8 @@ def row_of(incident: Incident, display: AnomalyDisplay = AS_STORED) -> AnomalyRo
 
 
 def headline_row(anomaly: Anomaly, display: AnomalyDisplay = AS_STORED) -> AnomalyRow:
-    """An anomaly; of an incident's headline with the id and figures of the incident, whose members should have been
-    fetched where it is converted."""
+    """Return an anomaly; a headline has the id and amounts of its incident, whose members should be prefetched if it
+    is converted."""
     row, incident = view_row(anomaly, display), anomaly.incident
     if incident is None or incident.headline_id != anomaly.pk:
         return row
@@ -107,7 +109,7 @@ def headline_row(anomaly: Anomaly, display: AnomalyDisplay = AS_STORED) -> Anoma
 
 
 def view_row(anomaly: Anomaly, display: AnomalyDisplay = AS_STORED) -> AnomalyRow:
-    """One anomaly with its own figures; its source and incident should have been fetched with it."""
+    """Return one anomaly with its own amounts; select its source and incident with it."""
     figures = anomaly_figures(anomaly, display)
     causes = converted_causes(incident_causes([anomaly]), figures)
     return AnomalyRow(
@@ -130,16 +132,16 @@ def view_row(anomaly: Anomaly, display: AnomalyDisplay = AS_STORED) -> AnomalyRo
 
 @dataclass
 class RecentAnomalies:
-    """Anomalies that ended since a day, as alerts count them: in the account's display currency, or another one, whatever the
-    scope; as stored for an account without one."""
+    """Anomalies that ended since a day, as alerts count them: in the account's display currency, or another one,
+    whatever the current scope; as stored for an account without one."""
 
     account: Account
     since: date
     _displays: dict[str, AnomalyDisplay] = field(default_factory=dict, repr=False)
 
     def rows(self) -> list[Anomaly]:
-        """The oldest first, with source and incident; one query. With what the incidents' amounts are made of where they are
-        converted; one more."""
+        """Rows with source and incident, oldest first; one query. If they are converted, one more for the counted
+        anomalies."""
         rows = Anomaly.objects.filter(last_day__gte=self.since).select_related("source", "incident__headline")
         if self.account.display_currency:
             live = Anomaly.objects.filter(gone_at=None).order_by("pk")
@@ -147,7 +149,8 @@ class RecentAnomalies:
         return list(rows.order_by("pk"))
 
     def display(self, currency: str = "") -> AnomalyDisplay:
-        """Of a currency; empty: the account's display currency. Three queries the first time, of each."""
+        """Return the display of a currency; empty: the account's display currency. Three queries for each currency,
+        the first time."""
         if not self.account.display_currency:
             return AS_STORED
         if currency not in self._displays:
@@ -158,7 +161,7 @@ class RecentAnomalies:
 
 
 def _amounts(figures: IncidentAmounts) -> dict[str, Any]:
-    """The fields of an AnomalyRow."""
+    """Return the amount fields of an AnomalyRow."""
     names = ("currency", "actual", "expected", "expected_low", "expected_high", "impact", "month_end_impact",
              "own_amounts")  # fmt: skip
     return {name: getattr(figures, name) for name in names}
@@ -179,13 +182,13 @@ def _root_causes(causes: Sequence[Causes], currency: str) -> list[RootCause]:
 
 
 def counted_members(incident: Incident) -> list[Anomaly]:
-    """Those whose amounts are the incident's, its headline first; from `with_members`."""
+    """Return the anomalies that add up to the incident's amounts, its headline first; load it with `with_members`."""
     counted = [each for each in incident.members.all() if each.is_counted]
     return sorted(counted, key=lambda each: (each.pk != incident.headline_id, each.pk)) or [incident.headline]
 
 
 def incident_causes(counted: Sequence[Anomaly]) -> list[Causes]:
-    """The causes of one anomaly, or of all that are counted of an incident: by service too, where they are several."""
+    """Return the causes of one anomaly, or of all counted ones of an incident; by service too if there are several."""
     parts = [msgspec.convert(each.causes, list[Causes]) for each in counted]
     if len(parts) == 1:
         return parts[0]
@@ -209,8 +212,8 @@ def incident_causes(counted: Sequence[Anomaly]) -> list[Causes]:
 
 
 def root_cause_of(anomaly: Anomaly) -> tuple[str, AnomalyCause] | None:
-    """The title of the finest dimension one of whose values explains most of it, with that value; None where it is the
-    anomaly's own or there is none."""
+    """Return the title of the finest dimension with a value that explains most of the anomaly, and that value; None
+    if that is the anomaly's own, or there is none."""
     for causes in sorted(incident_causes([anomaly]), key=lambda each: place_of(each.dimension)):
         first = causes.rows[0] if causes.rows else None
         if causes.dimension in BROAD_DIMENSIONS or first is None or not is_named(first.value):

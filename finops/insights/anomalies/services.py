@@ -1,7 +1,8 @@
-"""Writes on anomalies: what people say about them, what the account wants watched, and detection when it is due.
+"""Writes on anomalies: reviews by people, settings of what is monitored, and detections that are due.
 
-The database says what is due: `AnomalyRun` keeps which data was looked at last. A run reads, detects, and writes once in
-one transaction; run twice, at once, or after a kill it leaves the same rows with the same ids.
+The database decides what is due: `AnomalyRun` stores which data the last detection used. A detection reads, computes,
+and writes once in one transaction; run twice, concurrently, or after a kill it leaves the same rows with the same
+ids.
 """
 
 from __future__ import annotations
@@ -33,13 +34,14 @@ from finops.worker.broker import publish
 
 RUN_TASK: Final = "insights.find_anomalies"
 MAX_WATCHES = 5
-"""Each is another question to the lake and another series for each of its values."""
+"""Maximum number of additional dimensions. Each is one more lake query, and one more series for each of its values.
+"""
 
 MAX_NOTE = 2_000
 NOT_WATCHED = ("source", SERVICE, "charge_category", "pricing_category", "resource", "sku", "usage_type")
 
 DETECTOR: Final = "6"
-"""Another number, and every account is looked at anew: for changes of what the detector finds."""
+"""Version of the detector. A new number lets every account be evaluated again."""
 
 RETRY: Final = timedelta(minutes=10)
 
@@ -55,20 +57,21 @@ ORDER BY live.account_id
 
 
 def mark_expected_anomaly(*, account: Account, actor: Actor, anomaly: Anomaly, note: str = "") -> Anomaly:
-    """Say that the cost was meant to be so, of all of the incident. The detector learns it: the days count
-    as normal, and what goes on is the new level. Raises UserError for a note that is too long."""
+    """Mark all of an incident as expected spend. The detector learns from it: the days count as normal, and an
+    ongoing level is the new normal. Raises UserError for a note that is too long."""
     return _mark(account, actor, anomaly, Incident.State.EXPECTED, note, "anomaly.expect")
 
 
 def resolve(*, account: Account, actor: Actor, anomaly: Anomaly, note: str = "") -> Anomaly:
-    """Say that it was dealt with. One that goes on for three more days opens again by itself.
+    """Mark an incident as resolved. If it continues for three more days, it is reopened automatically.
 
-    Raises UserError for a note that is too long."""
+    Raises UserError for a note that is too long.
+    """
     return _mark(account, actor, anomaly, Incident.State.RESOLVED, note, "anomaly.resolve")
 
 
 def reopen(*, account: Account, actor: Actor, anomaly: Anomaly) -> Anomaly:
-    """Take back what was said of it; the detector forgets what it learnt from that."""
+    """Remove the review; the detector forgets what it learned from it."""
     return _mark(account, actor, anomaly, Incident.State.OPEN, "", "anomaly.reopen")
 
 
@@ -102,9 +105,11 @@ def _mark(
 
 
 def _lock_incident(anomaly: Anomaly) -> Incident:
-    """The incident of an anomaly. A detection that ends meanwhile may have joined it to another, which the second look finds.
+    """Lock the incident of an anomaly. A concurrent detection may have joined it to another one, so it is looked up
+    again after the lock.
 
-    Raises UserError when the anomaly was deleted."""
+    Raises UserError when the anomaly was deleted.
+    """
     rows = Incident.objects.select_for_update(of=("self",)).filter(members=anomaly.pk)
     row = rows.first() or rows.all().first()
     if row is None:
@@ -113,7 +118,7 @@ def _lock_incident(anomaly: Anomaly) -> Incident:
 
 
 def _bring_back(incident: Incident) -> None:
-    """The members of an incident that a person opens again, where a restated bill had taken away all of it."""
+    """Restore the members of an incident that a person reopens, if a restated bill had removed all of it."""
     members = Anomaly.objects.filter(incident=incident)
     if not members.filter(gone_at=None).exists():
         members.update(gone_at=None)
@@ -123,10 +128,10 @@ def _bring_back(incident: Incident) -> None:
 def change_anomaly_settings(
     *, account: Account, actor: Actor, watches: Sequence[str], minimum_impacts: Mapping[str, Decimal | None]
 ) -> AnomalySettings:
-    """Set which dimensions are watched by source beside the service, and from which impact on, by currency.
+    """Set the dimensions to monitor by source besides the service, and the minimum impact by currency.
 
-    None for a currency: its default again. Currencies that are not named keep theirs. Raises UserError for an unknown
-    dimension or currency, a negative amount, or more than five dimensions.
+    None for a currency restores its default. Currencies that are not listed keep theirs. Raises UserError for an
+    unknown dimension or currency, a negative amount, or more than five dimensions.
     """
     with account_scope(account):
         row = AnomalySettings.objects.select_for_update().first() or AnomalySettings(account=account)
@@ -190,22 +195,25 @@ def _audit_snapshot(row: AnomalySettings) -> dict[str, object]:
 
 
 def _request_run(account: Account) -> None:
-    """The database remembers that a look is due; a worker is told at once, else beat finds it within a minute."""
+    """Record in the database that a detection is due, and notify a worker; without it beat finds the record within a
+    minute."""
     AnomalyRun.objects.get_or_create(account=account)
     AnomalyRun.objects.update(asks=F("asks") + 1)
     transaction.on_commit(lambda: publish(RUN_TASK, account.pk, expires=300))
 
 
 def due_accounts() -> list[int]:
-    """Accounts whose cost changed since it was looked at, or that were looked at on an earlier day, or were taught.
+    """Return accounts whose cost changed since the last detection, or whose last detection was on an earlier day or
+    before a review.
 
-    One statement over the live cost segments of all accounts."""
+    One statement over the live cost segments of all accounts.
+    """
     return [due.account_id for due in _due("")]
 
 
 def detect_if_due(account: Account) -> bool:
-    """Look at an account, in the currencies of its bills whatever is displayed: ids, reviews and alerts must not depend on
-    it. False when that is not due, or somebody else is at it."""
+    """Run the detection of an account in the currencies of its bills, whatever the display currency: ids, reviews and
+    alerts must not depend on it. Returns False if none is due, or another worker runs it."""
     with advisory_lock(f"anomalies {account.pk}") as mine:
         due = _due("AND account_id = %(account)s", account.pk) if mine else []
         if not due:
@@ -229,14 +237,14 @@ def _detect(account: Account, due: _Due) -> None:
 
 
 def _finish(account: Account, due: _Due, **values: object) -> None:
-    """What this look knew, and nothing of what people asked meanwhile."""
+    """Record what this detection used; requests made meanwhile stay due."""
     AnomalyRun.objects.get_or_create(account=account)
     AnomalyRun.objects.update(asks_seen=due.asks, finished_at=clock.now(), **values)
 
 
 @dataclass(frozen=True)
 class _Due:
-    """An account to look at, the data that it has, and how often people had asked."""
+    """An account that is due, its data, and the number of requests so far."""
 
     account_id: int
     version: str

@@ -1,4 +1,4 @@
-"""From sums to the answer about a change of spend. Pure: exact Decimal arithmetic, no query."""
+"""Builds the answer about a change of spend from sums. Pure: exact Decimal arithmetic, no query."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ from finops.lib.sentences import join_with_and, money
 
 CAUSES = 3
 NO_METER = "(none)"
-"""What lines without a usage type are called."""
+"""Label of lines without a usage type."""
 
 
 class ChangeItem(NamedTuple):
-    """A sum, and why it moved."""
+    """A sum and the effects that changed it."""
 
     sum: MeteredSum
     parts: Parts
@@ -54,7 +54,7 @@ class ChangeItem(NamedTuple):
 
 @dataclass(frozen=True)
 class ChangeFacts:
-    """What the answer is made from. Without `current` and `previous`, or with a `reason`, there is nothing to explain."""
+    """Input of the answer. Without `current` and `previous`, or with a `reason`, there is no change to explain."""
 
     account: Account
     days: DateRange
@@ -72,16 +72,16 @@ class ChangeFacts:
     beside: Sequence[RelatedEvent] = ()
     candidates: Sequence[ChangeCandidate] = ()
     left_out: str = ""
-    """Which of the asked days and sources are on neither side, for the end of a sentence."""
+    """Days and sources of the query that are on neither side, as the end of a sentence."""
 
     @cached_property
     def source_notes(self) -> SourceNotes:
-        """On sources that nothing new comes from. One query."""
+        """Sentences about sources without new data. One query."""
         return source_notes(self.account, self.sources, self.filters, self.days)
 
     @cached_property
     def by_currency(self) -> Mapping[str, list[ChangeItem]]:
-        """The currency of most money first."""
+        """Items by currency, the one with the largest amounts first."""
         items = (ChangeItem(each, parts_of(each)) for each in self.sums)
         items_by_currency = group_by(items, lambda item: item.sum.currency)
         now = {currency: _amounts(items)[0] for currency, items in items_by_currency.items()}
@@ -89,7 +89,7 @@ class ChangeFacts:
 
 
 def build_answer(facts: ChangeFacts, top: int) -> SpendChangeAnswer:
-    """The whole answer but its console_url, with so many moves of each currency listed."""
+    """Return the answer without its console_url, with at most that many drivers of each currency."""
     totals = [_total(facts, items) for items in facts.by_currency.values()]
     moves = [move for items in facts.by_currency.values() for move in _moves(facts, items, top)]
     days = _compared_days(facts)
@@ -125,8 +125,8 @@ def build_answer(facts: ChangeFacts, top: int) -> SpendChangeAnswer:
 def describe_left_out(
     days: DateRange, compared: ComparisonRanges, sources: Sources, sums: Iterable[MeteredSum]
 ) -> str:
-    """A clause on the asked days that are not complete, with what they cost so far, and on sources that pair other days
-    or none."""
+    """Return a clause on the incomplete days of the query, with their cost so far, and on sources that compare other
+    days or none."""
     if compared.current is None:
         return ""
     names = {source: each.name for source, each in sources.health.items()}
@@ -179,7 +179,7 @@ def _total(facts: ChangeFacts, items: Sequence[ChangeItem]) -> ChangeTotal:
 
 
 def _figures(facts: ChangeFacts, items: Sequence[ChangeItem]) -> dict[str, Any]:
-    """What totals and moves have in common."""
+    """Return the fields that totals and drivers have in common."""
     now, before = _amounts(items)
     change = exact_difference(now, before)
     change_ratio = ratio(change, before.copy_abs())
@@ -196,14 +196,14 @@ def _figures(facts: ChangeFacts, items: Sequence[ChangeItem]) -> dict[str, Any]:
 
 
 def _lumps(items: Sequence[ChangeItem]) -> Iterator[tuple[Hashable, Sides]]:
-    """Charges for a month or once, by group and service."""
+    """Return monthly and one-time charges by group and service."""
     for item in items:
         if item.sum.lump is not None:
             yield (item.sum.keys, item.sum.lump, item.sum.part), (item.sum.now.amount, item.sum.before.amount)
 
 
 def _moves(facts: ChangeFacts, items: Sequence[ChangeItem], top: int) -> list[Move]:
-    """The groups by the size of their change, then the rest as one."""
+    """Return the groups by size of their change, then the rest as one."""
     groups = group_by(items, lambda item: item.sum.keys).values()
     ranked = sorted(groups, key=lambda group: (-abs(exact_difference(*_amounts(group))), group[0].sum.keys))
     moves = [_move(facts, group) for group in ranked[:top]]
@@ -237,7 +237,7 @@ def _kind(items: Sequence[ChangeItem]) -> str:
 
 
 def _why(items: Sequence[ChangeItem]) -> str:
-    """What moved most; of credits and refunds, whose sign is the other way round, whether they began or ended."""
+    """Return the largest effect; for credits and refunds, which have the opposite sign, whether they began or ended."""
     main = sum_parts(item.parts for item in items).main
     ours = [item for item in items if getattr(item.parts, main)]
     now = any(item.sum.now.is_there for item in ours)
@@ -246,7 +246,7 @@ def _why(items: Sequence[ChangeItem]) -> str:
 
 
 def _labels(names: Sequence[str], items: Sequence[ChangeItem]) -> dict[str, str]:
-    """The name of each id, the newest when it changed."""
+    """Return the name of each id, the newest if it changed."""
     result = {}
     for at, name in enumerate(names):
         labels = [label for item in items if (label := item.sum.labels[at])]
@@ -256,7 +256,7 @@ def _labels(names: Sequence[str], items: Sequence[ChangeItem]) -> dict[str, str]
 
 
 def _causes(items: Sequence[ChangeItem], currency: str) -> list[Cause]:
-    """The usage types that moved most."""
+    """Return the usage types with the largest changes."""
     by_type = group_by(items, lambda item: item.sum.item or NO_METER)
     parts_by_type = {name: sum_parts(item.parts for item in ours) for name, ours in by_type.items()}
     ranked = sorted(parts_by_type, key=lambda name: (-abs(parts_by_type[name].whole), name))

@@ -1,4 +1,4 @@
-"""Change events beside a change of spend: what the cost in the scope of each did between the two sides."""
+"""Change events near a change of spend: how the cost in the scope of each changed between the two sides."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from finops.lib.errors import UserError
 from finops.lib.money import exact_difference, exact_product, ratio
 
 MAX_READ: Final = 2_000
-"""Events of the days, the newest first, that are looked at."""
+"""Maximum number of events that are evaluated, newest first."""
 MAX_SCOPES: Final = 40
-"""Different scopes, of the events with the best times first, whose cost is summed."""
+"""Maximum number of different scopes whose cost is summed, those of events with the best times first."""
 
 Conditions = tuple[ResolvedFilter, ...]
 
 
 def change_candidates(reader: CostReader, plan: ChangePlan) -> list[ChangeCandidate]:
-    """Events that the reader sees, on the compared days, with cost that passes the question's filters and moved.
+    """Return events on the compared days that the reader may see, with matching cost that changed.
 
-    One query; one lake query where there are events.
+    One query; one lake query if there are events.
     """
     events = events_between(plan.previous.start, plan.current.end)[:MAX_READ]
     timed = [(each, _time(each, plan)) for each in events]
@@ -58,14 +58,14 @@ def _time(event: ChangeEvent, plan: ChangePlan) -> Decimal:
 
 
 class _Scopes:
-    """Scopes of events as filters; each dimension is found once."""
+    """Scopes of events as filters; each dimension is resolved once."""
 
     def __init__(self, reader: CostReader) -> None:
         self.reader = reader
         self.dimensions: dict[str, Dimension | None] = {}
 
     def of(self, event: ChangeEvent) -> Conditions | None:
-        """None for a scope with a dimension that there is no longer."""
+        """Return the filters of a scope; None if one of its dimensions no longer exists."""
         filters = []
         for name, values in sorted(event.scope.items()):
             dimension = self._dimension(name)
@@ -115,7 +115,7 @@ class ScopesBuild:
 def _fit_of_scopes(
     reader: CostReader, plan: ChangePlan, scopes: Sequence[Conditions]
 ) -> Mapping[Conditions, Decimal]:
-    """How each scope fits the change: in the currency in which it does best."""
+    """Return how well each scope fits the change, in the currency in which it fits best."""
     every: tuple[Conditions, ...] = ((), *(scope for scope in scopes if scope))
     keys = [key for scope in every for item in scope for key in item.dimension.tag_keys]
     rows = reader.run(plan.days, ScopesBuild(plan, every), [*plan.tag_keys, *keys]).to_pylist()
@@ -127,7 +127,7 @@ def _fit_of_scopes(
 
 
 def _sides(row: Mapping[str, Any], count: int, plan: ChangePlan) -> Iterator[ScopeCost]:
-    """By day: of sides of unequal length the longer would cost more whatever happened."""
+    """Return both sides as daily means, since the longer of two sides would always cost more."""
     lengths = {"now": Decimal(plan.current.days), "before": Decimal(plan.previous.days)}
 
     def daily(side: str, place: int) -> Decimal:

@@ -1,9 +1,9 @@
-"""Why an amount moved: more of it, a higher price, something new, something gone, credits, refunds. Pure, and
-exact: the parts of a change add up to it to the last digit.
+"""Effects that change an amount: volume, price, new and ended SKUs, credits, refunds. Pure and exact: the parts of a
+change add up to it to the last digit.
 
-For one SKU in one unit, with cost C and quantity Q before (0) and now (1), the volume effect is (Q1 - Q0) · C0 / Q0, what
-the additional quantity costs at the old price, and the price effect is the rest, Q1 · (C1 / Q1 - C0 / Q0): the
-usual price and volume variance, with the mixed term in the price.
+For one SKU in one unit, with cost C and quantity Q before (0) and now (1), the volume effect is (Q1 - Q0) · C0 / Q0,
+the additional quantity at the old price, and the price effect is the rest, Q1 · (C1 / Q1 - C0 / Q0): the usual price
+and volume variance, with the mixed term in the price.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ EFFECTS = (VOLUME, PRICE, NEW, GONE, CREDITS, REFUNDS, UNMEASURED)
 
 
 class Parts(NamedTuple):
-    """A change, by why. `credits` and `refunds`: of lines that reduce the bill, on either side; a refund is also any other
-    negative line that is on one side only. `unmeasured`: of lines on both sides whose quantity is not known, such as fees."""
+    """Effects of a change. `credits` and `refunds`: lines that reduce the bill, on either side; any other negative
+    line that is on one side only is a refund too. `unmeasured`: lines on both sides without a quantity, such as fees.
+    """
 
     volume: Decimal = ZERO
     price: Decimal = ZERO
@@ -42,12 +43,12 @@ class Parts(NamedTuple):
 
     @property
     def main(self) -> str:
-        """The effect that moved most."""
+        """The largest effect."""
         return max(EFFECTS, key=lambda name: abs(getattr(self, name)))
 
 
 def parts_of(item: MeteredSum) -> Parts:
-    """The change of one SKU in one unit."""
+    """Return the effects on one SKU in one unit."""
     now, before = item.now, item.before
     change = exact_difference(now.amount, before.amount)
     if item.part == CREDITS:
@@ -67,15 +68,15 @@ def parts_of(item: MeteredSum) -> Parts:
 
 
 def sum_parts(parts: Iterable[Parts]) -> Parts:
-    """The effects of several, each added up."""
+    """Return the sum of effects, each added up."""
     every = list(parts)
     # Most changes have one or two causes, and adding nothing takes as long as adding something.
     return Parts(*(exact_sum(part for part in column if part) for column in zip(*every, strict=True)))
 
 
 def main_of(main: str, change: Decimal, *, now: bool, before: bool) -> str:
-    """The effect in words. A credit that begins lowers the bill and one that ends raises it: named "new" and "gone" they
-    would read backwards. `now` and `before` say on which sides such lines are."""
+    """Return the effect in words. A credit that begins lowers the bill and one that ends raises it, so that "new" and
+    "ended" would mislead. `now` and `before` tell on which sides such lines are."""
     if main not in (CREDITS, REFUNDS):
         return main
     if change < 0:

@@ -1,4 +1,4 @@
-"""The one expression behind `explain_spend_change`: what each group and what is metered in it cost on either side."""
+"""The expression of `explain_spend_change`: cost of each group, and of each SKU in it, on either side."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _SIDES = ("now", "before")
 
 @dataclass(frozen=True)
 class ChangePlan:
-    """Everything that decides the expression; equal for equal questions, so that the lake compiles each once.
+    """Parameters of the expression; equal for equal queries, so that the lake compiles each once.
 
-    `metered` tells SKUs and units apart within a group: without it there are fewer sums, and no quantities.
+    `metered` separates SKUs and units within a group: without it there are fewer sums, and no quantities.
     """
 
     current: DateRange
@@ -47,13 +47,13 @@ class ChangePlan:
     categories: tuple[str, ...]
     metered: bool = True
     source_overrides: tuple[SourceOverride, ...] = ()
-    """Sources that pair other days."""
+    """Sources that compare other days."""
     whole: DateRange | None = None
-    """The days that are asked about: lines of theirs that are on neither side are summed as left out."""
+    """Days of the query: their lines that are on neither side are summed as left out."""
 
     @property
     def compares_parts(self) -> bool:
-        """Whether a side is not of whole months, so that it may miss what is charged once a month."""
+        """Whether a side has partial months, so that monthly charges may be missing in it."""
         return not (whole_months(self.current) and whole_months(self.previous))
 
     @property
@@ -62,7 +62,7 @@ class ChangePlan:
         return list(dict.fromkeys(key for dimension in used for key in dimension.tag_keys))
 
     def __call__(self, table: Any) -> Any:
-        """Sums by group, currency and, where metered, SKU and unit."""
+        """Return sums by group, currency and, if metered, SKU and unit."""
         here = self.is_now(table) | self.is_before(table)
         if self.whole is not None:
             here |= table.charge_date.between(self.whole.start, self.whole.end)
@@ -102,7 +102,7 @@ class ChangePlan:
 
     @property
     def days(self) -> DateRange:
-        """Those that are read."""
+        """Days of the lines to read."""
         sides = [self.current, self.previous]
         sides += [side for each in self.source_overrides for side in (each.current, each.previous) if side]
         sides += [self.whole] if self.whole else []
@@ -120,13 +120,14 @@ class ChangePlan:
 
 
 def _credit_or_refund(lines: Any, amount: Any) -> Any:
-    """What reduces a bill: its beginning is no new cost, its end no cost that is gone."""
+    """Return the kind of lines that reduce a bill: their beginning is not new cost, their end not ended cost."""
     part = part_of(lines, amount)
     return ibis.ifelse(part.isin([CREDITS, REFUNDS]).fill_null(False), part, "")
 
 
 def _metered_columns(lines: Any) -> dict[str, Any]:
-    """What a price is of. A line without a quantity has no unit here, whatever it says."""
+    """Return the columns that a price belongs to. A line without a quantity has no unit here, whatever its unit
+    column contains."""
     unit = ibis.ifelse(lines.consumed_quantity.notnull(), lines.consumed_unit, ibis.null("string"))
     # What has no meter, such as tax, is called by its charge category.
     meter = lines.usage_type.coalesce(lines.charge_category)
@@ -146,7 +147,7 @@ def _zero() -> Any:
 
 
 class Side(NamedTuple):
-    """One side of a sum, and whether there was any line of it."""
+    """One side of a sum, and whether it has any line."""
 
     amount: Decimal = Decimal(0)
     quantity: Decimal = Decimal(0)
@@ -154,8 +155,8 @@ class Side(NamedTuple):
 
 
 class MeteredSum(NamedTuple):
-    """What a group cost on either side, of one SKU in one unit; `unit` None where no quantity is known. `part` is
-    `credits` or `refunds`, else empty."""
+    """Cost of a group on either side, of one SKU in one unit; `unit` is None without a quantity. `part` is `credits`
+    or `refunds`, else empty."""
 
     keys: tuple[str, ...]
     labels: tuple[str | None, ...]
@@ -166,9 +167,9 @@ class MeteredSum(NamedTuple):
     now: Side
     before: Side
     lump: str | None = None
-    """The service of charges that come once or once a month, where parts of months are compared."""
+    """Service of monthly and one-time charges, if partial months are compared."""
     left_out: Decimal = Decimal(0)
-    """What it costs on the asked days that are on neither side."""
+    """Cost on the days of the query that are on neither side."""
 
     @property
     def is_compared(self) -> bool:
@@ -176,7 +177,7 @@ class MeteredSum(NamedTuple):
 
 
 def read_sums(plan: ChangePlan, table: pa.Table) -> list[MeteredSum]:
-    """The result of a plan as typed rows. By column: 10,000 dictionaries of rows take twice as long."""
+    """Return the result of a plan as typed rows. Read by column: 10,000 dictionaries of rows take twice as long."""
     columns = {name: table[name].to_pylist() for name in table.column_names}
     nothing = list(repeat(None, table.num_rows))
     width = range(len(plan.dimensions))

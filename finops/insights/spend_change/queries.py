@@ -49,12 +49,13 @@ def explain_spend_change(
     deadline: float | None = None,
     fits: Fits | None = None,
 ) -> SpendChangeAnswer:
-    """What moved between two periods, by group, and why; the moves of a currency add up to its change exactly.
+    """Return the changes between two periods by group, with their effects; the changes of a currency add up to its
+    total.
 
-    Both sides are days with complete data only. `fits` says whether an answer is small enough: fewer moves are listed
-    until one is. Raises UserError for what the caller can repair. Cost: one lake query, one or two more with filters,
-    and another where anomalies or new sources are of these days (SKUs of every group are told apart, so more rows come
-    back than querySpend's: 20,000 take 0.2 s).
+    Both sides have days with complete data only. `fits` decides whether an answer is small enough; else fewer changes
+    are listed. Raises UserError for errors that the caller can correct. Cost: one lake query, one or two more with
+    filters, and another if anomalies or new sources are on these days (SKUs of every group are separate, so more rows
+    are returned than by querySpend: 20,000 take 0.2 s).
     """
     sources = sources or load_sources(account)
     question = resolve_query(account, spend_question(query), sources)
@@ -111,7 +112,8 @@ def _facts(reader: CostReader, question: Question, compared: ComparisonRanges) -
 
 
 def _missing_rates(sums: Sequence[MeteredSum]) -> str:
-    """What of both sides has no rate to the display currency; empty where all has, or nothing is converted."""
+    """Return the amounts of both sides without a rate to the display currency; empty if there are none, or nothing is
+    converted."""
     both = group_by(sums, lambda each: each.currency)
     amounts = {
         currency: exact_sum(amount for each in ours for amount in (each.now.amount, each.before.amount))
@@ -121,7 +123,7 @@ def _missing_rates(sums: Sequence[MeteredSum]) -> str:
 
 
 def _read(reader: CostReader, plan: ChangePlan) -> tuple[list[MeteredSum], bool]:
-    """The sums of both sides, and whether they tell SKUs apart: not where these are too many."""
+    """Return the sums of both sides, and whether they separate SKUs, which they do not if there are too many."""
     for metered in (True, False):
         plan = replace(plan, metered=metered)
         table = reader.run(plan.days, plan, plan.tag_keys)
@@ -136,8 +138,8 @@ def _read(reader: CostReader, plan: ChangePlan) -> tuple[list[MeteredSum], bool]
 
 @dataclass(frozen=True)
 class RelatedEventFacts:
-    """What may be looked at. `days` are the later ones, `previous` the earlier; `filters` are those of the change:
-    what they do not hold stands beside no change of theirs."""
+    """Facts about a change for finders of related events. `days` are the later days, `previous` the earlier;
+    `filters` are those of the change: an event outside them is not related."""
 
     reader: CostReader
     days: DateRange
@@ -145,7 +147,7 @@ class RelatedEventFacts:
     filters: tuple[ResolvedFilter, ...] = ()
 
     def sources_with_cost(self) -> set[str]:
-        """Ids of the sources with a line in the later days that passes the filters. One lake query."""
+        """Return ids of the sources with a matching line in the later days. One lake query."""
         tag_keys = [key for item in self.filters for key in item.dimension.tag_keys]
         return set(self.reader.run(self.days, _SourcesBuild(self.filters), tag_keys)["source"].to_pylist())
 
@@ -162,14 +164,14 @@ related_events: Registry[Callable[[RelatedEventFacts], list[RelatedEvent]]] = Re
 
 
 def find_related_events(facts: RelatedEventFacts) -> list[RelatedEvent]:
-    """Everything that was found, by day; at most MOST."""
+    """Return the events of all finders by day; at most MOST."""
     events = [each for finder in related_events.values() for each in finder(facts)]
     return sorted(events, key=lambda each: each.day)[:MOST]
 
 
 @related_events.register("new_sources")
 def _new_sources(facts: RelatedEventFacts) -> list[RelatedEvent]:
-    """Sources that the earlier days have nothing of: all of their cost is a change of the data, not of use."""
+    """Return sources without cost in the earlier days: all of their cost is a change of the data, not of usage."""
     sources = facts.reader.sources
     new_spans = [
         span

@@ -1,4 +1,4 @@
-"""What an answer about a change of spend says in sentences."""
+"""Sentences of an answer about a change of spend."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAME_LENGTH = 80
 DEEPER = ("usage_type", "resource", "account", "region")
 
 NAMED_EFFECTS = ("volume", "price", "new", "gone")
-"""Those that a sentence names; the others say nothing that helps."""
+"""Effects that a sentence names."""
 
 WHY = {
     "volume": "change in volume",
@@ -49,7 +49,7 @@ def summary_of(
     left_out: str = "",
     problems: str = "",
 ) -> str:
-    """One plain sentence: what moved between which days, and what moved most."""
+    """Return one plain sentence: the change, the days, and the largest driver."""
     if days is None or reason:
         return f"The change in spend of {quote(account)} cannot be explained{problems}: {reason}"
     when = f"from {days.start_date} to {days.end_date}"
@@ -74,7 +74,7 @@ def _total_text(total: ChangeTotal) -> str:
 
 
 def _largest_moves_text(totals: Sequence[ChangeTotal], moves: Sequence[Move]) -> str:
-    """The largest moves of each currency; fewer where there are several."""
+    """Return the largest changes of each currency; fewer if there are several currencies."""
     count = NAMED if len(totals) == 1 else NAMED_OF_SEVERAL
     currencies = [total.currency for total in totals[:NAMED_CURRENCIES]]
     texts = [
@@ -84,7 +84,7 @@ def _largest_moves_text(totals: Sequence[ChangeTotal], moves: Sequence[Move]) ->
 
 
 def _moves_in_currency(moves: Sequence[Move], currency: str) -> list[Move]:
-    """Those of one currency, largest first, without the rest."""
+    """Return the changes of one currency, largest first, without the rest."""
     return [move for move in moves if move.currency == currency and move.change and not move.other_groups]
 
 
@@ -94,7 +94,7 @@ def _move_text(move: Move) -> str:
 
 
 def name_of(move: Move) -> str:
-    """What a person calls the group."""
+    """Return the readable name of a group."""
     name = " / ".join(move.labels.get(dimension, value) for dimension, value in move.group.items())
     return truncate(name, NAME_LENGTH)
 
@@ -108,19 +108,19 @@ def _why(move: Move) -> str:
 
 
 def is_of_credits(move: Move) -> bool:
-    """Whether credits or refunds moved most of it."""
+    """Return whether credits or refunds are the largest effect."""
     return move.why.endswith(("credits", "refunds")) or move.why.startswith(("credits", "refunds"))
 
 
 def badge_of(move: Move) -> str:
-    """What stands beside the name of a group that is on one side only; empty for one on both."""
+    """Return the badge beside a group that is on one side only; empty for one on both."""
     if move.kind not in ("new", "gone"):
         return ""
     return move.why if is_of_credits(move) else "new" if move.kind == "new" else "ended"
 
 
 def note_of(days: DateRange, current: DateRange, previous: DateRange) -> str:
-    """What the compared days are not, if anything."""
+    """Return a note on what the compared days lack, if anything."""
     parts = []
     if current != days:
         parts.append(
@@ -140,7 +140,7 @@ def truncated_of(moves: Sequence[Move]) -> str:
 
 
 def hint_of(moves: Sequence[Move], *, filtered: bool, reason: str) -> str:
-    """What to ask next."""
+    """Return the suggested next query."""
     if reason:
         return "Choose days with data (getAccountContext), or set a custom previous period."
     currencies = list(dict.fromkeys(move.currency for move in moves))
