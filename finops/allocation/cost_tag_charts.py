@@ -1,4 +1,4 @@
-"""From the effect of saving a cost tag to what the page draws: for each currency its values and months."""
+"""Convert the effect of saving a cost tag into what the page draws: values and months for each currency."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DRAWN = 9
 
 
 class ValueEffect(msgspec.Struct, frozen=True):
-    """One value over all months."""
+    """The effect on one value, summed over all months."""
 
     value: str
     before: Decimal
@@ -30,7 +30,7 @@ class ValueEffect(msgspec.Struct, frozen=True):
 
 
 class CurrencyEffect(msgspec.Struct, frozen=True):
-    """What moves in one currency; `chart` draws it by month, the values that move most by name."""
+    """The cost that moves in one currency. `chart` draws it by month and names the values that move most."""
 
     currency: str
     months: list[MonthEffect]
@@ -47,7 +47,7 @@ class CurrencyEffect(msgspec.Struct, frozen=True):
 
 
 def effect_tables(effect: CostTagEffect) -> list[CurrencyEffect]:
-    """One for each currency that moves, the largest change first."""
+    """Return one table for each currency with moves, the largest change first."""
     currencies = dict.fromkeys(month.currency for month in effect.months)
     tables = [_of_currency(effect, currency) for currency in currencies]
     return sorted((table for table in tables if table.values), key=lambda table: -abs(table.changed_amount))
@@ -60,7 +60,7 @@ def _of_currency(effect: CostTagEffect, currency: str) -> CurrencyEffect:
 
 
 def _values(rows: Sequence[CostTagEffectRow]) -> list[ValueEffect]:
-    """By what moves in all months together, to or away, the most first."""
+    """Return values by the cost that moves to or away from them in all months together, largest first."""
     by_value: dict[str, dict[date, CostTagEffectRow]] = {}
     for row in rows:
         by_value.setdefault(row.value, {})[row.month] = row

@@ -22,7 +22,7 @@ from ingestion.queries import metrics_of
 
 
 class CostTagForm(forms.Form):
-    """A cost tag as the editor sends it: `rules` is the JSON that cost-tag.js wrote."""
+    """A cost tag as the editor submits it: `rules` is the JSON that cost-tag.js wrote."""
 
     key = forms.CharField(
         max_length=100,
@@ -44,27 +44,27 @@ class CostTagForm(forms.Form):
 
     @classmethod
     def of(cls, draft: CostTagDraft, *, version: int | None = None) -> CostTagForm:
-        """The form as it stands before anybody touches it."""
+        """Return the form filled in from a saved or new cost tag, before any edit."""
         written = write_draft(draft)
         initial = {**written, "rules": json.dumps(written["rules"], ensure_ascii=False), "version": version}
         return cls(initial=initial)
 
     def keep_key(self, cost_tag: CostTag | None) -> CostTagForm:
-        """What answers and links name stays: the key of a saved cost tag is shown, and cannot be written."""
+        """Make the key of a saved cost tag read-only: answers and links use it."""
         if cost_tag is not None:
             self.fields["key"].disabled = True
             self.initial["key"] = cost_tag.key
         return self
 
     def draft(self) -> CostTagDraft:
-        """What a valid form says. Raises RuleError."""
+        """Return the cost tag of a valid form. Raises RuleError."""
         fields: dict[str, Any] = {
             name: self.cleaned_data[name] for name in ("key", "description", "default_value")
         }
         return read_draft({**fields, "rules": self.cleaned_data["rules"]})
 
     def clean_rules(self) -> Any:
-        """The rules as JSON values, not checked yet. Raises ValidationError for what is not JSON."""
+        """Return the rules as JSON values, not validated yet. Raises ValidationError for text that is not JSON."""
         try:
             return json.loads(self.cleaned_data["rules"] or "[]")
         except (ValueError, RecursionError) as error:
@@ -87,7 +87,7 @@ class YamlForm(forms.Form):
     )
 
     def clean_file(self) -> str:
-        """The text of the file; empty without one. Raises ValidationError above MAX_BYTES and for other than UTF-8."""
+        """Return the file's text; empty without a file. Raises ValidationError above MAX_BYTES and if not UTF-8."""
         file = self.cleaned_data["file"]
         if file is None:
             return ""
@@ -99,7 +99,7 @@ class YamlForm(forms.Form):
             raise ValidationError("The file is not UTF-8 text.") from error
 
     def clean(self) -> dict[str, Any]:
-        """`yaml` is what was uploaded, else what was pasted. Raises ValidationError for neither."""
+        """Set `yaml` to the uploaded file, else to the pasted text. Raises ValidationError when both are empty."""
         data = super().clean() or {}
         data["yaml"] = data.get("file") or data.get("text") or ""
         if not data["yaml"].strip() and not self.errors:
@@ -158,7 +158,7 @@ class SplitForm(forms.Form):
     def of(
         cls, account: Account, split: SharedCostSplit | None = None, params: QueryDict | None = None
     ) -> SplitForm:
-        """The form of a split, or as a person has filled it in so far. Three queries."""
+        """Return the form of a split, with any values that a person has filled in so far. Three queries."""
         initial = {name: getattr(split, name) for name in cls.base_fields} if split else {}
         form = cls(params, initial=initial)
         current = params.get("dimension", "") if params else initial.get("dimension", "")
@@ -172,7 +172,7 @@ class SplitForm(forms.Form):
         field.choices = choices
 
     def draft(self, params: QueryDict) -> SplitDraft:
-        """What a valid form says, its rows with it."""
+        """Return the split of a valid form, including its rows."""
         return draft_of(params, self.cleaned_data)
 
 
@@ -202,7 +202,7 @@ def rows_of_split(split: SharedCostSplit) -> list[tuple[str, str]]:
 
 
 def with_blanks(rows: list[tuple[str, str]], more: int = 0) -> list[tuple[str, str]]:
-    """Rows to fill in below those that are."""
+    """Add empty rows below the filled-in ones."""
     blank = max(more, BLANK_ROWS if len(rows) < BLANK_ROWS else 1)
     return [*rows, *[("", "")] * blank]
 
@@ -251,7 +251,7 @@ class TeamKeyForm(forms.Form):
 
     @classmethod
     def of(cls, account: Account, key: str, data: Any = None) -> TeamKeyForm:
-        """The choices of the account. Two queries."""
+        """Return the form with the account's choices. Two queries."""
         kinds = [kind for kind in registry.kinds() if kind.name not in ("team", "product")]
         choices = dimension_choices(
             kinds, lake_queries.tag_keys(account), [] if key.startswith("cost_tag:") or not key else [key]

@@ -1,6 +1,6 @@
-"""What allocation adds to costs: the dimensions `cost_tag:` and `team`, and shared-cost splits.
+"""What allocation registers with costs: the dimensions `cost_tag:` and `team`, and shared-cost splits.
 
-And what of allocation and costs uses a dimension, and the teams that groups of an identity provider lead to.
+Also the uses of a dimension in allocation and costs, and the teams that identity provider groups map to.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def splits_of_dimension(account: Account, dimension: str) -> list[str]:
 
 @dimension_uses.register("saved views")
 def saved_views_of_dimension(account: Account, dimension: str) -> list[str]:
-    """Personal ones have no name here: the caller may not be their owner."""
+    """Saved views that use the dimension. Personal views are not named: the caller may not be their owner."""
     rows = [
         row for row in SavedView.objects.filter(account=account) if _uses(row.query, dimension.casefold())
     ]

@@ -1,4 +1,4 @@
-"""What the pages of splits draw: each value before and after, side by side."""
+"""Charts of the split pages: each value before and after, side by side."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LABEL_LENGTH = 24
 
 
 def effect_charts(effect: SplitEffectAnswer) -> list[tuple[EffectTotal, dict[str, Any]]]:
-    """Each currency's figures with the drawing of them; currencies in which nothing moved only have figures."""
+    """Return each currency's figures with their chart; currencies without moves have figures only."""
     return [
         (total, _chart(total))
         for total in effect.totals

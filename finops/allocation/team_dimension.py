@@ -1,4 +1,4 @@
-"""The dimension `team`: a line's team owns the line's value of the team key, else the line has none."""
+"""The dimension `team`: the team that owns the line's value of the team key; null without an owner."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Owned = tuple[tuple[str, tuple[str, ...]], ...]
 
 @dataclass(frozen=True)
 class _TeamValue:
-    """The name of the team that owns a line's value, whatever its case; null for none."""
+    """The name of the team that owns a line's value, ignoring case; null without an owner."""
 
     value: Expression
     owned: Owned
@@ -41,7 +41,7 @@ class _TeamValue:
 
     @cached_property
     def numbers(self) -> DictionaryEncoding:
-        """A line's team as its place, found without its name: cost tags work it out from their rules."""
+        """The index of a line's team, found without its name: cost tags compute it from their rules."""
         if not self.owned:
             return DictionaryEncoding((), lambda _table: ibis.null("int64"))
         teams = tuple(team for team, texts in self.owned for _ in texts)
@@ -66,7 +66,7 @@ class _TeamValue:
         return list_position(ibis.array(list(self._texts)), value)
 
     def _hashed_place(self, value: Any) -> Any:
-        """The place of the first text of the value's team: in a column of many texts IN, which is hashed, is faster."""
+        """The position of the team's first value. For many different texts IN is faster because it is hashed."""
         arms, place = [], 1
         for _, texts in self.owned:
             arms.append((value.isin([fold_case(text) for text in texts]), ibis.literal(place, "int64")))
@@ -75,9 +75,9 @@ class _TeamValue:
 
 
 def resolve_team(context: DimensionContext, _key: str) -> Dimension:
-    """Two queries of PostgreSQL for a question, whatever it names by team.
+    """Resolve the dimension `team`. Two PostgreSQL queries per question, however often the question uses the team.
 
-    Raises UserError for a cost tag that asks for the team while teams own its values.
+    Raises UserError for a cost tag whose rules use the team while teams own its values.
     """
     if _RESOLVING in context.known:
         raise UserError(
@@ -110,7 +110,7 @@ def _resolve(context: DimensionContext) -> Dimension:
 
 
 def values_by_team(dimension: Dimension) -> Owned:
-    """Of the dimension `team`: the teams by name, each with the values that it owns; empty of any other."""
+    """Return the teams by name, each with its values, of the dimension `team`; empty for other dimensions."""
     return dimension.value.owned if isinstance(dimension.value, _TeamValue) else ()
 
 

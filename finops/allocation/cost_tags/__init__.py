@@ -1,1 +1,1 @@
-"""Cost tags as dimensions of cost: the expression that gives each line the value of the first rule that catches it."""
+"""Cost tags as cost dimensions. The expression gives each line the value of the first rule that matches it."""

@@ -1,9 +1,9 @@
-"""The expression of a cost tag over the table of cost lines. Pure: hashable and equal by value, compiled once.
+"""The expression of a cost tag over the table of cost lines. Pure; hashable, compared by value, compiled once.
 
-First each line's rule is found, as a number, then the value that it gives. Rules that ask one dimension for equality,
-which are most, become one lookup for each column: DuckDB runs functions of one column once for each entry of a
-Parquet dictionary, not for each line. All others are arms of one CASE; the smallest number wins. (100 rules of
-equality over 12 million lines took 8 times as long as no cost tag when each was an arm.)
+The expression first finds each line's rule, as a number, and then the value of that rule. Rules that test one
+dimension for equality (most rules) become one lookup per column, because DuckDB runs a function of one column once
+per entry of a Parquet dictionary instead of once per line. All other rules are arms of one CASE. The smallest number
+wins. (100 equality rules over 12 million lines took 8 times as long as no cost tag when each was an arm.)
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NO_LETTER_OR_DIGIT = r"[^\p{L}\p{N}]+"
 
 
 def apply_steps(text: Any, steps: Sequence[Normalisation]) -> Any:
-    """A tag's value after these steps; empty when nothing is left of it, null where the line has no such tag."""
+    """Return a tag's value after these steps; empty when nothing remains, null without such a tag."""
     for step in steps:
         text = _STEPS[step](text)
     return text
@@ -44,7 +44,7 @@ _STEPS: dict[Normalisation, Callable[[Any], Any]] = {
 
 
 def apply_map(text: Any, pairs: Sequence[tuple[str, str]]) -> Any:
-    """What a map makes of a value, without regard to case; the value itself where it has no entry."""
+    """Replace a value by its entry in a map, ignoring case. Values without an entry stay as they are."""
     if not pairs:
         return text
     old = ibis.array([ibis.literal(old).lower() for old, _ in pairs])
@@ -71,24 +71,24 @@ sign: Function = ibis.udf.scalar.builtin(_sign, signature=(("int64",), "int64"))
 """1 for a positive number, 0 for 0."""
 
 list_position = _builtin("list_position", ("array<string>", "string"), "int64")
-"""The place of a text in a list, from 1; null when it is not there."""
+"""The position of a text in a list, from 1; null when the list does not have it."""
 
 list_place = _builtin("list_position", ("array<int64>", "int64"), "int64")
-"""The place of a number in a list, from 1; null when it is not there."""
+"""The position of a number in a list, from 1; null when the list does not have it."""
 
 number_at = _builtin("list_extract", ("array<int64>", "int64"), "int64")
-"""The number at a place of a list, from 1; null where there is none."""
+"""The number at a position of a list, from 1; null beyond the list."""
 
 text_at = _builtin("list_extract", ("array<string>", "int64"), "string")
-"""The text at a place of a list, from 1; null where there is none."""
+"""The text at a position of a list, from 1; null beyond the list."""
 
 text_from = _builtin("substring", ("string", "int64"), "string")
-"""The text from a character on, counted from 1."""
+"""The rest of the text from a character position on, counted from 1."""
 
 
 @dataclass(frozen=True)
 class Join:
-    """All parts, any part, or (with one part) not it."""
+    """A combination of conditions: all parts, any part, or (with one part) its negation."""
 
     join: str
     parts: tuple[Join | ResolvedFilter, ...]
@@ -105,7 +105,7 @@ When = Join | ResolvedFilter
 
 @dataclass(frozen=True)
 class ResolvedRule:
-    """A rule with its dimensions found. `tags` are the columns of a copy, in its order."""
+    """A rule with its dimensions resolved. `tags` are the columns of a copy, in its order."""
 
     when: When | None
     value: str
@@ -115,13 +115,13 @@ class ResolvedRule:
     valid_to: date | None
 
     def catches(self, table: Any) -> Any:
-        """The condition under which this rule, were it alone, gives a line its value; null is no."""
+        """The condition under which this rule alone gives a line a value; null means no."""
         if self.copy is None:
             return self.condition_for(table, self.when)
         return reduce(or_, [self.condition_for(table, self.when, place) for place in range(len(self.tags))])
 
     def condition_for(self, table: Any, when: When | None, tag: int | None = None) -> Any:
-        """Another condition, on this rule's days, and that the line has a value of the tag at a place."""
+        """Combine a condition with this rule's days and, with `tag`, the check that the line has that tag's value."""
         conditions = [] if when is None else [when.condition(table)]
         if self.valid_from:
             conditions.append(table.charge_date >= ibis.literal(self.valid_from))
@@ -132,7 +132,7 @@ class ResolvedRule:
         return reduce(and_, conditions)
 
     def value_expression(self, table: Any, tag: int | None) -> Any:
-        """The value that it gives: its own, or that of the tag at a place."""
+        """The value that the rule gives: its own, or the value of the tag at position `tag`."""
         if self.copy is None or tag is None:
             return ibis.literal(self.value)
         return apply_map(self.copied_value(table, tag), self.copy.map)
@@ -142,13 +142,13 @@ class ResolvedRule:
 
     @property
     def is_plain(self) -> bool:
-        """Whether its condition alone says what it catches."""
+        """Whether the rule matches on its condition alone: it has no dates and copies no tag."""
         return self.copy is None and self.valid_from is None and self.valid_to is None
 
 
 @dataclass(frozen=True)
 class CostTagValue:
-    """The value of a line: of the first rule that catches it, else the default, else none."""
+    """The value of a line: from the first matching rule, else the default, else null."""
 
     rules: tuple[ResolvedRule, ...]
     default: str
@@ -165,7 +165,7 @@ class CostTagValue:
 
     @cached_property
     def numbers(self) -> DictionaryEncoding | None:
-        """The number of a line's rule, or of its entry in the one lookup, with the texts given; None where one copies."""
+        """The number of a line's rule or lookup entry, with the value for each number; None where a rule copies."""
         if any(rule.copy for rule in self.rules):
             return None
         if len(self.split.lookups) == 1 and not self.split.arms and not self.default:
@@ -176,9 +176,9 @@ class CostTagValue:
         return DictionaryEncoding((*(rule.value for rule in self.rules), self.default or None), self.number)
 
     def number(self, table: Any) -> Any:
-        """The number of the rule that catches a line, from 1; one more than there are rules for no rule.
+        """The number of the rule that matches a line, from 1; the number of rules plus one when no rule matches.
 
-        Of rules that copy, `placing.Placing` finds it.
+        For rules that copy, `placement.PlaceExpression` finds the value.
         """
         nothing = ibis.literal(self._no_rule_number, "int64")
         candidates = [lookup.number(table) for lookup in self.split.lookups]
@@ -188,13 +188,14 @@ class CostTagValue:
                 for arm in self.split.arms
             ]
             candidates.append(ibis.cases(*arms, else_=nothing))
-        # DuckDB's least passes over nulls, which is what a lookup finds for no entry.
+        # DuckDB's least ignores nulls, which a lookup returns for a text without an entry.
         return ibis.least(*candidates, nothing)
 
     def _prefixed_text(self, table: Any) -> Any:
-        """The number in digits and the value after it, so that the least text is that of the first rule.
+        """The rule's number in digits followed by its value, so that the smallest text belongs to the first rule.
 
-        A number and then a CASE of it would be evaluated once for each rule that copies: SQL cannot name it.
+        A number followed by a CASE on it would be evaluated once for each rule that copies, because SQL cannot name
+        it.
         """
         nothing = ibis.literal(_digits(self._no_rule_number) + self.default)
         candidates = [lookup.prefixed_text(table, self.rules) for lookup in self.split.lookups]
@@ -213,7 +214,7 @@ class CostTagValue:
 
     @cached_property
     def size(self) -> int:
-        """How many conditions and copied tags a line is asked for, those of the cost tags that it uses with them."""
+        """The number of conditions and copied tags evaluated for a line, including those of the cost tags in use."""
         return sum(_size(rule.when) + len(rule.tags) for rule in self.rules)
 
     @property
@@ -230,7 +231,7 @@ def _size(when: When | None) -> int:
         return 0
     if isinstance(when, Join):
         return sum(_size(part) for part in when.parts)
-    # The product and the team have the cost tag that they stand on inside.
+    # The dimensions product and team contain the cost tag that they use.
     column = getattr(when.dimension.value, "value", when.dimension.value)
     return 1 + (column.size if isinstance(column, CostTagValue) else 0)
 
@@ -244,7 +245,7 @@ def _digits(number: int) -> str:
 
 @dataclass(frozen=True)
 class Lookup:
-    """The first rule that wants the text of a column, from one list of texts with their rules."""
+    """A lookup of a column's text in one list of texts, which returns the first rule that tests for it."""
 
     column: Expression
     entries: tuple[tuple[str, int], ...]
@@ -264,7 +265,7 @@ class Lookup:
 
 @dataclass(frozen=True)
 class Arm:
-    """A condition that gives a line to a rule; `tag` is the place of the tag that it copies."""
+    """A condition that assigns a line to a rule. `tag` is the position of the tag that the rule copies."""
 
     number: int
     when: When | None
@@ -273,14 +274,14 @@ class Arm:
 
 @dataclass(frozen=True)
 class RuleSplit:
-    """Rules by how they are evaluated; `arms` in order."""
+    """The rules, separated by how they are evaluated. `arms` are in order."""
 
     lookups: tuple[Lookup, ...]
     arms: tuple[Arm, ...]
 
 
 MANY = 100
-"""Entries that are looked up in columns of very many different texts, one after the other; more are hashed."""
+"""The maximum of entries compared one by one in columns of very many different texts; longer lists are hashed."""
 
 
 def _split(rules: Sequence[ResolvedRule]) -> RuleSplit:
@@ -300,7 +301,7 @@ def _split(rules: Sequence[ResolvedRule]) -> RuleSplit:
 def _collect_entries(
     entries: dict[Expression, list[tuple[str, int]]], when: When, number: int
 ) -> Iterator[When]:
-    """Adds what can be looked up to the entries; gives the other conditions."""
+    """Add the conditions that can be looked up to `entries` and yield the others."""
     for clause in _clauses(when):
         if not _is_lookup(clause):
             yield clause
@@ -311,7 +312,7 @@ def _collect_entries(
 
 
 def _clauses(when: When) -> Iterator[When]:
-    """The conditions any of which is enough."""
+    """Yield the alternatives of a condition: each one alone is sufficient."""
     if isinstance(when, Join) and (when.join == "any" or (when.join == "all" and len(when.parts) == 1)):
         for part in when.parts:
             yield from _clauses(part)

@@ -1,8 +1,7 @@
-"""Which place in a list the value of a cost tag that copies has, without making the value. Pure.
+"""The position of a copied cost tag value in a list, found without building the value. Pure.
 
-A copied text, put after its rule's number and cut off again, is made for each line. Its place in a list is found once
-for each entry of a Parquet dictionary, as long as only functions of one column are asked; lines then compare whole
-numbers.
+A copied text with its rule's number as a prefix is built for each line and cut again. The position in a list is found
+once per entry of a Parquet dictionary, as long as only functions of one column are used; lines then compare integers.
 """
 
 from __future__ import annotations
@@ -27,21 +26,21 @@ from finops.allocation.cost_tags.expression import (
 from finops.costs.dictionary_encoding import fold_case
 
 BITS = 20
-"""Of a code, for the place and for the tag: a million of either, far above what rules and owned values may be."""
+"""Bits of a code for position and tag: a million of each, far above the limits of rules and owned values."""
 
 
 @dataclass(frozen=True)
 class PlaceExpression:
-    """The place from 1 that the line's value has among `entries`, texts in small letters.
+    """The position, from 1, of the line's value among `entries`, which are texts in lower case.
 
-    One more than there are entries: a rule gives another value. Two more: no rule gives one.
+    The number of entries plus one: a rule gives another value. Plus two: no rule gives a value.
     """
 
     value: CostTagValue
     entries: tuple[str, ...]
 
     def __call__(self, table: Any) -> Any:
-        # Each rule, and each tag of one that copies, has its step, in order; the least code is of the first of them.
+        # Each rule, and each tag of a rule that copies, has its code in order; the smallest code is the first match.
         codes = [self._lookup_code(table, lookup) for lookup in self.value.split.lookups]
         for arm in self._arms(conditional=False):
             codes += self._copy_codes(table, arm)
@@ -84,10 +83,10 @@ class PlaceExpression:
         return number_at(ibis.array(codes), lookup.place(table))
 
     def _copy_codes(self, table: Any, arm: Arm) -> list[Any]:
-        """That there is something to copy, and what it is if that is an entry; null where not."""
+        """Codes for a non-empty copied value and for the entry that it equals; null where the line has neither."""
         tag = arm.tag or 0
         copied_value = self._rule(arm).copied_value(table, tag)
-        # DuckDB's null where a number is not in a list comes without a CASE, which every line would run through.
+        # DuckDB returns null for a number outside the list; a CASE instead would be evaluated for every line.
         some = list_place(ibis.array([ibis.literal(1, "int64")]), sign(copied_value.length().cast("int64")))
         codes = [some + self._code(arm.number, tag, self._other - 1)]
         return [*codes, self._mapped_code(table, arm)] if self.entries else codes
@@ -107,7 +106,7 @@ class PlaceExpression:
             return list_position(ibis.array(list(self.entries)), copied_value) + self._code(
                 arm.number, tag, 0
             )
-        # What the map makes another of comes first, as the map is asked first.
+        # Entries of the map come first, because the map is applied first.
         entries = [*((fold_case(old), self._place(new)) for old, new in pairs), *self._places.items()]
         codes = ibis.array([self._code(arm.number, tag, place) for _, place in entries])
         return number_at(codes, list_position(ibis.array([text for text, _ in entries]), copied_value))

@@ -1,4 +1,4 @@
-"""From the rules of a cost tag to its dimension, for one account."""
+"""Resolve the rules of a cost tag to its dimension, for one account."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from finops.lib.sentences import truncate
 PREFIX = "cost_tag:"
 
 MAX_SIZE = 10_000
-"""Conditions with those of the cost tags that they use: SQL has no name for a value, so each use is written out."""
+"""The maximum of conditions, including those of cost tags in use: SQL cannot name a value, so each use repeats it."""
 
 _KNOWN = "cost_tags"
 
 
 @dataclass
 class ResolutionState:
-    """The account's cost tags, by folded key, and those that are being resolved just now, outermost first."""
+    """The account's cost tags by case-folded key, and the keys being resolved at the moment, outermost first."""
 
     drafts: dict[str, CostTagDraft]
     resolving: list[str] = field(default_factory=list)
 
 
 def resolution_state(context: DimensionContext) -> ResolutionState:
-    """What this question knows of cost tags. One query, when first asked."""
+    """Return the cost tags loaded for this question. One query, on the first call."""
     if _KNOWN not in context.known:
         rows = CostTag.objects.filter(account=context.account).values_list(
             "key", Cast("rules", TextField()), "default_value", "description"
@@ -59,7 +59,7 @@ def resolution_state(context: DimensionContext) -> ResolutionState:
 
 @lru_cache(maxsize=1024)
 def _draft(key: str, rules: str, default_value: str, description: str) -> CostTagDraft:
-    """Kept by all that it is made of: reading a hundred rules takes a millisecond."""
+    """Parse a cost tag. Cached by all arguments, because parsing a hundred rules takes a millisecond."""
     return CostTagDraft(
         key=key,
         rules=read_rules(msgspec.json.decode(rules)),
@@ -69,13 +69,13 @@ def _draft(key: str, rules: str, default_value: str, description: str) -> CostTa
 
 
 def context_of(account: Account, sources: Sources | None = None) -> DimensionContext:
-    """A context to resolve in, where no question has one. One query, two after a change; none with sources."""
+    """Return a context for use outside a question. One query, two after a change; none with `sources`."""
     sources = sources or load_sources(account)
     return sources.context(account)
 
 
 def resolve_cost_tag(context: DimensionContext, key: str) -> Dimension:
-    """The dimension of the cost tag with this key, in any case. Raises UserError for an unknown one and for a cycle."""
+    """Return the cost tag dimension with this key, ignoring case. Raises UserError for an unknown key and a cycle."""
     state = resolution_state(context)
     draft = state.drafts.get(key.strip().casefold())
     if draft is None and not state.drafts:
@@ -94,7 +94,7 @@ def resolve_cost_tag(context: DimensionContext, key: str) -> Dimension:
 
 
 def dimension_of(context: DimensionContext, draft: CostTagDraft) -> Dimension:
-    """The dimension that a draft makes. Raises RuleError for what the account does not have, and for a cycle."""
+    """Return the dimension of a draft. Raises RuleError for names that the account does not have, and for a cycle."""
     rules: list[ResolvedRule] = []
     dimensions: list[Dimension] = []
     with _guard_cycle(context, draft.key):

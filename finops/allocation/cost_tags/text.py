@@ -1,4 +1,4 @@
-"""Rules in words, for whoever reads them on a page or in an answer."""
+"""Rules of cost tags in words, for pages and answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ assert set(OPS) == set(get_args(Op))  # noqa: S101 every operator has its words
 
 
 def condition_words(condition: Condition | None) -> str:
-    """`tag:env is prod or live, and not (service is Tax)`; no condition is every line."""
+    """Describe a condition: `tag:env is prod or live, and not (service is Tax)`. Without a condition: every line."""
     return "every line" if condition is None else _words(condition)
 
 
@@ -51,7 +51,7 @@ def _values(test: Test) -> str:
 
 
 def outcome_words(rule: Rule) -> str:
-    """`Payments`; `copy of tag team, else Team, in small letters`."""
+    """Describe the value that a rule gives: `Payments`; `copy of tag team, else Team, in small letters`."""
     if rule.copy is None:
         return rule.value
     steps = [NORMALISATIONS[step] for step in rule.copy.normalise]
@@ -60,13 +60,13 @@ def outcome_words(rule: Rule) -> str:
 
 
 def validity_words(rule: Rule) -> str:
-    """`from 2026-01-01 to 2026-03-31`; empty for always."""
+    """Describe the dates of a rule: `from 2026-01-01 to 2026-03-31`; empty without dates."""
     days = [("from", rule.valid_from), ("to", rule.valid_to)]
     return " ".join(f"{word} {day}" for word, day in days if day)
 
 
 def rule_words(rule: Rule) -> str:
-    """The whole rule in a line, without its name."""
+    """Describe the whole rule in one line, without its name."""
     text = f"{condition_words(rule.when)} → {outcome_words(rule)}"
     days = validity_words(rule)
     return f"{text} ({days})" if days else text

@@ -1,4 +1,4 @@
-"""What uses a dimension, read before it is deleted. Higher apps add theirs to `dimension_uses`."""
+"""Uses of a dimension, checked before it is deleted. Higher apps register theirs in `dimension_uses`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from accounts.models import Account
 from finops.lib.registry import Registry
 
 dimension_uses: Registry[Callable[[Account, str], list[str]]] = Registry("uses of a dimension")
-"""Each returns, for a dimension such as `cost_tag:env`, what uses it, as a sentence names it: `split NAT gateways`."""
+"""Functions that return the uses of a dimension such as `cost_tag:env`, each in words: `split NAT gateways`."""
 
 
 def uses_of(account: Account, dimension: str) -> list[str]:
-    """Everything that uses the dimension. The account must be in scope. A query or two for each app."""
+    """Return all uses of the dimension. The account must be in scope. One or two queries per app."""
     return [use for uses in dimension_uses.values() for use in uses(account, dimension)]

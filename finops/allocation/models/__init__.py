@@ -1,4 +1,4 @@
-"""Whose cost it is: cost tags, teams, shared-cost splits. All are rules; the cost lines themselves never change."""
+"""The allocation rules: cost tags, teams and shared-cost splits. They never change the cost lines themselves."""
 
 from finops.allocation.models.cost_tags import CostTag
 from finops.allocation.models.splits import SharedCostSplit

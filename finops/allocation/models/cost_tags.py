@@ -1,4 +1,4 @@
-"""Cost tags: tags that the account's own rules give to cost lines."""
+"""Cost tags: virtual tags that the account's own rules assign to cost lines."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from finops.lib.constraints import not_empty, unique_in_account
 
 
 class CostTag(AccountModel):
-    """A key and its ordered rules; a line has the value of the first rule that catches it.
+    """A key and its ordered rules. A line gets the value of the first rule that matches.
 
     The rules are one document (`finops.allocation.rules`), because they are read, ordered, exported and replaced as a
-    whole. `version` counts the changes: who saves says which version the change began from.
+    whole. `version` counts the changes; a writer passes the version that the change started from.
     """
 
     key = models.CharField(max_length=100, error_messages={"blank": "Enter a key."})

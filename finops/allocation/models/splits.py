@@ -1,4 +1,4 @@
-"""Shared-cost splits: cost of one value of a dimension, shared out among others."""
+"""Shared-cost splits: the cost of one value of a dimension, allocated to other values."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from finops.lib.constraints import not_empty, unique_in_account
 
 
 class SharedCostSplit(AccountModel):
-    """The cost of `source_value` of `dimension`, day by day, moved to the targets; the sum stays.
+    """A split that moves the cost of `source_value` of `dimension` to the targets, day by day; the total is
+    unchanged.
 
-    `targets` is a list of `{"value": …, "percent": "33.3" | null}`, percents of method fixed only and 100 together.
-    With `every_customer`, the targets are the customers that the usage metric has on the day.
+    `targets` is a list of `{"value": …, "percent": "33.3" | null}`. Percentages belong to method fixed only and add
+    up to 100. With `every_customer`, the targets are the customers that the usage metric has on the day.
     """
 
     class Method(models.TextChoices):

@@ -1,4 +1,4 @@
-"""Teams: who they are, and the values of one dimension that they own."""
+"""Teams, their members, and the values of one dimension that each team owns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TeamKey(AccountModel):
 
 
 class Team(AccountModel):
-    """A group of people with cost of their own. A cost line has one team or none."""
+    """A group of people that owns cost. A cost line has one team or none."""
 
     name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
     description = models.CharField(max_length=500, blank=True)
@@ -43,7 +43,7 @@ class Team(AccountModel):
 
 
 class TeamMember(AccountModel):
-    """A member of the account in a team. Ends with the membership."""
+    """A member of the account in a team. Deleted with the membership."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="members")
     membership = models.ForeignKey("accounts.Membership", on_delete=models.CASCADE, related_name="+")
@@ -60,7 +60,7 @@ class TeamMember(AccountModel):
 
 
 class TeamValue(AccountModel):
-    """A value of the team key that a team owns. Compared without regard to case, as filters are."""
+    """A value of the team key that a team owns. Compared ignoring case, as filters are."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="values")
     value = models.CharField(max_length=255)

@@ -1,4 +1,4 @@
-"""How much of the cost the rules of each cost tag catch."""
+"""The share of the cost that the rules of each cost tag match."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from finops.lib.money import ratio
 
 
 class CurrencyCoverage(Struct, frozen=True, kw_only=True):
-    """The cost of one currency, and what of it some rule catches; `share` None where there is no cost."""
+    """The cost of one currency and the part that any rule matches. `share` is None where there is no cost."""
 
     currency: str
     caught: Decimal
@@ -41,7 +41,7 @@ class CurrencyCoverage(Struct, frozen=True, kw_only=True):
 
 
 class CostTagCoverage(Struct, frozen=True, kw_only=True):
-    """Of one cost tag, the largest currency first. `problem`: why its rules cannot be asked."""
+    """The coverage of one cost tag, the largest currency first. `problem`: why its rules cannot be evaluated."""
 
     covered: tuple[CurrencyCoverage, ...] = ()
     problem: str = ""
@@ -54,9 +54,9 @@ def cost_tag_coverages(
     days: int = PREVIEW_DAYS,
     deadline: float | None = None,
 ) -> dict[str, CostTagCoverage]:
-    """The coverage of the last days with data by each cost tag, by key, in the account's cost view.
+    """The coverage by each cost tag over the last days with data, by key, in the account's cost view.
 
-    Cost: one lake query for all of them, the reads of their dimensions, none per rule.
+    Cost: one lake query for all of them and the reads of their dimensions; none per rule.
     """
     by_key: dict[str, CostTagCoverage] = {}
     dimensions: list[Dimension] = []
@@ -97,7 +97,7 @@ def cost_tag_coverages(
 
 @dataclass(frozen=True)
 class _Build:
-    """For each currency the cost, and of each cost tag what its rules catch; equal for equal rules."""
+    """The cost per currency and the part that each cost tag's rules match. Equal for equal rules."""
 
     dimensions: tuple[Dimension, ...]
     view: CostViewSettings
@@ -115,8 +115,8 @@ class _Build:
 
 
 def is_caught_by_rules(dimension: Dimension, lines: Any) -> Any:
-    """Whether some rule of a cost tag gives a line its value. The default value is given by none: for coverage such a line
-    is untagged."""
+    """Whether any rule of a cost tag gives a line its value. The default value is not a rule: coverage counts such a
+    line as untagged."""
     value = dimension.value
     assert isinstance(value, CostTagValue)  # noqa: S101 for the type checker
     return reduce(or_, [rule.catches(lines) for rule in value.rules], ibis.literal(False))

@@ -1,6 +1,6 @@
-"""What saving a cost tag would move, by month.
+"""The cost that saving a cost tag would move, by month.
 
-Months that the account has closed are marked: reports, charge-backs and invoices to customers rest on them.
+Months that the account has closed are marked, because reports, chargeback and customer invoices depend on them.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from finops.lake.schema import Kind
 from finops.lib.money import exact_difference, exact_sum
 
 MAX_ROWS = 1_000
-"""Rows of one effect: the largest moves; the audit log keeps fewer."""
+"""The maximum of rows of one effect, the largest moves; the audit log keeps fewer."""
 
 MAX_MOVES = 100_000
-"""Moves from value to value that are read; beyond, only the months are told."""
+"""The maximum of moves from value to value that are read; above it, only the months are reported."""
 
 Row = dict[str, Any]
 
@@ -39,10 +39,10 @@ Row = dict[str, Any]
 def effect(
     account: Account, cost_tag: CostTag | None, draft: CostTagDraft, *, deadline: float | None = None
 ) -> CostTagEffect:
-    """How saving `draft` over `cost_tag` (None: as a new one) changes cost by month, value and currency.
+    """Return how saving `draft` over `cost_tag` (None: as a new one) changes cost by month, value and currency.
 
-    Over all days with data, in the account's cost view; nothing is stored. No line's cost changes, only its value, so
-    in every month and currency the moves add up to 0. Raises RuleError as `preview` does. Cost: two lake queries over
+    Covers all days with data, in the account's cost view; stores nothing. No line's cost changes, only its value, so
+    the moves of every month and currency add up to 0. Raises RuleError as `preview` does. Cost: two lake queries over
     all days, one when nothing changes.
     """
     sources = load_sources(account)
@@ -73,7 +73,7 @@ def _stored_draft(cost_tag: CostTag) -> CostTagDraft:
 
 @dataclass(frozen=True)
 class _LakeReader:
-    """Asks the lake about all days that have data."""
+    """Runs queries over all days with data."""
 
     account: Account
     sources: Sources
@@ -98,7 +98,7 @@ class _LakeReader:
 
 @dataclass(frozen=True)
 class _Months:
-    """By month and currency: the cost, and that of lines that change their value."""
+    """The cost by month and currency, and the cost of the lines that change their value."""
 
     before: Dimension
     after: Dimension
@@ -116,8 +116,8 @@ class _Months:
 
 @dataclass(frozen=True)
 class _Moves:
-    """By month, currency, value before and value after: cost and lines, also of lines that keep their value where
-    others come or go."""
+    """Cost and lines by month, currency, value before and value after. Includes lines that keep their value where
+    other lines arrive or leave."""
 
     before: Dimension
     after: Dimension
@@ -147,7 +147,7 @@ Key = tuple[date, str, str]
 
 
 def _totals(moves: Iterable[Row]) -> dict[Key, tuple[Decimal, Decimal]]:
-    """Cost before and after of every value that lines come to or leave."""
+    """Return the cost before and after of every value that gains or loses lines."""
     before: dict[Key, list[Decimal]] = {}
     after: dict[Key, list[Decimal]] = {}
     changed_keys: set[Key] = set()

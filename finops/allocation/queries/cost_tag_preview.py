@@ -1,4 +1,4 @@
-"""What rules catch, before they are saved."""
+"""Preview of what rules match, before they are saved."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ PREVIEW_DAYS = 30
 def preview(
     account: Account, draft: CostTagDraft, *, days: int = PREVIEW_DAYS, deadline: float | None = None
 ) -> CostTagPreview:
-    """What each rule catches of the last days with data, by currency, and what stays untagged.
+    """Return what each rule matches over the last days with data, by currency, and what stays untagged.
 
-    Nothing is stored. Amounts count as the account's cost view says, and so do lines. Raises RuleError for a dimension
-    that is not known and for a cycle. Cost: one lake query, two when a rule is shadowed.
+    Stores nothing. Counts amounts and lines as the account's cost view does. Raises RuleError for an unknown
+    dimension and for a cycle. Cost: one lake query, two when a rule is shadowed.
     """
     sources = load_sources(account)
     dimension = dimension_of(context_of(account, sources), draft)
@@ -60,7 +60,7 @@ def preview(
 
 @dataclass(frozen=True)
 class _CatchBuild:
-    """Lines and cost by the number of the rule that catches, value and currency."""
+    """Lines and cost by number of the matching rule, value and currency."""
 
     dimension: Dimension
     view: CostViewSettings
@@ -81,7 +81,7 @@ class _CatchBuild:
 
 @dataclass(frozen=True)
 class _ShadowBuild:
-    """How many lines the rules that catch nothing would catch alone, by the rule that catches them before."""
+    """The lines that each rule without matches would match alone, by the earlier rule that matches them."""
 
     dimension: Dimension
     view: CostViewSettings
@@ -105,7 +105,7 @@ def _value_of(dimension: Dimension) -> CostTagValue:
 
 
 ShadowCounts = dict[int, dict[int, int]]
-"""For each rule that catches nothing: lines that it would catch alone, by the rule that does."""
+"""For each rule without matches: the lines that it would match alone, by the rule that matches them."""
 
 
 def _shadow_counts(empty: list[int], rows: list[dict[str, Any]]) -> ShadowCounts:

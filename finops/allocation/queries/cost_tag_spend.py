@@ -35,7 +35,7 @@ OTHER = "other"
 NAMED = 3
 
 MUCH = Decimal("0.2")
-"""The share of untagged cost from which the answer advises to look into it."""
+"""The share of untagged cost above which the answer recommends to investigate."""
 
 ZERO = Decimal(0)
 
@@ -46,10 +46,10 @@ Amounts = Mapping[Key, Decimal]
 
 
 def query_cost_tag(account: Account, query: CostTagQuery, *, deadline: float | None = None) -> CostTagAnswer:
-    """The cost of a cost tag's values, exact, in the account's cost view unless the query overrides it.
+    """Return the cost of a cost tag's values, exact, in the account's cost view unless the query overrides it.
 
-    Raises UserError as `query_spend` does. Cost: one lake query, three with `values`; the same again after splits
-    where the account has any, and for `by`; one more for a cost tag with a default value.
+    Raises UserError as `query_spend` does. Cost: one lake query, three with `values`; the same number again after
+    splits when the account has splits, and for `by`; one more for a cost tag with a default value.
     """
     key = query.cost_tag.strip() or _first_key(account)
     if not key:
@@ -88,14 +88,14 @@ def query_cost_tag(account: Account, query: CostTagQuery, *, deadline: float | N
 
 
 def _default(costs: CostSums) -> str:
-    """The value of lines that no rule catches, empty without one."""
+    """The value of lines that no rule matches; empty without a default."""
     value = costs.facts.plan.dimensions[0].value
     return value.default if isinstance(value, CostTagValue) else ""
 
 
 @dataclass(frozen=True)
 class _CatchBuild:
-    """For each currency what some rule of the cost tag catches of the lines that are asked for."""
+    """The cost per currency that any rule of the cost tag matches, of the requested lines."""
 
     dimension: Dimension
     filters: tuple[ResolvedFilter, ...]
@@ -113,7 +113,7 @@ class _CatchBuild:
 
 
 def _uncaught_cost(costs: CostSums, before: Amounts, deadline: float | None) -> dict[str, Decimal]:
-    """By currency the cost that no rule catches, whatever value it has by default. Cost: one lake query."""
+    """The cost per currency that no rule matches, with or without a default value. Cost: one lake query."""
     plan = costs.facts.plan
     table = engine.run(
         costs.facts.account,
@@ -140,7 +140,7 @@ def _first_key(account: Account) -> str:
 
 
 def _no_cost_tags(account: Account, query: CostTagQuery) -> CostTagAnswer:
-    """What is said to whoever asks for no cost tag in particular where there is none."""
+    """Return the answer to a question without a cost tag key in an account that has no cost tags."""
     days = query_days(account, SpendQuery(**_days(query)))
     return CostTagAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
@@ -193,7 +193,7 @@ def _amounts(costs: CostSums) -> Amounts:
 
 
 def _values(before: Amounts, after: Amounts, top: int, default: str) -> list[CostTagValueCost]:
-    """Of each currency the values with the most cost on either side, the rest in one row."""
+    """Return, per currency, the values with the most cost before or after splits, and one row for the rest."""
     keys = list(dict.fromkeys([*before, *after]))
     rows: list[CostTagValueCost] = []
     for currency in _currencies(before, keys):
@@ -220,7 +220,7 @@ def _sum(amounts: Amounts, keys: Sequence[Key]) -> Decimal:
 def _row(
     before: Amounts, after: Amounts, keys: Sequence[Key], total: Decimal, *, name: str, default: bool = False
 ) -> CostTagValueCost:
-    """One value, or the sum of several without a name."""
+    """Return the row of one value, or of the total of several values when `name` is empty."""
     amount = _sum(before, keys)
     return CostTagValueCost(
         value=name or OTHER,

@@ -25,9 +25,9 @@ SHOWN_RULE = 400
 def cost_tags_answer(
     account: Account, *, cost_tag: str = "", cursor: str = "", limit: int = MAX_LINES
 ) -> CostTagsAnswer:
-    """Every cost tag, or the one with this key, with its rules in order; `limit` rules a page. One query.
+    """Return every cost tag, or the one with this key, with its rules in order; `limit` rules a page. One query.
 
-    Raises UserError for an unknown key and a foreign cursor.
+    Raises UserError for an unknown key and a cursor of another query.
     """
     every = list(CostTag.objects.filter(account=account))
     chosen = [_find_cost_tag(every, cost_tag)] if cost_tag.strip() else every
@@ -59,7 +59,7 @@ def _find_cost_tag(every: Sequence[CostTag], key: str) -> CostTag:
 
 
 Line = tuple[CostTag, int, Rule | None]
-"""A rule with its number; a cost tag without rules is one line too."""
+"""A rule with its number; a cost tag without rules counts as one line."""
 
 
 def _lines(rows: Sequence[CostTag]) -> Iterator[Line]:

@@ -1,4 +1,4 @@
-"""What each split did, in words and amounts. Pure."""
+"""The effect of each split, in words and amounts. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _SplitSums:
 def effects_of(
     dimensions: Sequence[SplitDimension], plan: SpendPlan, result: AllocationResult
 ) -> list[SplitEffect]:
-    """One for each split, by name; of the asked days and the charge categories that count."""
+    """Return one effect per split, by name, for the requested days and the charge categories that count."""
     sums = {split.id: _SplitSums() for each in dimensions for split in each.splits}
     for split, lot, amount in result.moved:
         if _is_counted(plan, lot):
@@ -93,7 +93,7 @@ def _reason(split: Split, days: Sequence[date]) -> str:
 
 
 def unallocated_warnings(effects: Iterable[SplitEffect]) -> list[str]:
-    """A sentence for each split that left something where it was."""
+    """Return a warning for each split that left cost at its source."""
     return [
         f"Split {each.applied.name!r} did not split "
         f"{join_with_and([money(part.amount, part.currency) for part in each.applied.stayed])} on "

@@ -1,4 +1,4 @@
-"""The two expressions behind splits: cost of sources, and what targets weigh. Pure: only the engine runs them."""
+"""The two lake expressions of splits: cost of sources and weights of targets. Pure: only the engine runs them."""
 
 from __future__ import annotations
 
@@ -31,17 +31,18 @@ from finops.lib.periods import DateRange, bucket_start
 _ANY_DAYS = DateRange(date.min, date.max)
 
 Labels = dict[tuple[int, str], str]
-"""The readable name of a group's value, by the place of the group."""
+"""The display name of a group's value, by the index of the group."""
 
 
 @dataclass(frozen=True)
 class CellsBuild:
-    """Sums of lines that a split may move, by all that the plan tells apart, and by day where weights change daily.
+    """Sums of the lines that a split may move, by every key of the plan, and by day where weights change daily.
 
-    Where they do not, `day` is the first of a stretch of days that are alike for the plan and the splits.
+    Where weights do not change, `day` is the first of a range of days that the plan and the splits treat the same.
 
-    The plan's filters on other dimensions are applied; those on a dimension with splits are told apart, because cost
-    may move into what they choose. Equal for equal questions, so that the lake compiles each shape once.
+    The plan's filters on other dimensions are applied. A filter on a dimension with splits becomes a key instead,
+    because cost may move into the values that it selects. Equal for equal questions, so that the lake compiles each
+    shape once.
     """
 
     plan: SpendPlan
@@ -107,7 +108,7 @@ class CellsBuild:
         return ibis.ifelse(reduce(or_, daily), day, start) if daily else start
 
     def _edges(self) -> set[date]:
-        """The days on which a split or a side of the comparison begins, or is over."""
+        """The days on which a split or a side of the comparison starts, and the days after one ends."""
         plan = self.plan
         sides = [side for side in (plan.days, plan.compared, plan.previous) if side] if plan.previous else []
         sides += [side for each in plan.source_overrides for side in (each.current, each.previous) if side]
@@ -121,7 +122,7 @@ class CellsBuild:
 
 
 def _bill(plan: SpendPlan, lines: Any) -> Any:
-    """The source of a line, where the plan tells days of sources apart."""
+    """The source of a line, where the plan treats the days of sources differently; else null."""
     source_ids = {str(each.source_id) for each in plan.source_overrides} | {
         str(source) for source, _ in plan.incomplete
     }
@@ -134,7 +135,7 @@ def _bill(plan: SpendPlan, lines: Any) -> Any:
 def read_cells(
     plan: SpendPlan, dimensions: tuple[SplitDimension, ...], table: pa.Table
 ) -> tuple[list[Cell], Labels]:
-    """The result of `CellsBuild` typed, and the labels of the groups."""
+    """Return the typed result of `CellsBuild`, and the labels of the groups."""
     places = range(len(plan.dimensions))
     labels = Labels()
     for place in places:
@@ -176,7 +177,7 @@ def _name(labels: Labels, place: int, table: pa.Table) -> None:
 
 
 def time_position(plan: SpendPlan, day: date, source: int | None = None) -> TimePosition:
-    """What the plan tells a day of its ranges apart by, of a source."""
+    """Return the position of a source's day in the plan: its bucket and its sides of the comparison."""
     own = next((each for each in plan.source_overrides if each.source_id == source), None)
     incomplete = next((first for each, first in plan.incomplete if each == source), None)
     inside = plan.previous is None or _is_in(plan.days, day)
@@ -197,7 +198,7 @@ def _is_in(days: DateRange | None, day: date) -> bool:
 
 @dataclass(frozen=True)
 class WeightsBuild:
-    """What values of a dimension cost by day and currency as the view counts, whatever the question filters."""
+    """Cost of a dimension's values by day and currency as the cost view counts, without the question's filters."""
 
     dimension: Dimension
     values: tuple[str, ...]
@@ -222,16 +223,16 @@ class WeightsBuild:
 
 
 def _has_value(table: Any, dimension: Dimension, values: Iterable[str]) -> Any:
-    """Whether a line's value is one of these, exactly; the name for none is a line without a value."""
+    """Whether a line's value is exactly one of these. The absent name matches lines without a value."""
     sorted_values = sorted(values)
     value = dimension.value(table)
-    # Coalescing only where it matters keeps the condition one that the lake's files can be skipped by.
+    # Without needless coalescing, the lake can use the condition to skip files.
     column = value.coalesce(dimension.absent) if dimension.absent in sorted_values else value
     return column.isin(sorted_values).fill_null(False)
 
 
 def _source_value(lines: Any, each: SplitDimension) -> Any:
-    """The value where it is a source, else null."""
+    """The line's value if it is a source, else null."""
     value = each.dimension.value(lines).coalesce(each.dimension.absent)
     return ibis.ifelse(_has_value(lines, each.dimension, each.sources), value, ibis.null("string"))
 

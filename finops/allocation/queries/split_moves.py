@@ -1,4 +1,4 @@
-"""What shared-cost splits move in the sums of a question: the splitter of `finops.costs.split_registry`."""
+"""The cost that shared-cost splits move in the sums of a question: the splitter of `finops.costs.split_registry`."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ from ingestion.queries.usage import read_daily_usage
 _NOTHING = Decimal(0)
 
 PRODUCT = "product"
-"""The one dimension that stands for another, so that splits of either are splits of both."""
+"""The one dimension that is an alias of another; splits of either apply to both."""
 
 NO_SPLITS = "No shared-cost splits, so cost after splits equals cost before."
 
 
 def split_moves(question: SplitQuestion) -> SplitResult:
-    """What every split of the account moves in these sums. See `moves_of`; one query of PostgreSQL more."""
+    """Return what every split of the account moves in these sums. See `moves_of`; one more PostgreSQL query."""
     splits = [split_of(row) for row in SharedCostSplit.objects.filter(account=question.account)]
     if not splits:
         return SplitResult(warnings=[NO_SPLITS])
@@ -55,11 +55,11 @@ def split_moves(question: SplitQuestion) -> SplitResult:
 
 
 def moves_of(question: SplitQuestion, splits: Sequence[Split]) -> SplitResult:
-    """What these splits move in these sums, to the last digit.
+    """Return what these splits move in these sums, exact to the last digit.
 
-    Cost: nothing where no split is on a dimension of the question; else a lake query over the lines of the sources (by
-    day where the weights change from day to day), one over the targets of proportional splits, and one of usage for
-    each usage metric, with one of PostgreSQL. Raises UserError when the sums by day are too many for memory.
+    Cost: nothing where no split is on a dimension of the question. Otherwise a lake query over the lines of the
+    sources (by day where the weights change daily), one over the targets of proportional splits, and for each usage
+    metric one of usage and one of PostgreSQL. Raises UserError when there are too many sums by day for memory.
     """
     dimensions = _dimensions(question, splits)
     if not dimensions:
@@ -94,7 +94,7 @@ def moves_of(question: SplitQuestion, splits: Sequence[Split]) -> SplitResult:
 
 
 def _receiving_values(dimensions: Sequence[SplitDimension], result: AllocationResult) -> dict[str, set[str]]:
-    """Targets that got cost, by the dimension's name in each filter of the question."""
+    """Return the targets that received cost, by the dimension's name in each filter of the question."""
     by_split: dict[int, set[str]] = {}
     for split, _lot, received in result.received:
         by_split.setdefault(split.id, set()).update(received)
@@ -113,12 +113,12 @@ def _too_many(rows: int) -> UserError:
 
 
 def _dimensions(question: SplitQuestion, splits: Sequence[Split]) -> tuple[SplitDimension, ...]:
-    """The question's dimensions that have splits, each once."""
+    """Return the question's dimensions that have splits, each once."""
     plan, split_dimensions = question.plan, []
     used = [*plan.dimensions, *(item.dimension for item in plan.filters)]
     remaining = list(splits)
     for dimension in {each.value: each for each in reversed(used)}.values():
-        # A split moves cost once, also where the question names the customer and the customer key.
+        # A split moves cost once, also where the question uses both the customer and the customer key.
         mine = tuple(split for split in remaining if _is_on(question, split, dimension))
         remaining = [split for split in remaining if split not in mine]
         if mine:
@@ -132,7 +132,7 @@ def _dimensions(question: SplitQuestion, splits: Sequence[Split]) -> tuple[Split
                     filters=tuple(item for item in plan.filters if item.dimension.value == dimension.value),
                 )
             )
-    # Those that the question groups by come first, in its order: a figure does not depend on its filters' order.
+    # Group dimensions come first, in order, so that a figure does not depend on the order of the filters.
     return tuple(
         sorted(
             split_dimensions, key=lambda each: (each.places or (len(plan.dimensions),), each.dimension.name)
@@ -148,7 +148,7 @@ def _is_on(question: SplitQuestion, split: Split, dimension: Dimension) -> bool:
     try:
         return registry.resolve(question.context, split.dimension).value == dimension.value
     except UserError:
-        # A cost tag that has been deleted since.
+        # The cost tag was deleted since.
         return False
 
 
@@ -172,14 +172,14 @@ def _span(plan: SpendPlan) -> DateRange:
 
 
 Names = dict[tuple[str, str], str]
-"""Readable names of targets by (dimension, value), with the day they are of."""
+"""Display names of targets by (dimension, value), with the day that each name is from."""
 
 
 def _weights(question: SplitQuestion, dimensions: Sequence[SplitDimension]) -> tuple[Weights, Names]:
     costs: dict[tuple[str, date, str], dict[str, int]] = {}
     names: Names = {}
     for each in dimensions:
-        # A dimension of ids has names for them, which groups show and filters match.
+        # A dimension of ids has display names, which groups show and filters match.
         values = each.proportional_targets if each.dimension.label is None else each.targets
         for row in _costs(question, each, values) if values else ():
             key = (each.dimension.name, row["day"], row["currency"])
@@ -219,7 +219,7 @@ def _usage(
 
 
 def _customers(metric: str, splits: Sequence[Split]) -> tuple[str, ...]:
-    """Those whose usage weighs; none means all."""
+    """Return the customers whose usage is a weight; empty means all customers."""
     mine = [split for split in splits if split.usage_metric == metric]
     if any(split.every_customer for split in mine):
         return ()
@@ -228,7 +228,7 @@ def _customers(metric: str, splits: Sequence[Split]) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class _SideSums:
-    """Smallest units on the sides of a comparison."""
+    """Amounts on each side of a comparison, in smallest units."""
 
     amount: int = 0
     compared: int = 0
@@ -285,7 +285,7 @@ def _sums(
 def _label_lookup(
     plan: SpendPlan, dimensions: Sequence[SplitDimension], labels: Labels, names: Names
 ) -> Callable[[tuple[str, ...]], tuple[str | None, ...]]:
-    """The readable names of a group's values."""
+    """Return a function that gives the display names of a group's values."""
     nameless = (None,) * len(plan.dimensions)
     if not labels and not names:
         return lambda _keys: nameless

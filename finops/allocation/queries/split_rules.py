@@ -1,4 +1,4 @@
-"""Splits as the mathematics knows them."""
+"""Convert stored splits to the `Split` type of the allocation algorithm."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from finops.allocation.splits.rules import FIXED
 
 
 def split_of(row: SharedCostSplit) -> Split:
-    """What a stored (or not yet stored) split says."""
+    """Return the rules of a split, saved or unsaved."""
     return Split(
         id=row.pk or 0,
         name=row.name,

@@ -1,4 +1,4 @@
-"""Reads about shared-cost splits: what there is, and what each moves."""
+"""Reads about shared-cost splits: the list, and what each split moves."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ NO_SPLITS = "No shared-cost splits. Members create them on the Shared costs page
 
 
 def last_complete_month(sources: Sources) -> DateRange:
-    """The last calendar month that the data covers whole; by the calendar where there is no data."""
+    """Return the last calendar month that the data covers completely; without data, counted from today."""
     through = sources.coverage.complete_through or clock.today()
     last = through if through == month_end(through) else month_start(through) - timedelta(days=1)
     return DateRange(month_start(last), last)
 
 
 def list_splits(account: Account, *, search: str = "", deadline: float | None = None) -> SplitsAnswer:
-    """Every split whose name, dimension, source or target has `search` in it, in any case, and what it moved in the
+    """Splits whose name, dimension, source or target contains `search`, ignoring case, and what each moved in the
     last complete month in the account's cost view.
 
-    The account must be in scope. Cost: for each dimension that has splits a lake query, one more for proportional ones
+    The account must be in scope. Cost: a lake query for each dimension with splits, one more for proportional splits
     and one for each usage metric.
     """
     rows = list(SharedCostSplit.objects.filter(account=account))
@@ -190,10 +190,10 @@ def has_splits_on(account: Account, dimension: str) -> bool:
 def split_effect(
     account: Account, split: SharedCostSplit, days: DateRange, *, deadline: float | None = None
 ) -> SplitEffectAnswer:
-    """What one split alone, stored or not, does to the values of its dimension in these days.
+    """Return what one split alone, saved or not, does to the values of its dimension in these days.
 
-    The account must be in scope. Raises UserError when its dimension is gone. Cost: two lake queries, one more for a
-    proportional split and for one by usage.
+    The account must be in scope. Raises UserError when its dimension no longer exists. Cost: two lake queries, one
+    more for a proportional split and for one by usage.
     """
     asking = _SplitReader.of(account, deadline)
     dimension = registry.resolve(asking.context, split.dimension, field="dimension")

@@ -1,4 +1,4 @@
-"""Where a new cost tag may begin: tag keys that cover much cost, spellings of one key together."""
+"""Suggestions for a new cost tag: tag keys that cover much cost, with the spellings of one key together."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from finops.lib.money import exact_sum
 
 SHOWN = 6
 COUNTED_KEYS = 300
-"""Keys whose cost is counted; each is a column to read."""
+"""The maximum of keys whose cost is summed; each is a column to read."""
 
 
 class TagStart(Struct, frozen=True, kw_only=True):
-    """A tag key, with its other spellings, and the cost of lines that have one of them."""
+    """A tag key, with its other spellings, and the cost of lines that have any of them."""
 
     keys: tuple[str, ...]
     covered: tuple[CurrencyCoverage, ...]
 
     @property
     def draft(self) -> CostTagDraft:
-        """The cost tag that copies it."""
+        """The cost tag that copies this tag key."""
         key = re.sub(r"[^\w:.-]+", "-", self.keys[0]).strip("-").lower()
         return CostTagDraft(key=key, rules=(Rule(copy=Copy(keys=self.keys, normalise=("trim", "lower"))),))
 
 
 def tag_starts(account: Account, *, deadline: float | None = None) -> list[TagStart]:
-    """The tag keys that cover most cost of the last 30 days with data, at most six; `Env` and `env` are one.
+    """The tag keys that cover most cost of the last 30 days with data, at most six; `Env` and `env` count as one.
 
-    By the largest currency. Cost: one lake query.
+    Ranked by the largest currency. Cost: one lake query.
     """
     sources = load_sources(account)
     groups = group_spellings(cost_tag_keys(account, sources.manifest)[:COUNTED_KEYS])
@@ -71,7 +71,7 @@ def tag_starts(account: Account, *, deadline: float | None = None) -> list[TagSt
 
 
 def group_spellings(keys: Sequence[str]) -> list[tuple[str, ...]]:
-    """Keys that differ in case, dashes, spaces and the like only stand together, in the order they came."""
+    """Group keys that differ only in case, dashes, spaces and similar characters, in their original order."""
     groups: dict[str, list[str]] = {}
     for key in keys:
         groups.setdefault(re.sub(r"[\W_]+", "", key).casefold() or key, []).append(key)
@@ -86,13 +86,13 @@ def _coverage_of(row: dict[str, Any], index: int) -> CurrencyCoverage:
 
 
 def _caught_cost(start: TagStart) -> Decimal:
-    """Of the largest currency, else of whatever has it."""
+    """The covered cost of the largest currency, else of the first one that has any."""
     return start.covered[0].caught if start.covered else exact_sum([])
 
 
 @dataclass(frozen=True)
 class _Build:
-    """For each currency the cost, and that of lines with one of the keys; equal for equal keys."""
+    """The cost per currency, and the cost of lines with any of the keys. Equal for equal keys."""
 
     groups: tuple[tuple[str, ...], ...]
     view: CostViewSettings

@@ -1,4 +1,4 @@
-"""Values of the team key with their cost: those that a team owns, and those that nobody does."""
+"""Values of the team key with their cost: the values that a team owns, and the values without an owner."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EVERY_VALUE = 100_000
 
 @dataclass(frozen=True)
 class OwnedValue:
-    """A value that a team owns, as it is kept. `amounts` is empty when the days have no cost of it."""
+    """A value that a team owns, as stored. `amounts` is empty when the value has no cost in the days."""
 
     pk: int
     value: str
@@ -44,7 +44,7 @@ class UnownedValue:
 
 @dataclass(frozen=True)
 class UnownedValues:
-    """The costliest values that nobody owns in so many `days`, and how many more there are with what they cost."""
+    """The costliest values without an owner over `days` days, and the number and cost of the values not listed."""
 
     days: int = DAYS
     values: list[UnownedValue] = field(default_factory=list)
@@ -53,7 +53,7 @@ class UnownedValues:
 
 
 def owned_values(account: Account, team: Team, key: str, sources: Sources, newest: date) -> list[OwnedValue]:
-    """The team's values with their cost of the 30 days to the newest data, the costliest first. Two lake queries."""
+    """Return the team's values with their cost of the 30 days to the newest data, largest first. Two lake queries."""
     team_values = list(TeamValue.objects.filter(account=account, team=team))
     if not (team_values and key):
         return [OwnedValue(each.pk, each.value) for each in team_values]
@@ -75,9 +75,9 @@ def unowned_values(
     search: str = "",
     limit: int = UNOWNED_SHOWN,
 ) -> UnownedValues:
-    """Values that no team owns by their cost of the 30 days to the newest data. Two lake queries.
+    """Return the values without an owner by their cost of the 30 days to the newest data. Two lake queries.
 
-    `search` is a part of the value or its label, in any case; cost without a value is then left out.
+    `search` is a part of the value or its label, ignoring case; cost without a value is then left out.
     """
     if not key:
         return UnownedValues()
@@ -114,7 +114,7 @@ def _query(account: Account, sources: Sources, question: SpendQuery) -> SpendAns
 
 
 def _by_value(answer: SpendAnswer, key: Callable[[str], str] = str) -> dict[str, list[SpendRow]]:
-    """The listed rows of each value, the answer's first currency first; `key` says which spellings are one."""
+    """Group the listed rows by value, the answer's first currency first. `key` maps spellings of a value to one."""
     by_value: dict[str, list[SpendRow]] = {}
     for row in answer.rows:
         if not row.other_groups:
@@ -123,7 +123,7 @@ def _by_value(answer: SpendAnswer, key: Callable[[str], str] = str) -> dict[str,
 
 
 def _figures(rows: Sequence[SpendRow]) -> tuple[str, tuple[MoneyAmount, ...]]:
-    """The label of a value, and its amounts."""
+    """Return the label of a value and its amounts."""
     label = next((label for row in rows for label in row.labels.values()), "")
     amounts = {
         currency: exact_sum(row.amount for row in rows if row.currency == currency)

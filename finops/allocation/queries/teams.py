@@ -1,4 +1,4 @@
-"""Reads about teams: who they are, what they own, what that costs."""
+"""Reads about teams: members, owned values and cost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TREND_MONTHS = 12
 
 
 def team_key(account: Account) -> str:
-    """The dimension whose values teams own, such as `tag:team`; empty when none is chosen. One query."""
+    """Return the dimension whose values teams own, such as `tag:team`; empty when none is set. One query."""
     return TeamKey.objects.filter(account=account).values_list("dimension", flat=True).first() or ""
 
 
@@ -38,7 +38,7 @@ def team_names(account: Account) -> list[str]:
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody in a team."""
+    """A member of a team."""
 
     member_id: int
     name: str
@@ -47,7 +47,7 @@ class Person:
 
 @dataclass(frozen=True)
 class TeamInfo:
-    """A team as it is kept: its people, and the values of the team key that it owns."""
+    """A team as stored: its members and the values of the team key that it owns."""
 
     pk: int
     name: str
@@ -57,7 +57,7 @@ class TeamInfo:
 
 
 def team_infos(account: Account, teams: Iterable[Team] | None = None) -> list[TeamInfo]:
-    """These teams, or every one, by name. Three queries."""
+    """Return these teams, or all, by name. Three queries."""
     chosen = list(Team.objects.filter(account=account)) if teams is None else list(teams)
     people: dict[int, list[Person]] = {team.pk: [] for team in chosen}
     values: dict[int, list[str]] = {team.pk: [] for team in chosen}
@@ -77,8 +77,8 @@ def team_infos(account: Account, teams: Iterable[Team] | None = None) -> list[Te
 
 @dataclass(frozen=True)
 class TeamCost:
-    """A team's cost in one currency. `last_month` None: no data. `trend` by the first day of each of the
-    twelve months before, oldest first."""
+    """A team's cost in one currency. `last_month` None: no data. `trend` has the twelve months before this one by
+    their first day, oldest first."""
 
     currency: str
     this_month: Decimal
@@ -90,7 +90,7 @@ class TeamCost:
 
 @dataclass(frozen=True)
 class TeamLine:
-    """A team and its cost, the currency of most money first. `info` None: cost of no team."""
+    """A team and its costs, the currency with the largest cost first. `info` None: the cost without a team."""
 
     name: str
     info: TeamInfo | None
@@ -99,7 +99,7 @@ class TeamLine:
 
 @dataclass(frozen=True)
 class TeamCosts:
-    """Every team, and the cost that has none, with the answer for this month that it was made from."""
+    """The cost of every team and the cost without a team, with this month's answer that the figures come from."""
 
     lines: list[TeamLine]
     answer: SpendAnswer
@@ -107,9 +107,9 @@ class TeamCosts:
 
 
 def teams_with_costs(account: Account, sources: Sources, newest: date) -> TeamCosts:
-    """Every team with its cost of this month and the twelve before. Two lake queries, three of PostgreSQL for the teams.
+    """Return every team with its cost of this month and the twelve before. Two lake queries, three of PostgreSQL.
 
-    The lines' costs of a currency add up to the account's, to the last digit.
+    In each currency the lines add up to the account's cost, exact to the last digit.
     """
     month = month_so_far(newest, group_by=["team"], compare_to="previous_period", top=EVERY_TEAM)
     answer = query_spend(account, month, sources=sources)
@@ -129,7 +129,7 @@ def teams_with_costs(account: Account, sources: Sources, newest: date) -> TeamCo
 
 
 def _costs(answer: SpendAnswer, trend: SpendAnswer) -> dict[str, tuple[TeamCost, ...]]:
-    """Costs by team, in the order of the answer's currencies; those of the trend alone last."""
+    """Return costs by team in the order of the answer's currencies; currencies that only the trend has come last."""
     now = {_key(row): row for row in answer.rows}
     months = {_key(row): row.series for row in trend.rows}
     by_team: dict[str, list[TeamCost]] = {}
@@ -162,9 +162,10 @@ MAX_TEXT = 120
 def list_teams(
     account: Account, *, search: str = "", cursor: str = "", limit: int = 50, deadline: float | None = None
 ) -> TeamsAnswer:
-    """Teams by name with their people, values, and cost of the last month with complete data. One lake query.
+    """Return teams by name with members, values, and cost of the last month with complete data. One lake query.
 
-    `search` is a part of a team's name, a member or a value, in any case. Raises UserError for a foreign cursor.
+    `search` is a part of a team's name, a member or a value, ignoring case. Raises UserError for a cursor of another
+    query.
     """
     sources, key = load_sources(account), team_key(account)
     question = _last_month(sources.coverage)
@@ -194,7 +195,7 @@ def list_teams(
 
 
 def _last_month(coverage: Coverage) -> SpendQuery:
-    """Of the last month whose days are all complete; of the month before this one without any data."""
+    """Return the query for the last month whose days are all complete; without data, for the previous month."""
     by_team = SpendQuery(group_by=["team"], top=EVERY_TEAM)
     if coverage.complete_through is None:
         return replace(by_team, period="last_month")

@@ -1,4 +1,4 @@
-"""The rules of cost tags as a document: what they say, read strictly, written back exactly. Pure."""
+"""The rules of cost tags as a document: its types, a strict parser, and an exact writer. Pure."""
 
 from finops.allocation.rules.document import (
     MAX_RULES,

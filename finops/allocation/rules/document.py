@@ -1,7 +1,7 @@
-"""What the rules of a cost tag say, as types. Values that are equal are the same rules, and are hashable.
+"""The types of a cost tag's rules. Equal values are the same rules, and are hashable.
 
-A rule catches lines and gives them a value: its own, or one that it copies from the line's tags. Nothing here knows
-an account: whether a dimension exists is `finops.allocation.cost_tags`' matter.
+A rule matches lines and gives them a value: its own, or one copied from the line's tags. This module knows no
+account: `finops.allocation.cost_tags` checks whether a dimension exists.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ NORMALISATIONS: dict[Normalisation, str] = {
     "dashes": "with a dash for spaces, underscores and dots",
     "alphanumeric": "letters and digits only",
 }
-"""What can be done to a copied value, in the words of a sentence."""
+"""The operations on a copied value, in the words of a sentence."""
 
 MAX_RULES = 500
 MAX_VALUES = 2_000
-"""Values of one condition, or entries of one map."""
+"""The maximum of values of one condition, and of entries of one map."""
 
 MAX_ALL_VALUES = 20_000
-"""Values of all conditions and maps of a cost tag: what a question compiles and DuckDB compares."""
+"""The maximum of values of all conditions and maps of a cost tag: what a query compiles and DuckDB compares."""
 
 MAX_TESTS = 5_000
-"""Conditions of a cost tag on one dimension each."""
+"""The maximum of conditions (each on one dimension) of a cost tag."""
 
 MAX_DEPTH = 8
 MAX_COPY_KEYS = 20
@@ -47,7 +47,7 @@ MAX_DESCRIPTION_LENGTH = 500
 
 
 class Test(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Lines whose dimension matches any of the values, without regard to case; as a filter of cost does."""
+    """Lines whose dimension matches any of the values, ignoring case, as a cost filter does."""
 
     __test__ = False  # pytest: no class of tests
 
@@ -57,19 +57,19 @@ class Test(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class AllOf(msgspec.Struct, frozen=True):
-    """Lines that every part catches."""
+    """Lines that every part matches."""
 
     parts: tuple[Condition, ...]
 
 
 class AnyOf(msgspec.Struct, frozen=True):
-    """Lines that at least one part catches."""
+    """Lines that at least one part matches."""
 
     parts: tuple[Condition, ...]
 
 
 class Not(msgspec.Struct, frozen=True):
-    """Lines that the part does not catch."""
+    """Lines that the part does not match."""
 
     part: Condition
 
@@ -78,9 +78,9 @@ Condition = Test | AllOf | AnyOf | Not
 
 
 class Copy(msgspec.Struct, frozen=True, kw_only=True):
-    """The value of the first of these tag keys that has one on the line, normalised in this order, then mapped.
+    """The value of the first of these tag keys that the line has, normalised in this order, then mapped.
 
-    `map` is (value without regard to case, what it becomes); other values stay as they are.
+    `map` is (value, ignoring case; its replacement); other values stay as they are.
     """
 
     keys: tuple[str, ...]
@@ -89,9 +89,9 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """One rule: exactly one of `value` and `copy`. Days are the line's own, both ends inside.
+    """One rule with exactly one of `value` and `copy`. Dates are compared with the line's day; both are inclusive.
 
-    Only a rule that copies may have no `when`; a line without any of its keys goes on to the next rule.
+    Only a rule that copies may omit `when`; a line without any of its keys goes on to the next rule.
     """
 
     value: str = ""
@@ -103,7 +103,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CostTagDraft(msgspec.Struct, frozen=True, kw_only=True):
-    """A cost tag as somebody means it, saved or not."""
+    """A cost tag, saved or not."""
 
     key: str
     rules: tuple[Rule, ...] = ()
@@ -112,7 +112,7 @@ class CostTagDraft(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def tests_of(condition: Condition | None) -> list[Test]:
-    """Every condition on one dimension inside, in order."""
+    """Yield every condition on one dimension, in order."""
     if condition is None:
         return []
     if isinstance(condition, Test):
@@ -122,7 +122,7 @@ def tests_of(condition: Condition | None) -> list[Test]:
 
 
 def dimensions_of(rules: tuple[Rule, ...]) -> list[str]:
-    """The names of the dimensions that rules use, each once; copied tags are not among them."""
+    """Return the names of the dimensions that the conditions use, each once. Copied tags are not included."""
     return list(dict.fromkeys(test.dimension for rule in rules for test in tests_of(rule.when)))
 
 

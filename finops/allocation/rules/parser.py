@@ -1,4 +1,4 @@
-"""Rules from what JSON or YAML holds: strictly, with errors that say which rule and field is meant."""
+"""Parser of rules from JSON or YAML values. Strict: errors name the rule and the field."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _OTHER_OPS: dict[str, Op] = {
 
 
 class RuleError(UserError):
-    """What is wrong in a rule document. `rule` is the rule's number from 1, 0 when it is not about one rule; `path`
-    leads to the field from the document's root."""
+    """An error in a rule document. `rule` is the rule's number from 1, 0 when the error is not about one rule; `path`
+    is the path of the field from the document's root."""
 
     def __init__(self, problem: str, path: Path, *, name: str = "", value: Any = None) -> None:
         self.problem = problem
@@ -55,7 +55,7 @@ def _place(path: Path, name: str) -> str:
 
 
 def read_rules(raw: Any) -> tuple[Rule, ...]:
-    """The rules that a list says. Raises RuleError."""
+    """Parse a list of rules. Raises RuleError."""
     path: Path = ("rules",)
     items = _list(raw, path)
     if len(items) > doc.MAX_RULES:
@@ -73,7 +73,7 @@ def read_rules(raw: Any) -> tuple[Rule, ...]:
 
 
 def read_draft(raw: Any) -> CostTagDraft:
-    """A whole cost tag. Raises RuleError."""
+    """Parse a whole cost tag. Raises RuleError."""
     fields = _fields(raw, (), ("key", "description", "default_value", "rules"), needed=("key",))
     return CostTagDraft(
         key=_text(fields["key"], ("key",), doc.MAX_KEY_LENGTH),

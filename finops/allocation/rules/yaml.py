@@ -1,7 +1,7 @@
-"""A cost tag as a YAML file, so that rules can live in a repository.
+"""A cost tag as a YAML file, so that rules can be kept in a repository.
 
-Every scalar is a text (`no`, `0123` and `2026-05-31` stay what they are), and anchors, aliases and tags are refused,
-so a file can neither grow when it is read nor make anything but texts, lists and maps.
+Every scalar is a string (`no`, `0123` and `2026-05-31` stay as written). Anchors, aliases and tags are refused, so a
+file can neither expand when it is read nor create anything but strings, lists and maps.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_NESTING = 50
 
 
 class YamlError(RuleError):
-    """What is wrong in a file; `line` is counted from 1, 0 where no line is meant."""
+    """An error in a YAML file. `line` is counted from 1; 0 without a line."""
 
     def __init__(self, message: str, line: int, *, path: Path = (), value: Any = None) -> None:
         super().__init__(message, path, value=value)
@@ -30,18 +30,18 @@ class YamlError(RuleError):
 
 
 def draft_to_yaml(draft: CostTagDraft) -> str:
-    """The file that `draft_from_yaml` reads as an equal draft."""
+    """Write the file that `draft_from_yaml` reads as an equal draft."""
     return write_yaml(write_draft(draft))
 
 
 def write_yaml(document: Any) -> str:
-    """The file from which `read_yaml` reads an equal document of texts, lists and maps."""
+    """Write the file that `read_yaml` reads as an equal document of strings, lists and maps."""
     text: str = yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
     return text
 
 
 def read_yaml(text: str) -> Any:
-    """Texts, lists and maps of a file. Raises YamlError that names the line."""
+    """Read a file of strings, lists and maps. Raises YamlError that names the line."""
     _check_size(text)
     return _read(text, {})
 
@@ -52,7 +52,7 @@ def _check_size(text: str) -> None:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Lists inside their keys, and never an anchor."""
+    """A dumper that indents lists below their keys and never writes an anchor."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)
@@ -62,7 +62,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def draft_from_yaml(text: str) -> CostTagDraft:
-    """The cost tag that a file says. Raises YamlError that names line, rule and field."""
+    """Read the cost tag of a file. Raises YamlError that names line, rule and field."""
     _check_size(text)
     lines: dict[Path, int] = {}
     document = _read(text, lines)
@@ -88,7 +88,7 @@ def _read(text: str, lines: dict[Path, int]) -> Any:
 
 
 def _check_events(text: str) -> None:
-    """Before any node is made: no depth that overflows a stack, no anchor, alias or tag."""
+    """Check the events before any node is built: no nesting that overflows the stack, no anchor, alias or tag."""
     depth = 0
     for event in _events(text):
         line = event.start_mark.line + 1
@@ -109,7 +109,7 @@ def _events(text: str) -> Iterator[Any]:
 
 
 def _plain(node: Any, path: Path, lines: dict[Path, int]) -> Any:
-    """Texts, lists and maps of a node; the line of each by its path."""
+    """Convert a node to strings, lists and maps, and record the line of each by its path."""
     if node is None:
         return None
     lines[path] = node.start_mark.line + 1
@@ -136,7 +136,7 @@ def _map(node: Any, path: Path, lines: dict[Path, int]) -> dict[str, Any]:
 
 
 def _line_of(path: Path, lines: dict[Path, int]) -> int:
-    """The line of what a path leads to, else of the nearest that it is in."""
+    """Return the line at this path, else of the nearest parent that has one."""
     while path and path not in lines:
         path = path[:-1]
     return lines.get(path, 1)

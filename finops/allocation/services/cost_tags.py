@@ -1,4 +1,4 @@
-"""Writes on cost tags. Who may call them is the door's matter."""
+"""Writes on cost tags. The caller checks permissions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from finops.lib.sentences import join_with_and
 MAX_COST_TAGS = 100
 
 AUDITED_ROWS = 200
-"""Moves by month and value that one entry of the audit log keeps."""
+"""The maximum of moves by month and value in one audit log entry."""
 
 
 @transaction.atomic
@@ -39,10 +39,10 @@ def create_cost_tag(
     rules: Sequence[Rule] = (),
     default_value: str = "",
 ) -> CostTag:
-    """A new cost tag; cost has the dimension `cost_tag:<key>` from the next answer on.
+    """Create a cost tag. The next answer already has the dimension `cost_tag:<key>`.
 
-    Raises RuleError for rules that cannot be, ValidationError for a key that is empty, too long or taken, UserError
-    beyond 100 cost tags.
+    Raises RuleError for invalid rules, ValidationError for a key that is empty, too long or taken, UserError above
+    100 cost tags.
     """
     draft = validate_draft(
         CostTagDraft(key=key, description=description, rules=tuple(rules), default_value=default_value)
@@ -74,10 +74,10 @@ def save_cost_tag(
     default_value: str,
     description: str,
 ) -> CostTag:
-    """Replace the rules as a whole; every answer, past days too, counts by them from now on.
+    """Replace all rules of a cost tag. Every answer uses the new rules from now on, also for past days.
 
-    `version` is that of the cost tag that the change began from: UserError, with who and when, when somebody has
-    saved another since. The audit log keeps what moved, by month. Raises as `create_cost_tag` does.
+    `version` is the version that the change started from. Raises UserError, with who and when, when somebody has
+    saved the cost tag since, and otherwise as `create_cost_tag` does. The audit log keeps what moved, by month.
     """
     account = cost_tag.account
     draft = validate_draft(
@@ -112,7 +112,7 @@ def save_cost_tag(
 
 @transaction.atomic
 def delete_cost_tag(*, cost_tag: CostTag, actor: Actor) -> None:
-    """Take a cost tag away. Raises UserError that names what uses it."""
+    """Delete a cost tag. Raises UserError that names its uses."""
     account = cost_tag.account
     with account_scope(account):
         used_by = uses_of(account, f"{PREFIX}{cost_tag.key}")
@@ -132,7 +132,7 @@ def delete_cost_tag(*, cost_tag: CostTag, actor: Actor) -> None:
 
 
 def validate_draft(draft: CostTagDraft) -> CostTagDraft:
-    """The draft as it will be stored: with every limit of a rule document checked. Raises RuleError."""
+    """Return the draft as it will be stored, checked against every limit of a rule document. Raises RuleError."""
     return CostTagDraft(
         key=draft.key.strip(),
         description=draft.description.strip(),
@@ -142,17 +142,17 @@ def validate_draft(draft: CostTagDraft) -> CostTagDraft:
 
 
 def cost_tag_from_yaml(text: str) -> CostTagDraft:
-    """The cost tag that a YAML file says. Raises RuleError that names line, rule and field."""
+    """Read the cost tag of a YAML file. Raises RuleError that names line, rule and field."""
     return draft_from_yaml(text)
 
 
 def cost_tag_to_yaml(cost_tag: CostTag) -> str:
-    """The file from which `cost_tag_from_yaml` reads an equal cost tag."""
+    """Write the file that `cost_tag_from_yaml` reads as an equal cost tag."""
     return draft_to_yaml(draft_of(cost_tag))
 
 
 def draft_of(cost_tag: CostTag) -> CostTagDraft:
-    """What a stored cost tag says."""
+    """Return the draft of a stored cost tag."""
     return CostTagDraft(
         key=cost_tag.key,
         description=cost_tag.description,
@@ -162,9 +162,9 @@ def draft_of(cost_tag: CostTag) -> CostTagDraft:
 
 
 def effect_detail(account: Account, cost_tag: CostTag | None, draft: CostTagDraft) -> dict[str, Any]:
-    """What the change moves, as the audit log keeps it: every month, and the values that move most.
+    """Return the change's effect for the audit log: every month, and the values that move most.
 
-    A change is saved also when that cannot be found out in time; then the reason is kept.
+    The change is saved even when the effect cannot be computed in time; the entry then has the reason.
     """
     try:
         tag_effect = effect(account, cost_tag, draft)
@@ -206,7 +206,7 @@ def _fill(cost_tag: CostTag, draft: CostTagDraft, actor: Actor) -> None:
     cost_tag.rules = write_rules(draft.rules)
     cost_tag.changed_at = clock.now()
     cost_tag.changed_by = actor.label[:254]
-    # The account stays in, because the constraint on its keys is else not looked at; rules are checked as a document.
+    # The account is not excluded, so that the constraint on its keys is checked; rules are checked as a document.
     cost_tag.full_clean(exclude=["created_by", "rules"])
     dimension_of(context_of(cost_tag.account), draft)
 

@@ -1,4 +1,4 @@
-"""Writes on shared-cost splits. Who may call them is the door's matter."""
+"""Writes on shared-cost splits. The caller checks permissions."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from finops.lib.sentences import truncate
 from ingestion.queries import find_metric, metrics_of
 
 MAX_SPLITS = 100
-"""Each is looked at in every question after splits."""
+"""The maximum of splits: every question after splits evaluates each."""
 
 SHOWN = 60
 
 
 @dataclass(frozen=True)
 class SplitDraft:
-    """What a person says of a split. `targets` are (value, percent); percents are read with method fixed only, the
-    metric and `every_customer` with method usage only."""
+    """The fields of a split. `targets` are (value, percent). Percentages are read with method fixed only, the metric
+    and `every_customer` with method usage only."""
 
     name: str
     dimension: str
@@ -46,10 +46,10 @@ class SplitDraft:
 
 @transaction.atomic
 def create_split(*, account: Account, actor: Actor, draft: SplitDraft) -> SharedCostSplit:
-    """A split that counts in every question after splits from now on, over the whole past that its dates allow.
+    """Create a split. From now on every question after splits applies it, also to past days within its dates.
 
-    Raises UserError with the reason for what `validate_split` refuses and beyond 100 splits; ValidationError for a name
-    that is taken.
+    Raises UserError with the reason for what `validate_split` refuses and above 100 splits; ValidationError for a
+    name that is taken.
     """
     lock_account(account)  # two that are saved at once could each be the other's target
     with account_scope(account):
@@ -66,7 +66,7 @@ def create_split(*, account: Account, actor: Actor, draft: SplitDraft) -> Shared
 
 @transaction.atomic
 def save_split(*, split: SharedCostSplit, actor: Actor, draft: SplitDraft) -> SharedCostSplit:
-    """Make a split say this from now on. Raises as `create_split` does, and when it is gone."""
+    """Replace all fields of a split. Raises as `create_split` does, and when the split no longer exists."""
     account = split.account
     lock_account(account)  # two that are saved at once could each be the other's target
     with account_scope(account):
@@ -82,7 +82,7 @@ def save_split(*, split: SharedCostSplit, actor: Actor, draft: SplitDraft) -> Sh
 
 @transaction.atomic
 def delete_split(*, split: SharedCostSplit, actor: Actor) -> None:
-    """Leave the cost of its source where it is, in the past too. Raises UserError when it is gone already."""
+    """Delete a split; cost stays at its source, also for past days. Raises UserError when it is already deleted."""
     with account_scope(split.account):
         current = existing(SharedCostSplit.objects.select_for_update(), split, "split")
         snapshot = _audit_snapshot(current)
@@ -93,11 +93,11 @@ def delete_split(*, split: SharedCostSplit, actor: Actor) -> None:
 
 
 def validate_split(account: Account, draft: SplitDraft, split: SharedCostSplit) -> SharedCostSplit:
-    """The split as the draft says it, not saved. The account must be in scope.
+    """Return the split of the draft, not saved. The account must be in scope.
 
-    Raises UserError with the reason: an unknown dimension or metric; no, doubled or too many targets; percentages that
-    do not reach 100; a source that is a target, its own or another split's; a target that is a source; a cycle; a
-    second split of the source on the same days.
+    Raises UserError with the reason: an unknown dimension or metric; no, duplicate or too many targets; percentages
+    that do not add up to 100; a source that is a target of this or another split; a target that is a source; a cycle;
+    a second split of the source on the same days.
     """
     context = context_of(account)
     dimension = _dimension(context, draft.dimension.strip())
@@ -146,7 +146,7 @@ def _targets(split: SharedCostSplit, targets: Sequence[tuple[str, str]]) -> list
 
 
 def _dimension(context: DimensionContext, name: str) -> Dimension:
-    """The dimension, which cost lines have. Raises UserError with the nearest names."""
+    """Return the dimension if cost lines have it. Raises UserError with the nearest names."""
     if not name:
         raise UserError("Choose a dimension.", field="dimension")
     return registry.resolve_in_data(context, name, field="dimension", plans_ahead=True)
@@ -166,7 +166,7 @@ def _metric(account: Account, draft: SplitDraft) -> str:
 
 
 def _others(context: DimensionContext, dimension: Dimension, split: SharedCostSplit) -> list[SharedCostSplit]:
-    """The other splits of the same values: also those of another name of the dimension, as product is one."""
+    """Return the other splits of the same values, also those on an alias of the dimension, such as product."""
     others = SharedCostSplit.objects.exclude(pk=split.pk)
     return [other for other in others if _is_same(context, dimension, other.dimension)]
 
@@ -177,7 +177,7 @@ def _is_same(context: DimensionContext, dimension: Dimension, name: str) -> bool
     try:
         return registry.resolve(context, name).value == dimension.value
     except UserError:
-        # A cost tag that has been deleted since: such a split moves nothing.
+        # The cost tag was deleted since: such a split moves nothing.
         return False
 
 

@@ -1,4 +1,4 @@
-"""Members in the teams that groups of an identity provider lead to, many at once."""
+"""Assign many members at once to the teams that identity provider groups map to."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from finops.allocation.models import Team, TeamMember
 def place_in_teams(
     account: Account, teams: Mapping[Membership, set[int]], mapped: set[int], actor: Actor
 ) -> None:
-    """Put each member of the account into these teams and take her out of the others of `mapped`. Ids of no team are left alone.
-    As many queries for a thousand members as for one."""
+    """Put each member of the account into these teams and remove her from the other teams of `mapped`. Ids without a
+    team are ignored. The number of queries does not depend on the number of members."""
     with account_scope(account):
         living = {
             team.pk: team for team in Team.objects.select_for_update().filter(pk__in=mapped).order_by("pk")
@@ -34,7 +34,7 @@ def place_in_teams(
             if (membership.pk, team_id) not in present
         ]
         TeamMember.objects.filter(pk__in=[row.pk for row in left]).delete()
-        # Somebody may have been put in by hand meanwhile.
+        # Somebody may have added the member by hand meanwhile.
         TeamMember.objects.bulk_create(new, batch_size=2_000, ignore_conflicts=True)
     for verb, changed in (("add", new), ("remove", left)):
         audit.record_each(

@@ -1,4 +1,4 @@
-"""Writes on teams: the team key, teams, their people and the values that they own. Who may call is the door's matter."""
+"""Writes on teams: the team key, teams, members and owned values. The caller checks permissions."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from finops.lib.sentences import truncate
 
 MAX_TEAMS = 200
 MAX_VALUES = 5_000
-"""Each is a text in every query by team."""
+"""The maximum of values: each is a string in every query by team."""
 
 
 @transaction.atomic
 def set_team_key(*, account: Account, actor: Actor, dimension: str) -> TeamKey:
-    """Name the dimension of cost whose values teams own, such as `tag:team`, `cost_tag:cost-centre` or `account`.
+    """Set the dimension of cost whose values teams own, such as `tag:team`, `cost_tag:cost-centre` or `account`.
 
-    Answers by team follow from the next one on. Owned values stay: they are texts, and what the new key does not have
-    costs nothing. Raises UserError with the nearest names for a dimension that is not known, for a tag key that no
-    cost line has, and for a cost tag whose rules ask for the team.
+    Answers by team use the new key from the next one on. Owned values stay: they are strings, and a value that the
+    new key does not have costs nothing. Raises UserError with the nearest names for an unknown dimension, for a tag
+    key that no cost line has, and for a cost tag whose rules use the team.
     """
     with account_scope(account):
         resolved = _dimension(account, dimension.strip())
@@ -58,7 +58,7 @@ def _dimension(account: Account, name: str) -> Dimension:
 
 @transaction.atomic
 def create_team(*, account: Account, actor: Actor, name: str, description: str = "") -> Team:
-    """A team without people or values. Raises ValidationError for a name that is taken, UserError beyond 200 teams."""
+    """Create an empty team. Raises ValidationError for a name that is taken, UserError above 200 teams."""
     with account_scope(account):
         if Team.objects.count() >= MAX_TEAMS:
             raise UserError(f"The maximum is {MAX_TEAMS} teams per account. Delete one first.")
@@ -77,7 +77,7 @@ def _name(name: str) -> str:
 
 @transaction.atomic
 def change_team(*, team: Team, actor: Actor, name: str, description: str) -> Team:
-    """Give a team another name and description. Splits that name the team follow; filters written elsewhere do not."""
+    """Change a team's name and description. Splits of the team follow; filters stored elsewhere do not."""
     account = team.account
     with account_scope(account):
         team = existing(Team.objects.select_for_update(), team, "team")
@@ -105,7 +105,7 @@ def _rename_in_splits(before: str, after: str) -> None:
 
 
 def _splits_of(team: str) -> list[SharedCostSplit]:
-    """Splits of the dimension team that take from or give to this one."""
+    """Return the splits of the dimension team whose source or target is this team."""
     splits = SharedCostSplit.objects.select_for_update().filter(dimension="team")
     return [
         split
@@ -123,7 +123,7 @@ def _is_same_name(value: str, name: str) -> bool:
 
 @transaction.atomic
 def delete_team(*, team: Team, actor: Actor) -> None:
-    """Delete a team; its values belong to nobody again. Raises UserError that names the budgets and splits that use it."""
+    """Delete a team; its values lose their owner. Raises UserError that names budgets and splits of the team."""
     account = team.account
     with account_scope(account):
         team = existing(Team.objects.select_for_update(), team, "team")
@@ -147,7 +147,7 @@ def _in_use(team: Team, noun: str, names: list[str]) -> UserError:
 
 @transaction.atomic
 def add_team_member(*, team: Team, actor: Actor, membership: Membership) -> TeamMember:
-    """Put a member of the account into a team. Raises UserError for anybody else, ValidationError when already in."""
+    """Add a member of the account to a team. Raises UserError for other people, ValidationError for a duplicate."""
     account = team.account
     with account_scope(account):
         if membership.account_id != account.pk:
@@ -165,7 +165,7 @@ def add_team_member(*, team: Team, actor: Actor, membership: Membership) -> Team
 
 @transaction.atomic
 def remove_team_member(*, member: TeamMember, actor: Actor) -> None:
-    """Take a person out of a team; the membership of the account stays."""
+    """Remove a person from a team; the membership of the account stays."""
     account, team, person = member.account, member.team, member.membership.user
     with account_scope(account):
         member.delete()
@@ -174,10 +174,10 @@ def remove_team_member(*, member: TeamMember, actor: Actor) -> None:
 
 @transaction.atomic
 def own_value(*, team: Team, actor: Actor, value: str) -> TeamValue:
-    """Let a team own a value of the team key: its cost is the team's, in the past too.
+    """Assign a value of the team key to a team: its cost becomes the team's, also for past days.
 
-    Raises UserError that names the team that owns it already, and beyond 5,000 values; ValidationError for an empty
-    value and one of more than 255 characters.
+    Raises UserError that names the current owner, and above 5,000 values; ValidationError for an empty value and one
+    of more than 255 characters.
     """
     account = team.account
     with account_scope(account):
@@ -205,7 +205,7 @@ def own_value(*, team: Team, actor: Actor, value: str) -> TeamValue:
 
 @transaction.atomic
 def release_value(*, owned: TeamValue, actor: Actor) -> None:
-    """Let a value belong to nobody again."""
+    """Remove a value from its team."""
     account, team = owned.account, owned.team
     with account_scope(account):
         owned.delete()

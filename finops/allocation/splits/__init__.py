@@ -1,4 +1,4 @@
-"""The mathematics of shared-cost splits. Pure: no Django, no lake; exact integers, so that no digit is lost."""
+"""The algorithm of shared-cost splits. Pure: no Django, no lake; exact integers, so that no digit is lost."""
 
 from finops.allocation.splits.allocator import AllocationResult, Cell, CostGroup, TimePosition, allocate_cells
 from finops.allocation.splits.daily_shares import allocate_by_day

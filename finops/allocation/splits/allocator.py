@@ -1,4 +1,4 @@
-"""From the cost of sources to what moves where."""
+"""Allocate the cost of sources to targets."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from finops.lib.errors import UserError
 Keys = tuple[str, ...]
 
 MAX_PARTS = 1_000_000
-"""Parts that one question's cost may fall into. All that is done with so many takes about 6 s of a core; a tool has 20."""
+"""The maximum of parts of one question's cost. All work on so many takes about 6 s of a core; a tool has 20 s."""
 MAX_PRODUCTS = 150_000_000
-"""Cells x targets of one question; about 7 s of a core."""
+"""The maximum of cells x targets of one question; about 7 s of a core."""
 
 
 class TimePosition(NamedTuple):
-    """What an answer tells days apart by: the bucket, and which sides of a comparison the day is on."""
+    """The position of a day in an answer: its bucket, and the sides of the comparison that include the day."""
 
     bucket: date | None = None
     inside: bool = True
@@ -34,10 +34,10 @@ class TimePosition(NamedTuple):
 
 
 class CostGroup(NamedTuple):
-    """Cost that is alike in all that an answer tells apart.
+    """Cost with the same keys in everything that an answer distinguishes.
 
-    `keys` are the values of the question's groups; for each dimension with splits `values` has its value (None: no
-    source of it) and `passes` whether the line passes the question's filters on it. `other` is what never moves:
+    `keys` are the values of the question's groups. For each dimension with splits, `values` has its value (None: not
+    a source) and `passes` whether the line passes the question's filters on it. `other` holds what never moves:
     charge category and part.
     """
 
@@ -50,7 +50,7 @@ class CostGroup(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """Cost of a lot on one day, in smallest units; where no split of it changes from day to day, from that day on."""
+    """The cost of a lot on one day, in smallest units; where no split of the lot changes daily, from that day on."""
 
     lot: CostGroup
     day: date
@@ -58,8 +58,8 @@ class Cell(NamedTuple):
 
 
 class SplitMove(NamedTuple):
-    """What is added to these keys of the lot (below 0: taken away). `allocated`: a split on one of the question's
-    groups brought it."""
+    """An amount to add to these keys of the lot (negative: to subtract). `allocated`: a split on one of the
+    question's groups moved it here."""
 
     lot: CostGroup
     keys: Keys
@@ -69,7 +69,7 @@ class SplitMove(NamedTuple):
 
 @dataclass
 class AllocationResult:
-    """What the splits did: what each took, gave to each target, and left where there was nothing to share out by."""
+    """The effect of the splits: what each took, gave to each target, and left because no target has a weight."""
 
     moves: list[SplitMove] = field(default_factory=list)
     moved: list[tuple[Split, CostGroup, int]] = field(default_factory=list)
@@ -83,12 +83,12 @@ def allocate_cells(
     weights: Weights,
     labels: Mapping[tuple[str, str], str] | None = None,
 ) -> AllocationResult:
-    """Every lot after the splits of each dimension, less what it was before.
+    """Return the difference that the splits of each dimension make to every lot.
 
-    A lot is shared out by each day's weights and cut once, see `allocate_by_day`. The moves of one that passes the
-    filters before and after add up to 0. `labels` are the readable names of targets by (dimension, value), which filters
-    look at too. Cost: cells x targets, about 0.05 microseconds each, and 3 for each part of a lot. Raises UserError
-    beyond MAX_PARTS and MAX_PRODUCTS.
+    A lot is divided by each day's weights and rounded once, see `allocate_by_day`. The moves of a lot that passes the
+    filters before and after add up to 0. `labels` are the display names of targets by (dimension, value), which
+    filters match too. Cost: cells x targets, about 0.05 microseconds each, and 3 for each part of a lot. Raises
+    UserError above MAX_PARTS and MAX_PRODUCTS.
     """
     routes = _Routes(dimensions, weights)
     result = AllocationResult()
@@ -104,7 +104,7 @@ def allocate_cells(
 
 
 class _Destination(NamedTuple):
-    """Where cost of certain values goes on a day: into these amounts by lot, or (None) nowhere."""
+    """The destination of cost with certain values on a day: the amounts to add to, or None when it stays."""
 
     amounts: dict[CostGroup, int] | None
     stayed: tuple[Split, ...]
@@ -112,18 +112,18 @@ class _Destination(NamedTuple):
 
 @dataclass
 class _Route:
-    """Cost that the same splits move, by what they share out by on its days."""
+    """Cost that the same splits move, grouped by the shares that apply on its days."""
 
     splits: tuple[Split | None, ...]
     days: dict[tuple[Shares, ...], dict[CostGroup, int]] = field(default_factory=dict)
 
     @property
     def active_splits(self) -> list[tuple[int, Split]]:
-        """The splits that move something, each with the place of its dimension."""
+        """The splits that move cost, each with the index of its dimension."""
         return [(index, split) for index, split in enumerate(self.splits) if split is not None]
 
     def targets(self) -> list[list[str]]:
-        """All that each split shares out among on any day, in its order."""
+        """Return the targets of each split that get a share on any day, in order."""
         targets = []
         for index, split in self.active_splits:
             weighted = {name for shares in self.days for name in shares[index].weights}
@@ -131,7 +131,7 @@ class _Route:
         return targets
 
     def weights(self, shares: tuple[Shares, ...], targets: list[list[str]]) -> list[int]:
-        """Of each combination of targets: where two dimensions have splits, the parts of one are parted again."""
+        """Return the weight of each combination of targets. With splits on two dimensions, weights are multiplied."""
         products = [1]
         for (index, _split), names in zip(self.active_splits, targets, strict=True):
             mine = shares[index].weights
@@ -173,7 +173,7 @@ class _Routes:
 
 
 def _check_size(routes: Iterable[_Route]) -> None:
-    """Raises UserError where sharing out would take a tool's whole time."""
+    """Raises UserError where the allocation would take the whole time limit of a tool."""
     parts = products = 0
     for route in routes:
         each = prod(len(names) for names in route.targets())
@@ -189,7 +189,7 @@ def _check_size(routes: Iterable[_Route]) -> None:
 
 @dataclass
 class _Allocator:
-    """One route's lots, shared out."""
+    """The allocation of one route's lots."""
 
     route: _Route
     dimensions: Sequence[SplitDimension]
@@ -219,13 +219,13 @@ class _Allocator:
             self.found.received.append((split, lot, received))
 
     def _others_pass(self, lot: CostGroup) -> bool:
-        """Whether the lot passes the filters on the dimensions that it does not move in."""
+        """Return whether the lot passes the filters on the dimensions that it does not move in."""
         return all(
             passes for passes, split in zip(lot.passes, self.route.splits, strict=True) if split is None
         )
 
     def _filter_mask(self, targets: list[list[str]]) -> list[bool]:
-        """Whether the filters let each combination of targets in."""
+        """Return for each combination of targets whether the filters include it."""
         masks = []
         for (index, _split), names in zip(self.route.active_splits, targets, strict=True):
             among = self.dimensions[index]

@@ -1,10 +1,11 @@
-"""Amounts of many days shared out by each day's weights, all at once and to the last digit.
+"""Allocate amounts of many days by each day's weights, all at once and exact to the last digit.
 
-The weights of a day stand side by side in one long integer, so that one multiplication shares an amount out among all of
-them (Kronecker substitution). Days are added before anything is cut.
+The weights of a day are packed into one long integer, so that one multiplication allocates an amount to all of them
+(Kronecker substitution). Days are added before any rounding.
 
-Why not a list of integers a day: measured on 365 days and 50 groups (CPU, the same parts): 10 targets 12 ms against 28, 200
-targets 126 against 293, 2,000 customers 1.3 s against 3.1, within a question that a person waits for.
+Why not a list of integers per day: measured on 365 days and 50 groups (CPU, the same parts): 10 targets 12 ms instead
+of 28, 200 targets 126 instead of 293, 2,000 customers 1.3 s instead of 3.1, within a question that a person waits
+for.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ _GUARD_BITS = 64
 def allocate_by_day(
     days: Sequence[tuple[Sequence[int], Mapping[Key, int]]],
 ) -> dict[Key, tuple[int, list[int]]]:
-    """For each key the sum of its amounts, and a part of it for each place of the weights.
+    """Return for each key the sum of its amounts, and a part of it for each weight.
 
-    A day is its weights (as many on every day, none below 0, one above) and amounts by key. A part is the sum over the
-    days of amount x weight / sum of weights, cut towards 0 once; the last place that got anything gets what is left, so
-    that the parts add up to the sum. Of one day it is what `allocate` says. Over several, a sum less than 2^-64 of a
-    unit short of a whole one counts as whole. Cost: about 0.02 microseconds for each day, key and place, and 0.5 for
-    each key and place.
+    A day has weights (the same number on every day, none negative, at least one positive) and amounts by key. A part
+    is the sum over the days of amount x weight / sum of weights, truncated towards 0 once; the last weight with a
+    part gets the remainder, so that the parts add up to the sum. For one day the result is that of `allocate`. Over
+    several days, a sum less than 2^-64 of a unit below a whole one counts as whole. Cost: about 0.02 microseconds for
+    each day, key and weight, and 0.5 for each key and weight.
     """
     if not days:
         return {}
@@ -45,7 +46,7 @@ def allocate_by_day(
 
 @dataclass(frozen=True)
 class _PackedForm:
-    """How parts stand side by side: each in `width` bytes, in units of 2^-shift, known to half of 2^-guard.
+    """How parts are packed into one integer: each in `width` bytes, in units of 2^-shift, exact to half of 2^-guard.
     Kronecker substitution: von zur Gathen and Gerhard, Modern Computer Algebra, 2013."""
 
     places: int
@@ -69,11 +70,11 @@ class _PackedForm:
 
     @cached_property
     def halves(self) -> int:
-        """Added to a sum, it leaves no place below 0, so that none borrows from its neighbour."""
+        """An integer that, added to a sum, makes every part positive, so that none borrows from the next."""
         return self.pack([1 << (8 * self.width - 1)] * self.places)
 
     def parts(self, packed: int, total: int) -> list[int]:
-        """Whole units, their sum is the total."""
+        """Return the parts in whole units; they add up to the total."""
         half, short = 1 << (8 * self.width - 1), 1 << (self.shift - self.guard)
         data = (packed + self.halves).to_bytes(self.width * self.places, "little")
         values = [

@@ -1,4 +1,4 @@
-"""What a split says, and which one a value's cost of a day is shared out by."""
+"""The rules of a split, and the choice of the split that applies to a value's cost on a day."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ EVEN, PROPORTIONAL, FIXED, USAGE = "even", "proportional", "fixed", "usage"
 
 @dataclass(frozen=True)
 class Split:
-    """Cost of `source` shared out among `targets` in their order; among every customer of the metric without any.
+    """Cost of `source` allocated to `targets` in their order; without targets, to every customer of the metric.
 
-    `percents` has one for each target where the method is fixed.
+    `percents` has one percentage per target where the method is fixed.
     """
 
     id: int
@@ -46,7 +46,8 @@ class Split:
 class SplitDimension:
     """A dimension of a question that has splits.
 
-    `places` are where the question groups by it (none: it only filters by it), `filters` the question's filters on it.
+    `places` are the indexes of the question's groups by it (none: it is only filtered by), `filters` the question's
+    filters on it.
     """
 
     dimension: Dimension
@@ -67,7 +68,7 @@ class SplitDimension:
 
     @property
     def proportional_targets(self) -> tuple[str, ...]:
-        """The targets whose cost weighs, by name."""
+        """The targets whose cost is a weight, by name."""
         return _targets([split for split in self.splits if split.method == PROPORTIONAL])
 
     @property
@@ -76,20 +77,20 @@ class SplitDimension:
         return _targets(self.splits)
 
     def split_of(self, value: str, day: date) -> Split | None:
-        """The split of this value on that day; the first by name, should two hold."""
+        """Return the split of this value on that day; the first by name if two are valid."""
         return next((split for split in self.by_source.get(value, ()) if split.is_valid_on(day)), None)
 
     def is_steady(self, split: Split) -> bool:
-        """Whether it shares out alike on each of its days, so that they can be added first."""
+        """Return whether the split has the same shares on each of its days, so that the days can be added first."""
         return split.method in (EVEN, FIXED) and any(target not in self.sources for target in split.targets)
 
     @cached_property
     def daily_sources(self) -> frozenset[str]:
-        """The sources whose cost must be known day by day."""
+        """The sources whose cost is needed day by day."""
         return frozenset(split.source for split in self.splits if not self.is_steady(split))
 
     def passes_filters(self, value: str, label: str | None) -> bool:
-        """Whether cost that was moved to this value passes the question's filters on the dimension."""
+        """Return whether cost moved to this value passes the question's filters on the dimension."""
         return all(item.matches_value(value, label) for item in self.filters)
 
 

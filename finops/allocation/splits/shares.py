@@ -1,4 +1,4 @@
-"""What a split shares out by, day by day, and one amount shared out by weights, to the last digit."""
+"""The shares of a split, day by day, and the allocation of one amount by weights, exact to the last digit."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from finops.allocation.splits.rules import EVEN, FIXED, PROPORTIONAL, Split, Spl
 from finops.lib.money import MONEY_SCALE
 
 FULL = Decimal(100)
-"""What fixed percentages add up to."""
+"""The total of fixed percentages."""
 
 _EXACT = Context(prec=80)
 
 
 def allocate(amount: int, weights: Sequence[int]) -> list[int]:
-    """A part for each weight, amount · weight ÷ sum of weights, cut towards 0; the last one gets what is
-    left.
+    """Return a part for each weight, amount · weight ÷ sum of weights, truncated towards 0; the last gets the
+    remainder.
 
-    The parts add up to the amount, and none has the other sign. Weights are above 0 and there is at least
-    one: who has none gets no part, so that the remainder goes to the last that does. Who gets the remainder
-    is our rule: the same on every day, whatever the weights.
+    The parts add up to the amount, and none has the other sign. Weights are positive and there is at least one:
+    targets without a weight get no part, so that the remainder goes to the last target with one. Which target gets
+    the remainder is our rule: the same on every day, whatever the weights.
     """
     whole, size = sum(weights), abs(amount)
     parts = [size * weight // whole for weight in weights[:-1]]
@@ -34,7 +34,7 @@ def allocate(amount: int, weights: Sequence[int]) -> list[int]:
 def allocate_decimal(
     amount: Decimal, weights: Sequence[Decimal], *, places: int = MONEY_SCALE
 ) -> list[Decimal]:
-    """`allocate` of an amount with so many places by weights with any; 0 for a weight that is not above 0."""
+    """Allocate an amount with so many decimal places by weights with any number; a weight of 0 or less gets 0."""
     lowest = min(_exponent(weight) for weight in weights)
     units = [max(0, int(weight.scaleb(-lowest, _EXACT))) for weight in weights]
     parts = iter(allocate(to_units(amount, places), [unit for unit in units if unit]))
@@ -42,7 +42,7 @@ def allocate_decimal(
 
 
 def to_units(amount: Decimal, places: int = MONEY_SCALE) -> int:
-    """The amount in its smallest unit. Exact for amounts of no more places than that."""
+    """Convert the amount to its smallest unit. Exact for amounts with at most that many places."""
     return int(amount.scaleb(places, _EXACT))
 
 
@@ -60,9 +60,9 @@ PERCENT_PLACES = 12
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Targets that get a part and their weights, all above 0, in order. Empty: there is nothing to share out by.
+    """Targets that get a part and their weights, all positive, in order. Empty: there is no weight to allocate by.
 
-    Compared by identity: cost with the same shares is added before it is shared out.
+    Compared by identity: cost with the same shares is added before it is allocated.
     """
 
     weights: Mapping[str, int]
@@ -72,7 +72,7 @@ NO_SHARES = Shares({})
 
 
 def _common_divisor(numbers: Iterable[int]) -> int:
-    """Their `gcd`. A remainder takes a fraction of its time for large numbers, and is 0 for most."""
+    """The gcd of the weights. A remainder takes a fraction of gcd's time for large numbers, and is 0 for most."""
     common = 0
     for number in numbers:
         if not common or number % common:
@@ -82,9 +82,10 @@ def _common_divisor(numbers: Iterable[int]) -> int:
 
 @dataclass
 class Weights:
-    """`costs` of targets by dimension, day and currency, `usage` of customers by metric and day; in the smallest units of each.
+    """`costs` of targets by dimension, day and currency, `usage` of customers by metric and day; in the smallest
+    units of each.
 
-    What weighs 0 or less gets nothing: a credit or a correction takes no cost back from others.
+    A weight of 0 or less gets nothing: a credit or a correction takes no cost back from other targets.
     """
 
     costs: Mapping[tuple[str, date, str], Mapping[str, int]] = field(default_factory=dict)
@@ -92,9 +93,9 @@ class Weights:
     _known: dict[tuple[int, date | None, str], Shares] = field(default_factory=dict)
 
     def of(self, among: SplitDimension, split: Split, day: date, currency: str) -> Shares:
-        """Who gets a part of the split's cost of that day and currency. Kept, because many cells ask the
-        same. Even, fixed and proportional (by direct cost) are the FinOps Framework's ways to share cost
-        (Shared Cost Management); by usage is proportional to what was pushed instead."""
+        """Return the shares of the split's cost of that day and currency. Cached, because many cells have the same
+        shares. Even, fixed and proportional (by direct cost) are the FinOps Framework's ways to share cost (Shared
+        Cost Management); usage is proportional to pushed usage instead."""
         key = (
             split.id,
             None if among.is_steady(split) else day,
@@ -108,9 +109,9 @@ class Weights:
     def _find(self, among: SplitDimension, split: Split, day: date, currency: str) -> Shares:
         weights = self._all(among, split, day, currency)
         names = split.targets or sorted(weights)
-        # A source is never a target, whatever a customer is called.
+        # A source is never a target, also when a customer has the same name.
         recipients = [name for name in names if weights.get(name, 0) > 0 and name not in among.sources]
-        # Small numbers are shared out by faster.
+        # Dividing by small numbers is faster.
         common = _common_divisor(weights[name] for name in recipients)
         return Shares({name: weights[name] // common for name in recipients}) if recipients else NO_SHARES
 

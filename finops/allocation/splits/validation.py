@@ -1,4 +1,4 @@
-"""What a split may not say, each with the reason."""
+"""Validation of splits; each error has the reason."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOWN = 60
 
 
 class SplitLike(Protocol):
-    """A split, stored or not."""
+    """A split, saved or unsaved."""
 
     name: str
     source_value: str
@@ -28,7 +28,7 @@ class SplitLike(Protocol):
 
 
 def with_percents(targets: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
-    """Targets with their percentages as exact text. Raises UserError unless they add up to exactly 100, as
+    """Return targets with their percentages as exact text. Raises UserError unless they add up to exactly 100, as
     fixed shares must (FinOps Framework, Shared Cost Management)."""
     percents = [(value, _percent(value, text)) for value, text in targets]
     whole = exact_sum(percent for _value, percent in percents)
@@ -73,7 +73,7 @@ def _plain(number: Decimal) -> str:
 
 
 def check_targets(split: SplitLike, others: Sequence[SplitLike], *, every: bool) -> None:
-    """Raises UserError where cost would be shared out twice, or to nobody. `others` are of the same dimension."""
+    """Raises UserError where cost would be allocated twice, or to no target. `others`: of the same dimension."""
     values = [target["value"] for target in split.targets]
     if not values and not every:
         raise UserError("Add at least one target.", field="targets")

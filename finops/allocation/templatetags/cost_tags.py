@@ -1,4 +1,4 @@
-"""How templates write cost tags and their rules."""
+"""Template filters and tags for cost tags and their rules."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ def rule_title(rule: Rule) -> str:
 
 @register.filter
 def in_currency(amounts: Sequence[MoneyAmount], currency: str) -> Decimal:
-    """The amount in this currency; 0 where there is none."""
+    """The amount in this currency; 0 without one."""
     return next((each.amount for each in amounts if each.currency == currency), Decimal(0))
 
 
 @register.filter
 def caught_share(total: Decimal, rest: Decimal) -> int:
-    """How much of the total is not the rest, as a whole percent from 0 to 100; rounded down, so that 100 is all."""
+    """The share of the total without the rest, as a percent from 0 to 100; rounded down, so that 100 is all."""
     share = ratio(exact_difference(total, rest), total)
     return max(0, min(100, int(share * 100))) if share is not None else 0
 
 
 @register.filter
 def preview_words(preview: CostTagPreview) -> str:
-    """What a screen reader says when the figures have changed."""
+    """The text that a screen reader announces when the figures change."""
     rest = sentences.join_with_and([sentences.money(each.amount, each.currency) for each in preview.rest])
     nothing = [str(rule.number) for rule in preview.rules if not rule.lines]
     idle = f" Rules without matches: {sentences.join_with_and(nothing)}." if nothing else ""
@@ -55,7 +55,7 @@ def preview_words(preview: CostTagPreview) -> str:
 
 @register.filter
 def numbers_words(numbers: Sequence[int]) -> str:
-    """`rule 1`; `rules 1, 2 and 3`."""
+    """Format rule numbers: `rule 1`; `rules 1, 2 and 3`."""
     noun = "rule" if len(numbers) == 1 else "rules"
     shown = [str(number) for number in numbers[:SHOWN_MONTHS]]
     more = len(numbers) - len(shown)
@@ -64,7 +64,7 @@ def numbers_words(numbers: Sequence[int]) -> str:
 
 @register.filter
 def months_words(months: Sequence[date]) -> str:
-    """`Jan and Feb`; of many, the first and the last."""
+    """Format months: `Jan and Feb`; of many, the first and the last."""
     if len(months) > SHOWN_MONTHS:
         return dates.month_range(months[0], months[-1])
     return sentences.join_with_and([dates.month(month) for month in months])

@@ -1,4 +1,4 @@
-"""How templates write teams."""
+"""Template filters and tags for teams."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ register = template.Library()
 
 @register.filter
 def people(persons: Sequence[Person], limit: int) -> str:
-    """`Ana, Ben and 3 more`."""
+    """Format people: `Ana, Ben and 3 more`."""
     names = ", ".join(person.name for person in persons[:limit])
     return f"{names} and {len(persons) - limit} more" if len(persons) > limit else names
 
 
 @register.filter
 def about_trend(cost: TeamCost, team: str) -> str:
-    """What a trend shows, to a screen reader: its first and last month with their amounts."""
+    """Describe a trend to a screen reader: its first and last month with their amounts."""
     points = [
         (dates.bucket(day[:7]), numbers.money(amount, cost.currency))
         for day, amount in cost.trend.items()
@@ -35,7 +35,7 @@ def about_trend(cost: TeamCost, team: str) -> str:
 
 @register.filter
 def is_like(name: str, value: str) -> bool:
-    """Whether a team's name says the value, whatever the case and what joins words: the first guess of whose it is."""
+    """Whether a team's name equals the value, ignoring case and word separators: the default choice of its owner."""
     return _letters(name) == _letters(value)
 
 

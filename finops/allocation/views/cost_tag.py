@@ -1,4 +1,4 @@
-"""A cost tag: its cost over time by value and by who pays, its rules in words, what uses it."""
+"""The page of a cost tag: cost over time by value and by payer, rules in words, and uses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BY = [("account", "Account"), ("team", "Team"), ("product", "Product"), ("servic
 
 
 class CostTagPage(CostQueryPage[SpendQuery, SpendAnswer]):
-    """The question of a cost tag's page. The CSV is the cost explorer's."""
+    """The question of a cost tag's page. The CSV is that of the cost explorer."""
 
     template = "allocation/cost_tag.html"
     result_template = "allocation/_cost_tag_result.html"
@@ -50,7 +50,7 @@ class CostTagPage(CostQueryPage[SpendQuery, SpendAnswer]):
         )
 
     def complete(self, query: SpendQuery) -> SpendQuery:
-        """By the values of the cost tag, whatever else the URL groups by."""
+        """Group by the values of the cost tag, whatever else the URL groups by."""
         others = [name for name in query.group_by if name != self.dimension]
         return structs.replace(query, group_by=[self.dimension, *others[:1]])
 
@@ -87,7 +87,7 @@ def index(request: AccountRequest, cost_tag_id: int) -> HttpResponseBase:
 
 
 def _cost_tag_query(cost_tag: CostTag, query: SpendQuery) -> CostTagQuery:
-    """The same days and basis as a question about the cost tag alone."""
+    """Return the question about the cost tag alone, with the same days and basis."""
     return CostTagQuery(
         cost_tag=cost_tag.key,
         start_date=query.start_date,
@@ -99,7 +99,7 @@ def _cost_tag_query(cost_tag: CostTag, query: SpendQuery) -> CostTagQuery:
 
 
 def _for_assistants(cost_tag: CostTag, query: SpendQuery) -> dict[str, Any]:
-    """The tool of cost tags, but where the page asks what only `querySpend` takes."""
+    """Return the tool for assistants: `queryCostTag`, or `querySpend` when the page filters."""
     if query.filters or query.charge_categories:
         return {"mcp_arguments": as_arguments(query)}
     by = next((name for name in query.group_by[1:]), "")
@@ -108,7 +108,7 @@ def _for_assistants(cost_tag: CostTag, query: SpendQuery) -> dict[str, Any]:
 
 
 def _before_and_after(request: AccountRequest, cost_tag: CostTag, query: SpendQuery) -> dict[str, Any]:
-    """Each value before and after shared costs, where after is asked for the whole of the cost."""
+    """Return each value before and after splits; nothing when the page shows cost before splits or filters."""
     if query.splits == "before" or query.filters or query.charge_categories:
         return {}
     answer = query_cost_tag(request.account, _cost_tag_query(cost_tag, query))

@@ -1,4 +1,4 @@
-"""The editor of a cost tag: its rules, what they catch while one writes, and what saving would move."""
+"""The editor of a cost tag: its rules, a live preview of what they match, and the effect of saving."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from finops.lib.errors import UserError
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """What is refused, and where: the path into the document that cost-tag.js writes. `short` is said at the place."""
+    """An error and its place: the path in the document that cost-tag.js wrote. `short` is shown at the field."""
 
     message: str
     path: str = "[]"
@@ -45,7 +45,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class SaveReview(msgspec.Struct, frozen=True):
-    """What came of asking to save: a problem, somebody else's change, or what would move."""
+    """The result of a review before saving: an error, a conflict with another change, or the effect."""
 
     problem: Problem | None = None
     theirs: CostTag | None = None
@@ -61,7 +61,7 @@ class SaveReview(msgspec.Struct, frozen=True):
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: AccountRequest) -> HttpResponseBase:
-    """A cost tag from nothing, or from the tag keys that the page offers (`?copy=env&copy=Env`)."""
+    """The page of a new cost tag, empty or from the suggested tag keys (`?copy=env&copy=Env`)."""
     if request.method == "POST":
         return _handle_post(request, None)
     starts = tag_starts(request.account)
@@ -85,7 +85,7 @@ def edit(request: AccountRequest, cost_tag_id: int) -> HttpResponseBase:
 @account_page(Role.MEMBER)
 @require_POST
 def preview_rules(request: AccountRequest) -> HttpResponse:
-    """What the rules of the form catch, as they stand: those that are not finished yet say what they wait for."""
+    """Preview the rules of the form in their current state. Unfinished rules say what is missing."""
     form = CostTagForm({**request.POST.dict(), "key": request.POST.get("key") or "(new)"})
     context: dict[str, Any] = {}
     try:
@@ -104,7 +104,7 @@ def preview_rules(request: AccountRequest) -> HttpResponse:
 
 
 def _handle_post(request: AccountRequest, cost_tag: CostTag | None) -> HttpResponseBase:
-    """Saved, where what is sent is what was reviewed; else what saving it would do."""
+    """Save if the submitted rules are the reviewed ones; otherwise show the effect of saving."""
     form = CostTagForm(request.POST).keep_key(cost_tag)
     review = _review(request, form, cost_tag)
     if review.effect and request.POST.get("save") and request.POST.get("reviewed") == review.digest:
@@ -166,12 +166,12 @@ def _redirect_to_cost_tag(request: AccountRequest, cost_tag: CostTag) -> HttpRes
     return HttpResponseClientRedirect(url) if request.htmx else redirect(url)
 
 
-# By the document's field that is still empty: what the page calls it.
+# The page's words for each field of the document that is still empty.
 _NEEDED = {"values": "a value to match", "keys": "a tag key to copy"}
 
 
 def _pending_text(error: UserError) -> str:
-    """What a rule still waits for, in the page's words; empty when its field has something, and that is wrong."""
+    """Return what a rule still needs, in the page's words; empty when its field has a value that is wrong."""
     if not isinstance(error, RuleError) or not error.path:
         return ""
     needed = _NEEDED.get(str(error.path[-1]))
@@ -210,7 +210,7 @@ def editor_page(
     imported: bool = False,
     suggestion: str = "",
 ) -> HttpResponse:
-    """The editor with the rules of the form, and below them what came of a review. `suggestion`: why they are here."""
+    """Render the editor with the rules of the form and the result of a review. `suggestion`: why rules are filled in."""
     slug = request.account.slug
     keys = lake_queries.tag_keys(request.account)
     context = {
@@ -241,7 +241,7 @@ def editor_page(
 
 
 def _dimensions(keys: CostKeys, cost_tag: CostTag | None) -> DimensionChoices:
-    """Every dimension but the cost tag itself: it cannot build on what it says."""
+    """Return every dimension except the cost tag itself, which cannot use its own values."""
     choices = dimension_choices(registry.kinds(), keys, [])
     own = f"{PREFIX}{cost_tag.key}" if cost_tag else ""
     return dataclasses.replace(choices, tags=[(name, title) for name, title in choices.tags if name != own])

@@ -1,4 +1,4 @@
-"""Rules from a YAML file: read, shown in the editor with what saving them would move, saved there."""
+"""Import rules from a YAML file. The editor shows them with the effect of saving, and saves them."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ EXAMPLE = CostTagDraft(
         ),
     ),
 )
-"""What the page and docs/cost-tags.md show of the format."""
+"""The example of the format on the page and in docs/cost-tags.md."""
 
 
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def index(request: AccountRequest) -> HttpResponseBase:
-    """A file of a key that the account has replaces that cost tag's rules; any other makes a new one."""
+    """Import a file. A key that the account has replaces that cost tag's rules; another key makes a new cost tag."""
     if request.method != "POST":
         return _page(request, YamlForm())
     form = YamlForm(request.POST, request.FILES)
@@ -59,7 +59,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
 
 
 def _open_editor(request: AccountRequest, draft: CostTagDraft) -> HttpResponse:
-    """The editor, filled with the file's rules and asked already what they move."""
+    """Render the editor with the file's rules and the effect of saving them."""
     cost_tag = CostTag.objects.filter(key__iexact=draft.key).first()
     version = cost_tag.version if cost_tag else None
     try:

@@ -1,4 +1,4 @@
-"""Cost tags: the list, and what leaves it: a file of rules, a deletion."""
+"""The list of cost tags, the export of a file of rules, and deletion."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from finops.lib.listing import Column, ListPage, csv_cell
 
 @dataclasses.dataclass(frozen=True)
 class CostTagRow:
-    """A cost tag as the list shows it."""
+    """A row of the list of cost tags."""
 
     info: CostTagInfo
     coverage: CostTagCoverage
 
     @property
     def first_share(self) -> Decimal | None:
-        """Of the currency with most cost: what the list sorts by."""
+        """The share in the currency with the most cost, which the list sorts by."""
         return self.coverage.covered[0].share if self.coverage.covered else None
 
     @property
@@ -78,7 +78,7 @@ def _draft(info: CostTagInfo) -> CostTagDraft:
 @account_page()
 @require_safe
 def export(request: AccountRequest, cost_tag_id: int) -> HttpResponse:
-    """The rules as a YAML file, which the import takes back unchanged."""
+    """Return the rules as a YAML file, which the import reads unchanged."""
     cost_tag = get_object_or_404(CostTag.objects.all(), pk=cost_tag_id)
     response = HttpResponse(cost_tag_to_yaml(cost_tag), content_type="application/yaml; charset=utf-8")
     name = slugify(cost_tag.key) or "rules"
@@ -90,7 +90,7 @@ def export(request: AccountRequest, cost_tag_id: int) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def delete(request: AccountRequest, cost_tag_id: int) -> HttpResponse:
-    """Gone, or still there with what uses it."""
+    """Delete the cost tag, or show what uses it."""
     cost_tag = get_object_or_404(CostTag.objects.select_related("account"), pk=cost_tag_id)
     with ErrorMessages(request):
         delete_cost_tag(cost_tag=cost_tag, actor=request.actor)

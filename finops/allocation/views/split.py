@@ -1,4 +1,4 @@
-"""One shared-cost split: every value before and after it, side by side."""
+"""The page of a shared-cost split: every value before and after, side by side."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from finops.lib.listing import csv_response, wants_csv
 from finops.lib.periods import DateRange, named_period
 
 NEWEST = ""
-"""No period chosen: the last complete month."""
+"""The period when none is selected: the last complete month."""
 
 
 @account_page()
 @require_safe
 def index(request: AccountRequest, split_id: int) -> HttpResponseBase:
-    """The whole page, its result alone for htmx, or the table as CSV. An unknown period: 400."""
+    """Render the whole page, for htmx only its result, or the table as CSV. An unknown period returns 400."""
     split = get_object_or_404(SharedCostSplit.objects.all(), pk=split_id)
     period = request.GET.get("period", NEWEST)
     context: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Making and changing a shared-cost split; what it would move is shown while it is filled in."""
+"""Create and change a shared-cost split, with a live preview of what it would move."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def edit(request: AccountRequest, split_id: int) -> HttpResponse:
 
 
 def _editor(request: AccountRequest, split: SharedCostSplit | None) -> HttpResponse:
-    """The form; for htmx its part that depends on the method, as it is filled in so far."""
+    """Render the form; for htmx only the part that depends on the method, with the values filled in so far."""
     if request.method == "POST":
         return _save(request, split)
     if request.htmx and "method" in request.GET:
@@ -88,7 +88,7 @@ def _context(
 @account_page(Role.MEMBER)
 @require_safe
 def preview(request: AccountRequest) -> HttpResponse:
-    """What the split of the form, as it is filled in so far, would have moved in the last complete month."""
+    """Render what the split of the form, as filled in so far, would have moved in the last complete month."""
     form = SplitForm.of(request.account, None, request.GET)
     form.is_valid()
     context: dict[str, Any] = {}
@@ -104,7 +104,7 @@ def preview(request: AccountRequest) -> HttpResponse:
 
 
 def _row_from_params(request: AccountRequest) -> SharedCostSplit:
-    """The stored split that is being changed, which nothing here saves; else a new one."""
+    """Return the stored split that is being changed, else a new one. Neither is saved here."""
     stored = id_of(request.GET.get("split", ""))
     current = SharedCostSplit.objects.filter(pk=stored).first() if stored else None
     return current or SharedCostSplit(account=request.account)

@@ -1,4 +1,4 @@
-"""Shared costs: the splits, and what each moves."""
+"""The list of shared-cost splits, and what each moves."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHOWN_TARGETS = 3
 
 @dataclass(frozen=True)
 class SplitLine:
-    """A split as the list shows it."""
+    """A row of the list of splits."""
 
     info: ListedSplit
 
@@ -77,7 +77,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
 
 
 def _currencies(lines: list[SplitLine]) -> list[str]:
-    """What most was moved in first."""
+    """Return the currencies, the one with the largest moves first."""
     sums: dict[str, Decimal] = {}
     for line in lines:
         for part in line.info.moved:

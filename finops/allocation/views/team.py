@@ -1,4 +1,4 @@
-"""One team: what it costs and on what, who is in it, which values it owns. Members change it."""
+"""The page of a team: its cost by service, members and owned values. Members of the account can change it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TREND_SERVICES = 6
 SERVICES = 8
 PAGE_ROWS = 100
 PICKED = 500
-"""Members of the account that the field offers."""
+"""The maximum of account members that the field offers."""
 
 VALUES = ListPage[OwnedValue](
     name="values",
@@ -69,7 +69,7 @@ VALUES = ListPage[OwnedValue](
 @account_page()
 @require_safe
 def index(request: AccountRequest, team_id: int) -> HttpResponseBase:
-    """The team's page; `?find=` searches the values that nobody owns; CSV is of its values."""
+    """Render the team's page. `?find=` searches the values without an owner; the CSV lists the team's values."""
     team = _team(team_id)
     sources, key = load_sources(request.account), team_key(request.account)
     newest, find = sources.coverage.last_day, request.GET.get("find", "").strip()
@@ -95,7 +95,7 @@ def _team(team_id: int) -> Team:
 
 
 def _figures(request: AccountRequest, team: Team, sources: Sources, newest: date) -> dict[str, Any]:
-    """Four lake queries: the month by service with its comparison, the trend, and the filter's value of each."""
+    """Four lake queries: the month by service with its comparison, the trend, and the filter's value for each."""
     mine = [Filter(dimension="team", values=[team.name])]
     month = month_so_far(
         newest, group_by=["service"], filters=mine, compare_to="previous_period", top=SERVICES
@@ -122,7 +122,7 @@ def _figures(request: AccountRequest, team: Team, sources: Sources, newest: date
 
 
 def _people(request: AccountRequest, team: Team) -> dict[str, Any]:
-    """Who is in the team, and who of the account may join. Four queries."""
+    """Return the team's members and the account members who can join. Four queries."""
     (info,) = team_infos(request.account, [team])
     inside = {person.email for person in info.people}
     members = Membership.objects.filter(account=request.account).select_related("user").order_by("user__name")

@@ -1,4 +1,4 @@
-"""Teams: whose cost it is, and the values that nobody owns yet. Members change them."""
+"""Teams with their cost, and the values without an owner. Members of the account can change them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from finops.lib.periods import add_months, month_start
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
-    """Every team with its cost; and with a team key, the costliest values that nobody owns."""
+    """Render every team with its cost and, with a team key, the costliest values without an owner."""
     sources, key = load_sources(request.account), team_key(request.account)
     newest = sources.coverage.last_day
     context: dict[str, Any] = {"key": key, "newest": newest}
@@ -56,7 +56,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
 
 
 def _list_page(currency: list[str]) -> ListPage[TeamLine]:
-    """What the page shows; it sorts by the currency of most money."""
+    """Return the context of the list, sorted by the currency with the most cost."""
     money = [column for each in currency for column in _money(each)]
     return ListPage(
         name="teams",
@@ -130,7 +130,7 @@ def _change(cost: TeamCost) -> Decimal | None:
 @account_page()
 @require_http_methods(["GET", "HEAD", "POST"])
 def key(request: AccountRequest) -> HttpResponse:
-    """Which dimension's values teams own. Raises PermissionDenied for a change by a viewer."""
+    """Show and set the dimension whose values teams own. Raises PermissionDenied for a change by a viewer."""
     chosen = team_key(request.account)
     if request.method != "POST":
         return _key_page(request, TeamKeyForm.of(request.account, chosen))
@@ -164,7 +164,7 @@ def new(request: AccountRequest) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def assign(request: AccountRequest) -> HttpResponse:
-    """Give the value of the form to the team of the form: the one click of the list of values."""
+    """Assign the form's value to the form's team: the one-click action of the list of values."""
     team = get_object_or_404(Team.objects.all(), pk=id_of(request.POST.get("team", "")))
     value = request.POST.get("value", "")
     with ErrorMessages(request):
