@@ -95,10 +95,8 @@ def list_anomalies(
     deadline: float | None = None,
 ) -> AnomaliesAnswer:
     """Return the incidents that match a query, most severe first, then newest. Six queries, none of the lake; for a
-    team, source, account or provider also those of `incidents_in_scope`.
-
-    Raises UserError for days in the wrong order and for a cursor of another query.
-    """
+    team, source, account or provider also those of `incidents_in_scope`. Raises UserError for days in the wrong order
+    and for a cursor of another query."""
     require_whole_account(INSTEAD)
     question = _question_of(query)
     offset = offset_of(query.cursor, *question)

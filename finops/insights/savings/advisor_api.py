@@ -46,7 +46,7 @@ _VERSION: Final = "2023-01-01"
 _SUBSCRIPTIONS_VERSION: Final = "2022-12-01"
 _GUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _COMPUTE: Final = frozenset({"virtualmachines", "dedicatedhost", "appservice"})
-"""Reserved resource types whose usage a savings plan for compute covers too."""
+"""Types of reserved resources whose usage a savings plan for compute covers too."""
 _VIRTUAL_MACHINES: Final = "84b1a508-fc21-49da-979e-96894f1665df"
 """Type id of reserved virtual machines, whose recommendations may name no resource type."""
 _PLAN: Final = "Savings plan for compute"
@@ -131,7 +131,7 @@ def _open(config: AzureBlobConfig) -> HttpApi:
 
 
 def _try(api: HttpApi) -> None:
-    """Raises AccessError where no subscription may be read."""
+    """Call the API. Raises AccessError if no subscription may be read."""
     subscriptions = api.get("/subscriptions", [("api-version", _SUBSCRIPTIONS_VERSION)], _Subscriptions).value
     if not subscriptions:
         raise AccessError(f"It sees no subscription. {api.scope_fix}")
@@ -145,7 +145,8 @@ def _page(api: HttpApi, subscription: str, token: str) -> _Page:
 
 
 def _next_token(page: _Page) -> str:
-    """Of the next page's link alone: where the link points to is the vendor's say, and ours is who gets the credential."""
+    """Return the token of the next page's link and ignore its address: the vendor must not choose the server that
+    gets the credential."""
     if not page.next_link:
         return ""
     tokens = {name.lower(): values for name, values in parse_qs(urlsplit(page.next_link).query).items()}
@@ -180,7 +181,7 @@ def _is_open(properties: _Properties) -> bool:
 
 
 def _row(item: _Item, account: BilledAccount) -> RecommendationRow:
-    """Raises UserError for one that names no saving or currency."""
+    """Return a row. Raises UserError for a recommendation without a saving or currency."""
     properties, more = item.properties, item.properties.extended_properties or {}
     commitment = _commitment(properties, more)
     saving, formula = _monthly(more)
@@ -214,7 +215,8 @@ def _row(item: _Item, account: BilledAccount) -> RecommendationRow:
 
 
 def _monthly(more: dict[str, Any]) -> tuple[Decimal, str]:
-    """A twelfth of the year where Azure gives a year; else its month. Raises UserError for neither."""
+    """Return a twelfth of the yearly saving if Azure gives one; else the monthly saving. Raises UserError for
+    neither."""
     annual = amount_of(more, "annualSavingsAmount")
     amount = annual if annual is not None else amount_of(more, "savingsAmount")
     if amount is None:
@@ -227,7 +229,7 @@ def _monthly(more: dict[str, Any]) -> tuple[Decimal, str]:
 
 
 def _commitment(properties: _Properties, more: dict[str, Any]) -> str:
-    """What there is to commit to, whatever the term; empty for anything else."""
+    """Return what the commitment covers, whatever its term; empty if it is not a commitment."""
     description = f"{properties.short_description.problem} {properties.short_description.solution}".casefold()
     if "savings plan" in description:
         return _PLAN
@@ -259,7 +261,7 @@ def _action(commitment: str, description: _Description) -> str:
 
 
 def _target(commitment: str, more: dict[str, Any]) -> str:
-    """What it becomes: the size, or how much of a commitment for how long."""
+    """Return the recommended state: the size, or the amount and term of a commitment."""
     if not commitment:
         return plain_text(more.get("targetSku") or more.get("recommendedSkuName"), 300)
     count = plain_text(more.get("displayQty") or more.get("qty") or more.get("targetResourceCount"), 20)
@@ -271,5 +273,5 @@ def _is_subscription(resource: str) -> bool:
 
 
 def _short_type(name: str) -> str:
-    """Microsoft.Compute/virtualMachines: virtualMachines."""
+    """Return the last part of a type: Microsoft.Compute/virtualMachines gives virtualMachines."""
     return name.rpartition("/")[2]

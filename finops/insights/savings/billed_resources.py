@@ -1,7 +1,8 @@
-"""What the bill knows of the resources that clouds recommend something for: how it spells them, in which source, what they cost.
+"""Resources of provider recommendations in the bill: their spelling there, their source and their cost.
 
-Azure's ids have no case. Google's recommendations name a project by number and a machine by name, where bills have the name of
-the project and the number of the machine. AWS's have an ARN, where bills may have the id at its end.
+Azure's ids are not case-sensitive. Google's recommendations name a project by number and a machine by name, where
+bills have the name of the project and the number of the machine. AWS's have an ARN, where bills may have the id at
+its end.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from finops.insights.savings.lake import MAX_ROWS, ResourceLookup
 
 @dataclass(frozen=True)
 class BilledResource:
-    """A resource as one source has it, with its cost in the window."""
+    """A resource in the bill of one source, with its cost in the window."""
 
     source: str
     currency: str
@@ -31,7 +32,7 @@ class BilledResource:
 
 
 BilledResources = Mapping[str, Sequence[BilledResource]]
-"""By what recommendations may call them, in each source."""
+"""Resources by their possible names in recommendations, in each source."""
 
 _NOTHING: Final[BilledResources] = {}
 
@@ -39,7 +40,8 @@ _NOTHING: Final[BilledResources] = {}
 def billed_resources(
     read: Callable[[ResourceLookup], Sequence[Mapping[str, Any]]], rows: Iterable[ImportedSaving]
 ) -> BilledResources:
-    """Those that recommendations name, the 5,000 that would save most. One lake query, none without such."""
+    """Return the resources of the 5,000 recommendations with the largest savings. One lake query, none without such
+    recommendations."""
     named = [row for row in rows if row.resource_id][:MAX_ROWS]
     if not named:
         return _NOTHING
@@ -55,7 +57,7 @@ def billed_resources(
 
 
 def billed_of(row: ImportedSaving, billed: BilledResources) -> BilledResource | None:
-    """The recommendation's resource: in its own source, else in the first that has it."""
+    """Return the recommendation's resource: in its own source, else in the first source that has it."""
     if not row.resource_id:
         return None
     named = billed.get(resource_key(row), ())
@@ -67,7 +69,7 @@ def billed_of(row: ImportedSaving, billed: BilledResources) -> BilledResource | 
 
 
 def resource_key(row: ImportedSaving) -> str:
-    """Who spells a resource otherwise means the same."""
+    """Return a key that is equal for all spellings of a resource."""
     if row.rule == RECOMMENDER.name:
         return google_key(row.sub_account, row.resource_id)
     return plain_key(row.resource_id)
@@ -78,8 +80,8 @@ def plain_key(resource: str) -> str:
 
 
 def google_key(project: str, resource: str) -> str:
-    """Of `//compute.googleapis.com/projects/123/zones/z/instances/vm` in my-project: `my-project
-    compute.googleapis.com/zones/z/instances/vm`, for the project stands there by name or number."""
+    """Return for `//compute.googleapis.com/projects/123/zones/z/instances/vm` in my-project the key `my-project
+    compute.googleapis.com/zones/z/instances/vm`: the project may be given by name or number."""
     parts = resource.removeprefix("//").casefold().split("/")
     if "projects" in parts:
         at = parts.index("projects")
@@ -88,7 +90,7 @@ def google_key(project: str, resource: str) -> str:
 
 
 def _spellings(row: ImportedSaving) -> set[str]:
-    """What the bill's id may be, in lower case."""
+    """Return the possible spellings of the id in bills, in lower case."""
     return {plain_key(row.resource_id), *(name.casefold() for name in names_of(row.resource_id))}
 
 
@@ -105,7 +107,7 @@ def _billed_resource(line: Mapping[str, Any]) -> BilledResource:
 
 
 def _keys_of(line: Mapping[str, Any]) -> list[str]:
-    """What recommendations may call it: Google's by the name in place of the number too."""
+    """Return the possible names in recommendations: for Google also by the name instead of the number."""
     resource, account = line["resource_id"], line["account_id"]
     if not resource.startswith("//"):
         return [plain_key(resource)]

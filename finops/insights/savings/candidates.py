@@ -1,4 +1,4 @@
-"""The savings rules, what a rule finds, and rules against each other, so that each line of the bills counts once. Pure."""
+"""The savings rules, their recommendations, and precedence between them, so that each bill line counts once. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from finops.lib.sentences import join_with_and
 
 
 class SavingsRule(NamedTuple):
-    """How much work and risk the advice of a rule is; `why`: the reason of the risk."""
+    """A rule with the effort and risk of its recommendations; `why`: the reason of the risk."""
 
     name: str
     label: str
@@ -38,7 +38,7 @@ RECOMMENDER = SavingsRule(
     "google_recommender", "Google Recommender", "medium", "medium", "As stated by Google."
 )
 PROVIDERS: tuple[SavingsRule, ...] = (HUB, ADVISOR, RECOMMENDER)
-"""Recommendations of the clouds themselves."""
+"""Rules of the providers' own recommendations."""
 WEEKENDS = SavingsRule(
     "weekends_off", "Dev and test running on weekends", "low", "low",
     "Tagged as dev or test; a schedule can stop and start it. Check for weekend work.",
@@ -61,40 +61,40 @@ ON_DEMAND = SavingsRule(
 )  # fmt: skip
 
 PRECEDENCE: tuple[SavingsRule, ...] = (UNUSED, *PROVIDERS, WEEKENDS, GENERATIONS, VOLUMES, GROWTH, ON_DEMAND)
-"""A line that an earlier rule counts is not counted by a later one."""
+"""A line counts for the first of these rules that uses it."""
 
 RULES: dict[str, SavingsRule] = {rule.name: rule for rule in PRECEDENCE}
 PLACES = {rule.name: place for place, rule in enumerate(PRECEDENCE)}
 
 WINDOW_DAYS = 30
-"""A month of all amounts here: the last thirty days that every source has delivered."""
+"""Days of a month in all amounts here: the last thirty days that every source has delivered."""
 
 MINIMUM = Decimal(1)
-"""Savings below one unit of their currency a month are not listed."""
+"""Savings below one unit of their currency per month are not listed."""
 
 _WIDE = Context(prec=38, rounding=ROUND_HALF_EVEN)
 
 
 def part(amount: Decimal, share: Decimal) -> Decimal:
-    """amount * share in 38 digits."""
+    """Return amount * share with 38 digits."""
     return _WIDE.multiply(amount, share)
 
 
 def names_of(resource: str) -> frozenset[str]:
-    """What bills may call a resource: its ARN, and the id at the ARN's end."""
+    """Return the possible names of a resource in bills: its ARN, and the id at the end of the ARN."""
     if not resource.startswith("arn:"):
         return frozenset([resource] if resource else [])
     return frozenset([resource, resource.rsplit("/", 1)[-1].rsplit(":", 1)[-1]])
 
 
 def label_of(names: Iterable[str], noun: str) -> str:
-    """What a group is called by the names of its lines: the name, or `3 services` where there are several."""
+    """Return the label of a group of lines: their name, or `3 services` if there are several."""
     distinct = set(names) - {""}
     return distinct.pop() if len(distinct) == 1 else f"{len(distinct)} {noun}" if distinct else ""
 
 
 def account_label(accounts: Iterable[tuple[str, str]]) -> str:
-    """The same of accounts by id and dated name: an account that was renamed is one, under its newest name."""
+    """Return the same for accounts by id and dated name: a renamed account is one account, under its newest name."""
     named = [each for each in accounts if any(each)]
     ids = {account for account, _ in named}
     return strip_date_prefix(max(name for _, name in named)) if len(ids) == 1 else label_of(ids, "accounts")
@@ -102,7 +102,7 @@ def account_label(accounts: Iterable[tuple[str, str]]) -> str:
 
 @dataclass(frozen=True)
 class LineKey:
-    """Which lines of the bills: those of one resource and usage type."""
+    """Identifies bill lines by resource and usage type."""
 
     source: str
     currency: str
@@ -114,8 +114,8 @@ class LineKey:
 
 @dataclass(frozen=True)
 class Piece:
-    """Evidence: lines that add up to `cost` in the window. `saving` None: not provable from the bills. `whole`: all lines
-    of the resource, whatever their usage type; the amounts are then somebody else's, who did not look at the bills."""
+    """Evidence: lines that add up to `cost` in the window. `saving` is None if the bills cannot prove it. `whole`:
+    all lines of the resource, whatever their usage type; the amounts are then the provider's, not from the bill."""
 
     line: LineKey
     name: str
@@ -126,7 +126,7 @@ class Piece:
 
 
 class SavingScope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Whose cost is compared after acting: resources, a commitment, or the on-demand compute of a source."""
+    """Scope of the cost that is compared after acting: resources, a commitment, or the on-demand compute of a source."""
 
     source: str
     currency: str
@@ -137,10 +137,11 @@ class SavingScope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 @dataclass(frozen=True)
 class SavingCandidate:
-    """A recommendation of one rule. `unit` tells it from others of its rule in the source and currency.
+    """A recommendation of one rule. `unit` distinguishes it from others of its rule in the source and currency.
 
-    `reason`: why there is no saving. `service` and `account_name` are of all lines of it, `3 services` where there are
-    several; `services` are then their names."""
+    `reason`: why there is no saving. `service` and `account_name` describe all its lines, `3 services` if there are
+    several; `services` are then their names.
+    """
 
     rule: str
     unit: tuple[str, ...]
@@ -176,7 +177,7 @@ class SavingCandidate:
 
     @property
     def key(self) -> str:
-        """Stable: the same rule, source, scope and currency have it again, whatever the amounts."""
+        """Stable id: the same for the same rule, source, scope and currency, whatever the amounts."""
         text = "\x1f".join([self.rule, self.source, self.currency, *self.unit])
         return f"sav_{hashlib.blake2s(text.encode(), digest_size=8).hexdigest()}"
 
@@ -193,7 +194,7 @@ class SavingCandidate:
 
     @property
     def waste(self) -> Decimal | None:
-        """What is paid for and not used, which nothing but use, sale or exchange brings back; None for other rules."""
+        """Unused but paid cost, which only use, sale or exchange recovers; None for other rules."""
         return self.cost if self.rule == UNUSED.name else None
 
     @property
@@ -213,9 +214,9 @@ class SavingCandidate:
 
 
 def deduplicate_by_precedence(candidates: Iterable[SavingCandidate]) -> list[SavingCandidate]:
-    """In the order of the rules, each keeps the lines that no earlier one has, and says what it stands
-    instead of. What proves no saving comes last: it adds nothing to a total. Our rule, so that each line
-    of the bills counts once."""
+    """Assign each line to the first rule that uses it, and record which recommendations each one replaces.
+    Recommendations without a proven saving come last: they add nothing to a total. Our rule, so that each bill line
+    counts once."""
     ordered = sorted(candidates, key=lambda each: (each.saving is None, PLACES[each.rule], each.key))
     owner = _Owners()
     result: list[SavingCandidate] = []
@@ -239,7 +240,7 @@ def deduplicate_by_precedence(candidates: Iterable[SavingCandidate]) -> list[Sav
 
 
 class _Owners:
-    """Which recommendation has which lines: of a resource and usage type, or of a resource as a whole."""
+    """Assignment of lines to recommendations: by resource and usage type, or by whole resource."""
 
     def __init__(self) -> None:
         self._lines: dict[LineKey, str] = {}

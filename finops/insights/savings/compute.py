@@ -1,7 +1,7 @@
-"""Commitments that are not used, and steady on-demand compute that one would cover. Pure.
+"""Unused commitments, and steady on-demand compute that a commitment would cover. Pure.
 
-A commitment is worth buying for what is always there: the floor is the smallest day of the window. Bills by day hide
-hours, so only 80 % of it counts; unused commitment for compute comes off it first.
+A commitment pays off for usage that is always there: the floor is the smallest day of the window. Daily bills do not
+show hours, so that only 80 % of it counts; unused compute commitments are deducted first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from finops.lib.sentences import money, percent_text, quote
 
 FLOOR_SHARE: Final = Decimal("0.8")
 UNUSED_SHARE: Final = Decimal("0.02")
-"""A commitment that is 98 % used is well used."""
+"""A commitment with at most this unused share is well utilized."""
 
 PAID: Final = (
     "Waste, not a saving: it is paid for, used or not, so it is not in potential savings. Use it in "
@@ -39,14 +39,14 @@ PAID: Final = (
 )
 
 ASSUMED: Final = {AWS: Decimal("0.20"), AZURE: Decimal("0.15"), GOOGLE: Decimal("0.20")}
-"""Discounts below what the providers list for one year without upfront fee (AWS Compute Savings Plan about 27 %, Google
+"""Discounts below the providers' list for one year without upfront fee (AWS Compute Savings Plan about 27 %, Google
 flexible CUD 28 %, Azure savings plan from 11 % to 30 % and more by series)."""
 
 
 @dataclass(frozen=True)
 class DailySum:
-    """Lines of one day: of a commitment, or on demand (`commitment` empty). `covers`: compute that one can cover. `elsewhere`:
-    counted by recommendations for its resources."""
+    """Lines of one day: of a commitment, or on demand (`commitment` empty). `covers`: compute that a commitment can
+    cover. `elsewhere`: counted by recommendations for its resources."""
 
     source: str
     provider: str
@@ -65,11 +65,11 @@ class DailySum:
     first_account: str
     last_account: str
     account_name: str
-    """The day of the newest line before it."""
+    """Prefixed with the day of the newest line."""
 
 
 def read_daily(rows: Iterable[Mapping[str, Any]]) -> list[DailySum]:
-    """The result of `SavingsBuild` as typed rows."""
+    """Return the result of `SavingsBuild` as typed rows."""
     return [
         DailySum(
             **{name: row[name] for name in ("source", "provider", "service", "currency", "commitment", "status")},
@@ -87,8 +87,8 @@ def read_daily(rows: Iterable[Mapping[str, Any]]) -> list[DailySum]:
 
 
 def unused_commitments(sums: Iterable[DailySum]) -> list[SavingCandidate]:
-    """Commitments of which more than 2 % was paid for and not used: EffectiveCost of Unused ÷ that of all
-    lines (FOCUS, CommitmentDiscountStatus); from 2 % on is our rule."""
+    """Return commitments of which more than 2 % was paid for and unused: EffectiveCost of Unused ÷ that of all lines
+    (FOCUS, CommitmentDiscountStatus); the 2 % are our rule."""
     candidates = []
     ours = (each for each in sums if each.commitment)
     for group in group_by(ours, lambda each: (each.source, each.currency, each.commitment)).values():
@@ -129,10 +129,10 @@ def _unused_candidate(group: Sequence[DailySum], cost: Decimal, wasted: Decimal)
 
 
 def steady_on_demand(sums: Sequence[DailySum], days: DateRange) -> list[SavingCandidate]:
-    """The on-demand compute of a source that was there on every day of the window.
+    """Return the on-demand compute of a source that every day of the window had.
 
-    saving = smallest day · FLOOR_SHARE · days · discount. Our rule, low on purpose: a commitment is paid on
-    the smallest day too, and bills by day hide hours.
+    saving = smallest day · FLOOR_SHARE · days · discount. Our rule, deliberately low: a commitment is paid on the
+    smallest day too, and daily bills do not show hours.
     """
     groups = group_by(sums, lambda each: (each.source, each.currency, cloud_of(each.provider)))
     candidates = (_on_demand(group, days, cloud) for (_, _, cloud), group in groups.items())
@@ -198,7 +198,7 @@ def _lower(candidate: SavingCandidate, ours: Sequence[DailySum]) -> SavingCandid
 
 
 def _floor(ours: Sequence[DailySum], group: Sequence[DailySum], days: DateRange) -> Decimal:
-    """The smallest day's cost less what was committed for compute and not used on it."""
+    """Return the smallest day's cost less the unused compute commitment of that day."""
     daily: dict[date, list[Decimal]] = {day: [] for day in each_day(days)}
     for each in ours:
         daily[each.day].append(each.cost)
@@ -209,8 +209,9 @@ def _floor(ours: Sequence[DailySum], group: Sequence[DailySum], days: DateRange)
 
 
 def _discount(group: Sequence[DailySum], cloud: str) -> tuple[Decimal, str]:
-    """What the account's own commitments for compute got, 1 - EffectiveCost ÷ ContractedCost of Used lines
-    (FOCUS), else the stated assumption, and which it is. 0 where they saved nothing, and for other clouds."""
+    """Return the discount of the account's own compute commitments, 1 - EffectiveCost ÷ ContractedCost of Used lines
+    (FOCUS), else the documented assumption, and which of the two it is. 0 if they saved nothing, and for other
+    clouds."""
     used = [each for each in group if each.covers and each.status == "Used"]
     worth = exact_sum(each.contracted or Decimal(0) for each in used)
     if used and worth > 0 and all(each.contracted is not None for each in used):

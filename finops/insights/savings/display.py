@@ -1,8 +1,8 @@
 """Savings in the display currency.
 
-A recommendation is made in the currency of its bill, whatever is displayed: its id, and with it what people decided about
-it, stays. Its amounts are estimates of a month to come, so they are converted by the rates of one day, the last of the 30;
-each line's amount is rounded once, as everywhere (ADR 0046), and the bill's amounts stand beside.
+A recommendation is created in the currency of its bill, whatever the display currency: its id, and with it the
+decisions of people, stay. Its amounts are estimates of a future month, so they are converted by the rates of one day,
+the last of the 30; each line's amount is rounded once (ADR 0046), and the billed amounts are shown beside.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from finops.lib.periods import DateRange
 
 @dataclass(frozen=True)
 class SavingsDisplay:
-    """The display currency, the rates to it and the day that they are of; `only`: the currency whose savings alone are
-    shown."""
+    """The display currency, its rates and their day; `only`: show savings of this currency only."""
 
     currency: str = ""
     rates: Mapping[str, Decimal] = field(default_factory=dict)
@@ -34,7 +33,7 @@ class SavingsDisplay:
         return self.only in ("", currency)
 
     def code(self, currency: str) -> str:
-        """What the amounts of a bill in this currency are shown in: without a rate, in it."""
+        """Return the currency in which bills of this currency are shown: without a rate, the same."""
         return self.currency if currency in self.rates else currency
 
     def amount(self, amount: Decimal, currency: str) -> Decimal:
@@ -45,14 +44,14 @@ class SavingsDisplay:
         return exact_sum(self.amount(piece.cost, piece.line.currency) for piece in pieces)
 
     def saving(self, pieces: Sequence[Piece]) -> Decimal | None:
-        """None where that of a piece is not known."""
+        """Return the saving of a piece of evidence; None if it is unknown."""
         savings = [
             self.amount(piece.saving, piece.line.currency) for piece in pieces if piece.saving is not None
         ]
         return exact_sum(savings) if len(savings) == len(pieces) else None
 
     def realised_saving(self, each: RealisedSaving | None) -> RealisedSaving | None:
-        """Both sides by the same rate: a change of the rate saves nothing."""
+        """Return the realized saving. Both sides are converted at the same rate: a change of the rate saves nothing."""
         if each is None or each.before is None or each.after is None:
             return each
         before, after = self.amount(each.before, each.currency), self.amount(each.after, each.currency)
@@ -67,7 +66,7 @@ class SavingsDisplay:
         )
 
     def warnings(self, totals: Sequence[SavingsTotal]) -> list[str]:
-        """The rates behind the totals, and what has none."""
+        """Return warnings with the rates of the totals, and amounts without a rate."""
         warnings = missing_rate_warnings(self.amounts(totals))
         if self.rates:
             rates = [
@@ -78,12 +77,12 @@ class SavingsDisplay:
         return warnings
 
     def amounts(self, totals: Sequence[SavingsTotal]) -> dict[str, Decimal]:
-        """What is saved or not wasted, by currency."""
+        """Return savings or avoided waste by currency."""
         return {each.currency: exact_sum([each.monthly_saving, each.monthly_waste]) for each in totals}
 
 
 def savings_display(days: DateRange | None, currencies: set[str]) -> SavingsDisplay:
-    """How the savings of bills in these currencies are shown in the current scope."""
+    """Return how to show savings of bills in these currencies in the current scope."""
     scope = current_currencies()
     if isinstance(scope, OneCurrency):
         return SavingsDisplay(only=scope.currency)

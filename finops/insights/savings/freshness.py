@@ -1,4 +1,4 @@
-"""How fresh the clouds' recommendations are, by source, and what of them could not be read."""
+"""Freshness of provider recommendations by source, and recommendations that could not be read."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _LONGEST = 600
 
 
 def recommendation_refreshes() -> list[RecommendationRefresh]:
-    """Of every source of the account that clouds recommend something for; none for a reader with limited cost access, who gets
-    none of what clouds recommend. One query."""
+    """Return the refreshes of every source of the account with provider recommendations; none for readers with
+    limited cost access, who do not see these. One query."""
     if not sees_whole_account():
         return []
     return list(RecommendationRefresh.objects.order_by("source_id"))
@@ -25,7 +25,7 @@ def recommendation_refreshes() -> list[RecommendationRefresh]:
 def freshness_of(
     refreshes: Iterable[RecommendationRefresh], names: Mapping[str, str]
 ) -> list[RecommendationFreshness]:
-    """As answers have them. Pure."""
+    """Return the freshness in the format of answers. Pure."""
     return [
         RecommendationFreshness(
             source=names.get(str(each.source_id), ""),
@@ -41,13 +41,13 @@ def freshness_of(
 
 
 def is_incomplete(each: RecommendationRefresh) -> bool:
-    """Whether something is missing that was there, or is part of what there is. Credentials that never might read
-    recommendations lack nothing: they are optional."""
+    """Return whether recommendations of earlier, or some of the current ones, are missing. Credentials that never had
+    access to recommendations are not incomplete: recommendations are optional."""
     return bool(each.gaps) or bool(each.error and (each.succeeded_at or not each.is_denied))
 
 
 def problem_of(each: RecommendationRefresh) -> str:
-    """Why there is nothing newer, or what is missing, with what to do; empty where all is well."""
+    """Return why there is nothing newer, or what is missing, with what to do; empty if there is no problem."""
     parts = []
     if each.error:
         since = (
@@ -64,7 +64,7 @@ def problem_of(each: RecommendationRefresh) -> str:
 
 
 def incomplete_text(refreshes: Iterable[RecommendationRefresh], names: Mapping[str, str]) -> str:
-    """For the first sentence of an answer: what its figures lack; empty where they lack nothing."""
+    """Return what the figures of an answer lack, for its first sentence; empty if they are complete."""
     parts = []
     for each in refreshes:
         if not is_incomplete(each):

@@ -33,14 +33,15 @@ from finops.lib.errors import UserError
 MAX_UNPACKED: Final = 200_000_000
 RATIO: Final = 100
 RATIO_FROM: Final = 250_000
-"""From so many unpacked bytes on, a file may be so many times its size."""
+"""A file above this unpacked size may have at most this ratio of its compressed size."""
 ROW_BYTES: Final = 16
 ROWS_FROM: Final = 500
-"""From so many rows on, a file has so many bytes a row, packed too: an id is random and stands once. A row takes 40 µs."""
+"""A file with more rows than this must have this many bytes per row, also compressed: an id is random and unique. A
+row takes 40 µs."""
 MAX_FIELD: Final = 1_000_000
 """Details of a resource are JSON documents in one field."""
 _SLICE: Final = 256
-"""Rows of Parquet that are made values of Python at once."""
+"""Parquet rows that are converted to Python values at a time."""
 
 NEEDED: Final = ("recommendation_id", "action_type", "estimated_monthly_savings_after_discount")
 _AGAIN: Final = (
@@ -50,8 +51,8 @@ _AGAIN: Final = (
 
 
 def read_file(file: BinaryIO) -> RecommendationList:
-    """All recommendations of the file; one id that stands twice counts as its last. Raises UserError for what is no such
-    export, or too large. Memory: the rows, at most 100,000."""
+    """Return all recommendations of the file; of a repeated id the last one. Raises UserError for a file that is not
+    such an export, or too large. Memory: the rows, at most 100,000."""
     hub_file = RecommendationList()
     by_id: dict[str, RecommendationRow] = {}
     size = file.seek(0, io.SEEK_END)
@@ -114,7 +115,7 @@ def _parquet(file: BinaryIO) -> Iterator[Mapping[str, Any]]:
 
 
 def _truncate_column(column: pa.Array) -> pa.Array:
-    """Texts in no more characters than are kept, before each row has its own."""
+    """Truncate texts to the stored length, before they are copied to each row."""
     if not pa.types.is_dictionary(column.type):
         return column
     return pa.DictionaryArray.from_arrays(
@@ -123,7 +124,7 @@ def _truncate_column(column: pa.Array) -> pa.Array:
 
 
 class _BoundedReader(io.RawIOBase):
-    """Ends in an error where a small file unpacks to too much."""
+    """A reader that fails when a small file unpacks to too much."""
 
     def __init__(self, file: Any, most: int) -> None:
         self._file, self._most, self._left = file, most, most
@@ -132,7 +133,7 @@ class _BoundedReader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Raises UserError once the file has unpacked to more bytes than it may."""
+        """Read into the buffer. Raises UserError once the file has unpacked to more bytes than allowed."""
         read: bytes = self._file.read(len(buffer))
         self._left -= len(read)
         if self._left < 0:
@@ -177,7 +178,7 @@ _COLUMNS: Final = frozenset(
 
 
 def hub_row(raw: Mapping[str, Any]) -> RecommendationRow:
-    """A recommendation by the export's column names. Raises UserError for one that says no saving or nothing to do."""
+    """Return a recommendation by the export's column names. Raises UserError for one without a saving or an action."""
 
     def text(name: str, longest: int) -> str:
         value = raw.get(name)

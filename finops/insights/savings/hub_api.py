@@ -51,11 +51,11 @@ _COLUMNS: Final[Mapping[str, str]] = {
     "recommendationLookbackPeriodInDays": "recommendation_lookback_period_in_days",
     "source": "recommendation_source",
 }
-"""What the API calls each column of the export."""
+"""The API's name of each column of the export."""
 
 
 class HubApi(RecommendationApi):
-    """AWS Cost Optimization Hub, of all accounts that it tells the one that signs in about."""
+    """AWS Cost Optimization Hub, for all accounts visible to the credentials."""
 
     rule = HUB
     is_by_account = False
@@ -66,8 +66,8 @@ class HubApi(RecommendationApi):
     def recommendations(
         self, config: AwsBucketConfig, accounts: Sequence[BilledAccount]
     ) -> RecommendationList:
-        """All that are open, as an export has them. Raises AccessError that names the permission, SourceUnavailable, and
-        SourceError for more than an export may hold."""
+        """Return all open recommendations in the format of an export. Raises AccessError that names the permission,
+        SourceUnavailable, and SourceError for more than an export may hold."""
         result = RecommendationList()
         for number, item in enumerate(_items(config), start=1):
             if number > MAX_ROWS:

@@ -1,4 +1,5 @@
-"""What higher apps know of a saving: the issues that it became, and cards of its page. They add theirs in their hooks."""
+"""Registries for higher apps: issues created from a saving, and cards on its page. Apps register theirs in their
+hooks."""
 
 from __future__ import annotations
 
@@ -13,23 +14,23 @@ from finops.lib.registry import Registry
 saving_issues: Registry[Callable[[Account], Mapping[str, list[SavingIssueLink]]]] = Registry(
     "issues of savings"
 )
-"""By the saving's id. The account is in scope. One query."""
+"""Issues by the saving's id. The account is in scope. One query."""
 
 
 @dataclass(frozen=True)
 class SavingPanel:
-    """A card of the page: a template, which gets `panel`, the context of this panel."""
+    """A card of the page: its template gets `panel`, the context of this panel."""
 
     template: str
     context: Mapping[str, Any] = field(default_factory=dict)
 
 
 saving_panels: Registry[Callable[[Account, Recommendation], SavingPanel | None]] = Registry("saving panel")
-"""None: there is nothing to show. The account is in scope."""
+"""Returns None if there is nothing to show. The account is in scope."""
 
 
 def issues_by_saving(account: Account) -> dict[str, list[SavingIssueLink]]:
-    """Every issue of the account's savings, by the saving's id."""
+    """Return every issue of the account's savings, by the saving's id."""
     links: dict[str, list[SavingIssueLink]] = {}
     for read in saving_issues.values():
         for key, some in read(account).items():
@@ -38,6 +39,6 @@ def issues_by_saving(account: Account) -> dict[str, list[SavingIssueLink]]:
 
 
 def panels_of_saving(account: Account, row: Recommendation) -> list[SavingPanel]:
-    """Every panel that has something to show, in the order of registration."""
+    """Return every panel with content, in the order of registration."""
     panels = [panel(account, row) for panel in saving_panels.values()]
     return [panel for panel in panels if panel is not None]

@@ -1,4 +1,4 @@
-"""What the rules read: three expressions, each grouped in the lake. Amounts are amortized (EffectiveCost)."""
+"""Lake queries of the rules: three expressions, each grouped in the lake. Amounts are amortized (EffectiveCost)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from finops.insights.savings.resource_rules import AWS, AZURE, GOOGLE, IN_ANY
 from finops.lake.schema import tag_column
 
 MAX_ROWS = 5_000
-"""The costliest lines that a rule looks at; what costs less than all of these is not looked at."""
+"""Maximum number of lines that a rule evaluates, the costliest."""
 
 DEV_VALUES = (
     *("dev", "devel", "development", "test", "testing", "qa", "uat", "staging", "stage", "stg", "sandbox", "sbx"),
@@ -27,7 +27,7 @@ ENV_KEYS = ("env", "environment", "stage", "deployment-environment", "deployment
 _KEYS = ("source", "provider", "service", "currency", "account_id", "region", "usage_type", "resource_id")
 _PROVIDERS = {AWS: "aws|amazon", AZURE: "azure|microsoft", GOOGLE: "google|gcp"}
 _CONTROL = r"per_?cluster|uptime sla|kubernetes clusters"
-"""What a cluster costs by the hour whatever runs in it: it cannot be turned off."""
+"""Hourly cost of a cluster's control plane, which cannot be stopped."""
 
 _STORAGE = r"snapshot|backup|timedstorage|byte-?hrs|logical storage|data stored|standard storage|nearline|coldline|archive"
 _PROVISIONED = r"volumeusage|provisioned|general purpose data stored|gp[23]-storage"
@@ -39,13 +39,14 @@ def _matches(column: Any, pattern: str) -> Any:
 
 
 def _usage(table: Any) -> Any:
-    """Plain usage: no correction, credit or fee."""
+    """Return whether a line is usage, without corrections, credits and fees."""
     ordinary = part_of(table, table.effective_cost).isnull()
     return (table.charge_category == "Usage").fill_null(False) & ordinary
 
 
 def _on_demand(table: Any) -> Any:
-    """At standard prices, without a commitment. Some exports have no pricing category: those lines count too."""
+    """Return whether a line is at standard prices, without a commitment. Lines of exports without a pricing category
+    count too."""
     return table.commitment_id.isnull() & (table.pricing_category.coalesce("Standard") == "Standard")
 
 
@@ -55,12 +56,12 @@ def _with_default_keys(table: Any) -> Any:
 
 
 def _account(table: Any) -> Any:
-    """The id, which stays when an account is renamed."""
+    """Return the account's id, which stays when the account is renamed."""
     return table.account_id.coalesce(table.account_name).coalesce("")
 
 
 def _account_name(table: Any) -> Any:
-    """An aggregate: the newest name, the day before it."""
+    """Return an aggregate: the newest name, prefixed with its day."""
     return with_date_prefix(table, table.account_name.coalesce(table.account_id)).max()
 
 
@@ -70,8 +71,8 @@ def _by_the_hour(table: Any) -> Any:
 
 @dataclass(frozen=True)
 class ResourceBuild:
-    """On-demand usage of an older generation, and what runs by the hour with a dev or test tag; by resource and usage
-    type, the costliest first, with what of it weekends cost."""
+    """On-demand usage of an older generation, and hourly usage with a dev or test tag, by resource and usage type,
+    the costliest first, with its cost on weekends."""
 
     env_keys: tuple[str, ...]
 
@@ -99,8 +100,8 @@ class ResourceBuild:
 
 @dataclass(frozen=True)
 class GrowthBuild:
-    """What is kept (objects, snapshots, backups, logs; not disks, whose size is bought), by resource and usage type, in
-    each of some months (first day of each, oldest first)."""
+    """Stored data (objects, snapshots, backups, logs; not disks, whose size is provisioned), by resource and usage
+    type, in each of some months (first day of each, oldest first)."""
 
     months: tuple[date, ...]
 
@@ -121,7 +122,8 @@ class GrowthBuild:
 
 
 def coverable(table: Any) -> Any:
-    """Compute that a savings plan, reservation or flexible committed-use discount of its provider covers."""
+    """Return whether a line is compute that a savings plan, reservation or flexible committed-use discount of its
+    provider covers."""
     service, usage = table.service, table.usage_type
     aws = _matches(service, r"elastic compute|ec2$|elastic container|amazonecs|lambda|fargate") & _matches(
         usage, r"BoxUsage|DedicatedUsage|Fargate-(?:vCPU|GB)|Lambda-GB-Second"
@@ -137,8 +139,8 @@ def coverable(table: Any) -> Any:
 
 @dataclass(frozen=True)
 class SavingsBuild:
-    """By day: lines of commitments by what they are, and the on-demand compute that one could cover, apart from it what other
-    rules have counted already (`elsewhere`: `resources`; `usage_types` of lines that name no resource)."""
+    """By day: lines of commitments by commitment, and the on-demand compute that one could cover, separately from
+    what other rules have counted already (`elsewhere`: `resources`; `usage_types` of lines without a resource)."""
 
     resources: tuple[str, ...]
     usage_types: tuple[str, ...]
@@ -183,7 +185,7 @@ class SavingsBuild:
 
 @dataclass(frozen=True)
 class OutcomeBuild:
-    """By day: the cost of resources, of what commitments leave unused, and of all compute that one could cover."""
+    """By day: cost of resources, unused cost of commitments, and all compute that a commitment could cover."""
 
     resources: tuple[str, ...]
     commitments: tuple[str, ...]
@@ -207,8 +209,8 @@ class OutcomeBuild:
 
 @dataclass(frozen=True)
 class ResourceLookup:
-    """Resources by their ids, in any case, or by their names: what a bill calls the resources that a cloud recommends something
-    for, and what they cost. Google's ids are numbers in bills and names in recommendations."""
+    """Resources by id, in any case, or by name: the bill's names of resources with provider recommendations, and
+    their cost. Google's ids are numbers in bills and names in recommendations."""
 
     ids: tuple[str, ...]
     names: tuple[str, ...]
@@ -227,7 +229,7 @@ class ResourceLookup:
 
 @dataclass(frozen=True)
 class BilledAccounts:
-    """The sub accounts of a source, the costliest first, with who pays for each."""
+    """Sub accounts of a source, the costliest first, with the payer of each."""
 
     source: str
     most: int

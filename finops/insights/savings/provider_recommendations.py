@@ -1,11 +1,12 @@
-"""What the clouds recommend themselves (AWS Cost Optimization Hub, Azure Advisor, Google Recommender), as candidates beside those
-of our own rules; by file or API. Pure.
+"""Provider recommendations (AWS Cost Optimization Hub, Azure Advisor, Google Recommender), by file or API, as
+candidates beside those of our own rules. Pure.
 
-Clouds see utilization, bills do not: on one resource their recommendation goes before ours. They list alternatives:
+Providers see utilization, bills do not: for a resource their recommendation takes precedence over ours. They list
+alternatives:
 
-* of several for one resource the largest counts, whichever source, file or API brought it;
-* of one commitment in several terms and lookbacks the largest counts;
-* of one that is offered for all accounts, and for each of them apart, the larger side counts;
+* of several for one resource the largest counts, whichever source, file or API it is from;
+* of one commitment in several terms and lookback periods the largest counts;
+* of a commitment that is offered for all accounts, and for each of them separately, the larger side counts;
 * of reservations (committed use) and savings plans (spend-based commitments) for the same compute the larger side counts:
   "you can only benefit from savings plans for compute or reservations for virtual machines, but not from both"
   (learn.microsoft.com/azure/advisor/advisor-how-to-calculate-total-cost-savings).
@@ -33,7 +34,7 @@ from finops.lib.answers import group_by
 from finops.lib.money import exact_sum
 
 OLD: Final = timedelta(days=30)
-"""Clouds refresh daily; advice older than a month may be done or wrong by now."""
+"""Age from which a recommendation is outdated. Providers refresh daily; after a month it may be done or wrong."""
 FORMULA: Final = "AWS's estimate for 730 hours at discounted prices, from usage of {lookback}."
 CLOUDS: Final[Mapping[str, str]] = {
     HUB.name: "AWS",
@@ -63,7 +64,7 @@ _TERMS: Final = {"P1Y": "1 year", "P3Y": "3 years"}
 
 @dataclass
 class _Group:
-    """A recommendation that counts, the first, and what it stands for."""
+    """The recommendation that counts, and the alternatives that it replaces."""
 
     rows: list[ImportedSaving]
     instead: list[str] = field(default_factory=list)
@@ -80,8 +81,8 @@ class _Group:
 def provider_candidates(
     rows: Iterable[ImportedSaving], billed: BilledResources | None = None
 ) -> list[SavingCandidate]:
-    """The recommendations that count: one for each resource, and for each commitment that is to be bought. `billed`: what the
-    bill knows of their resources."""
+    """Return the recommendations that count: one for each resource, and for each commitment to buy. `billed`: their
+    resources in the bill."""
     groups = [_Group(_best_first(group)) for group in group_by(rows, _about).values()]
     commitments = [each for each in groups if each.best.commitment]
     counted = [each for each in groups if not each.best.commitment]
@@ -91,12 +92,12 @@ def provider_candidates(
 
 
 def buys_compute(each: SavingCandidate) -> bool:
-    """Whether it recommends the same commitment as our own estimate of steady on-demand compute would."""
+    """Return whether it recommends the same commitment as our own estimate of steady on-demand compute."""
     return each.rule in CLOUDS and each.compute
 
 
 def old_imports(rows: Sequence[ImportedSaving], today: date) -> dict[str, date]:
-    """By rule the day of the newest recommendation, where even that is old."""
+    """Return by rule the day of the newest recommendation, if even that is outdated."""
     newest: dict[str, date] = {}
     for row in rows:
         day = (row.refreshed_at or row.imported_at).date()
@@ -116,7 +117,7 @@ def _is_aws_compute(row: ImportedSaving) -> bool:
 
 
 def _about(row: ImportedSaving) -> tuple[str, ...]:
-    """What makes two of them alternatives."""
+    """Return a key that is equal for alternatives."""
     bill = (row.rule, row.currency)
     if _is_aws_compute(row):
         return (*bill, "compute", row.sub_account)
@@ -128,7 +129,8 @@ def _about(row: ImportedSaving) -> tuple[str, ...]:
 
 
 def _commitments_that_count(groups: Sequence[_Group]) -> list[_Group]:
-    """Of one rule and currency: for all accounts or for each apart, then reservations or plans for compute."""
+    """Return the commitments of one rule and currency that count: for all accounts or for each separately, then
+    reservations or plans for compute."""
     counted: list[_Group] = []
     for same in group_by(groups, lambda each: each.best.commitment).values():
         counted += _larger_side(same, lambda each: each.best.is_shared)
@@ -141,13 +143,13 @@ def _commitments_that_count(groups: Sequence[_Group]) -> list[_Group]:
 
 
 def _is_plan(group: _Group) -> bool:
-    """A commitment to spend on any compute, and not to certain machines."""
+    """Return whether it is a commitment to spend on any compute, not on certain machines."""
     row = group.best
     return row.action in _PLANS or (row.rule == RECOMMENDER.name and row.is_shared)
 
 
 def _larger_side(groups: Sequence[_Group], side_of: Callable[[_Group], bool]) -> list[_Group]:
-    """The side that saves more, its largest with the words of what it stands for."""
+    """Return the side that saves more; the description of its largest recommendation names what it replaces."""
     sides = [[each for each in groups if side_of(each) is side] for side in (True, False)]
     larger, smaller = sorted(sides, key=lambda side: exact_sum(each.saving for each in side), reverse=True)
     if smaller:
@@ -213,7 +215,8 @@ def _subject(row: ImportedSaving, name: str) -> str:
 
 
 def _unit(row: ImportedSaving, *, compute: bool) -> tuple[str, ...]:
-    """Clouds give the same advice a new id with each refresh: what it is about stays."""
+    """Return the recommendation's subject, which stays the same: providers give the same recommendation a new id at
+    each refresh."""
     if row.commitment:
         return ("commitment", row.commitment, "" if row.is_shared else row.sub_account)
     if compute:
@@ -247,7 +250,7 @@ def _risk(row: ImportedSaving) -> tuple[str, str]:
 
 
 def _words(name: str) -> str:
-    """EbsVolume: EBS volume. As people read it; unknown names keep their capitals apart."""
+    """Return a readable name: EbsVolume gives EBS volume. Unknown names are split at their capitals."""
     parts = "".join(f" {each}" if each.isupper() else each for each in name).split()
     return " ".join(
         part.upper() if part.lower() in _ACRONYMS else part if at == 0 else part.lower()

@@ -1,4 +1,4 @@
-"""Savings: the one query behind the page and the tool `listSavingsRecommendations`."""
+"""Savings: the query of the page and of the tool `listSavingsRecommendations`."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ def list_savings(
     deadline: float | None = None,
     evidence: int = SHOWN_EVIDENCE,
 ) -> SavingsAnswer:
-    """What could be saved, the largest first; amortized cost of the last 30 days that every source has delivered.
+    """Return potential savings, the largest first, in amortized cost of the last 30 days that every source has
+    delivered.
 
-    `evidence`: how many resources each names. Totals are of the open ones of the rule, saving and currency
-    asked for, whatever the status asked for. With a scope, the rules read its cost lines alone, and amounts are of
-    those. Raises UserError for a cursor of another question and a scope that the account does not know. Cost: three
-    lake queries, a fourth when something was acted on two weeks ago or more, a small one for a scope; each is kept
-    while no file changes.
+    `evidence`: number of resources listed for each. Totals are of the open recommendations of the query's rule,
+    saving and currency, whatever its status. With a scope, the rules evaluate only its cost lines, and amounts are of
+    those. Raises UserError for a cursor of another query and for an unknown scope. Cost: three lake queries, a fourth
+    if anything was acted on two weeks ago or earlier, a small one for a scope; each is cached while no file changes.
     """
     question = [query.status, query.rule, query.min_saving, query.currency, query.scope_text]
     offset = offset_of(query.cursor, *question)
@@ -117,7 +117,7 @@ def list_savings(
 
 
 def _reader_of(cost: CostReader, query: SavingsQuery) -> tuple[SavingsReader, list[str]]:
-    """Of the scope of a query, with sentences about values under an older name."""
+    """Return the reader of a query's scope, with warnings about values under an earlier name."""
     filters, warnings = resolve_scope(cost, query)
     return SavingsReader(cost.account, cost.sources, cost.deadline, query, filters), warnings
 
@@ -128,8 +128,8 @@ def _truncation_note(offset: int, shown: Sequence[Recommendation], rows: Sequenc
 
 
 def shares_of_cost(account: Account, answer: SavingsAnswer) -> list[tuple[SavingsTotal, Decimal | None]]:
-    """Each total, and its potential savings as a share of the amortized cost of the same days; None of no cost. One lake
-    query, none without a total. Raises UserError."""
+    """Return each total with its potential savings as a share of the amortized cost of the same days; None if there
+    is no cost. One lake query, none without a total. Raises UserError."""
     if answer.period is None or not answer.totals:
         return [(total, None) for total in answer.totals]
     days = SpendQuery(start_date=answer.period.start_date, end_date=answer.period.end_date, basis="amortized")
@@ -140,7 +140,7 @@ def shares_of_cost(account: Account, answer: SavingsAnswer) -> list[tuple[Saving
 
 
 def recommendation(account: Account, key: str) -> tuple[SavingCandidate | None, SavingsDismissal | None]:
-    """What the bills show of it now, and what people said of it; None for what there is not."""
+    """Return a recommendation as the bills show it now, with the decisions of people; None if it does not exist."""
     mark = SavingsDismissal.objects.filter(key=key).first()
     dismissed = SavingsDismissal.objects.filter(status=DISMISSED).values_list("key", flat=True)
     result = find_candidates(SavingsReader(account, load_sources(account)), list(dismissed))
@@ -159,7 +159,7 @@ def _period(days: DateRange) -> AppliedPeriod:
 
 
 def _is_of(row: Recommendation, query: SavingsQuery) -> bool:
-    """Whether it is asked for, whatever its status."""
+    """Return whether it matches the query, whatever its status."""
     return (
         query.rule in (None, row.rule)
         and query.currency.strip().upper() in ("", row.currency, row.billed.currency if row.billed else "")
@@ -169,7 +169,7 @@ def _is_of(row: Recommendation, query: SavingsQuery) -> bool:
 
 @dataclass(frozen=True)
 class _Parts:
-    """What recommendations are made of: what the bills show, what people said, and how it is shown."""
+    """Parts of recommendations: what the bills show, decisions of people, and the display currency."""
 
     result: SavingsResult
     marks: Mapping[str, SavingsDismissal]
@@ -184,7 +184,7 @@ def _currencies(result: SavingsResult, marks: Iterable[SavingsDismissal]) -> set
 
 
 def _all_recommendations(parts: _Parts, evidence: int) -> list[Recommendation]:
-    """Those of the bills, and those that were marked and are in the bills no more."""
+    """Return the recommendations of the bills, and marked ones that are no longer in the bills."""
     candidates = [*parts.result.open, *parts.result.dismissed_candidates]
     gone = parts.marks.keys() - {each.key for each in candidates}
     rows = [_row(each, parts, evidence) for each in candidates if parts.display.shows(each.currency)]
@@ -195,7 +195,7 @@ def _all_recommendations(parts: _Parts, evidence: int) -> list[Recommendation]:
     ]
 
     def rank(row: Recommendation) -> tuple[Decimal, int, str]:
-        """By what it could save or wastes."""
+        """Sort key: the potential saving or waste."""
         return -(row.monthly_saving or row.monthly_waste or Decimal(0)), PLACES.get(row.rule, 0), row.id
 
     return sorted(rows, key=rank)
@@ -299,7 +299,8 @@ def _past_recommendation(mark: SavingsDismissal, parts: _Parts) -> Recommendatio
 
 
 def _totals(rows: Sequence[Recommendation]) -> list[SavingsTotal]:
-    """Of the open ones, by currency: each line of the bills is in one of them at most; waste stands apart."""
+    """Return totals of the open recommendations by currency: each bill line is in one of them at most; waste is
+    separate."""
     by_currency = group_by((row for row in rows if row.status == OPEN), lambda row: row.currency)
     totals = [
         SavingsTotal(
@@ -316,7 +317,7 @@ def _totals(rows: Sequence[Recommendation]) -> list[SavingsTotal]:
 
 
 def _realised_totals(rows: Sequence[Recommendation]) -> list[RealisedSaving]:
-    """What all that was acted on saved so far, by currency, and apart from it what waste it avoided; only what is old
+    """Return realized savings so far by currency, and avoided waste separately; only of recommendations that are old
     enough."""
     by_kind: dict[tuple[bool, str], list[RealisedSaving]] = defaultdict(list)
     for row in rows:
@@ -344,7 +345,7 @@ def _summary(
     incomplete: str,
     display: SavingsDisplay,
 ) -> str:
-    """One or two plain sentences, of what was asked for. `incomplete`: what the first says is missing."""
+    """Return one or two plain sentences on the query. `incomplete`: what the first one reports as missing."""
     marked = query.status in (ACTED, DISMISSED)
     amounts = display.amounts(totals)
     incomplete = f"{missing_rate_clause(amounts)}{incomplete}"
@@ -396,7 +397,7 @@ def _potential_text(
 
 
 def _waste(totals: Sequence[SavingsTotal]) -> str:
-    """What is paid for and not used, said apart from what could be saved."""
+    """Return a clause on unused commitments, which are not potential savings."""
     amounts = join_with_and(
         [money(each.monthly_waste, each.currency) for each in totals if each.monthly_waste]
     )
@@ -409,7 +410,7 @@ def _waste(totals: Sequence[SavingsTotal]) -> str:
 
 
 def _filter_text(query: SavingsQuery) -> str:
-    """What was asked for besides the status."""
+    """Return the filters of the query besides the status, in words."""
     parts = [
         query.scope_text,
         f" of rule {query.rule}" if query.rule else "",

@@ -1,7 +1,8 @@
-"""What an API of a cloud provider's recommendations is, and what comes of one: the same rows as of a file.
+"""Interface of a provider's recommendation API, and its result: the same rows as from a file.
 
-One module an API (`hub_api`, `advisor_api`, `recommender_api`), each with one `RecommendationApi`; `recommendation_apis` lists
-them. They sign in with the credentials of a connection that fetches the bill, and read nothing but recommendations.
+One module per API (`hub_api`, `advisor_api`, `recommender_api`), each with one `RecommendationApi`;
+`recommendation_apis` lists them. They sign in with the credentials of a connection that fetches the bill, and read
+only recommendations.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ from finops.lib.sentences import truncate
 MAX_ROWS: Final = 100_000
 MAX_PROBLEMS: Final = 20
 READ_SECONDS: Final = 480.0
-"""For all accounts of a bill; then the others are left unread."""
+"""Time limit in seconds for all accounts of a bill; the remaining ones are not read."""
 MAX_ACCOUNTS: Final = 500
-"""Accounts of a bill that are asked for, the costliest."""
+"""Maximum number of accounts of a bill that are read, the costliest."""
 LONGEST: Final = 2_000
-"""Characters of a text that is kept."""
+"""Maximum number of stored characters of a text."""
 _LONGEST_GAP: Final = 400
 _WIDE: Final = Decimal(10) ** 20
 
 
 class RecommendationRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A recommendation, by the fields of ImportedSaving."""
+    """A recommendation, with the fields of ImportedSaving."""
 
     rule: str
     recommendation_id: str
@@ -65,7 +66,7 @@ class RecommendationRow(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class BilledAccount:
-    """A sub account as the bill has it: of Azure a subscription, of Google a project."""
+    """A sub account in the bill: a subscription of Azure, a project of Google."""
 
     id: str
     name: str = ""
@@ -78,8 +79,8 @@ class BilledAccount:
 
 @dataclass
 class RecommendationList:
-    """What a file or an API holds. `problems` name the first recommendations that are left out. `unread`: the accounts that
-    could not be read, each with the reason; what is known of them stays."""
+    """Recommendations of a file or an API. `problems` name the first recommendations that are left out. `unread`:
+    accounts that could not be read, each with the reason; their stored recommendations stay."""
 
     rows: list[RecommendationRow] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -93,7 +94,7 @@ class RecommendationList:
             self.problems.append(problem)
 
     def add(self, other: RecommendationList, vendor: str) -> None:
-        """The rows and problems of another. Raises SourceError beyond MAX_ROWS."""
+        """Add the rows and problems of another list. Raises SourceError beyond MAX_ROWS."""
         self.rows += other.rows
         self.left_out += other.left_out
         self.problems = [*self.problems, *other.problems][:MAX_PROBLEMS]
@@ -104,32 +105,33 @@ class RecommendationList:
 
 
 class RecommendationApi(ABC):
-    """One provider's. Instances have no state."""
+    """The API of one provider. Instances have no state."""
 
     rule: ClassVar[SavingsRule]
     """Its `label` is the name of the API in sentences."""
     is_by_account: ClassVar[bool] = True
-    """Whether it is asked account by account, and so not before there is a bill."""
+    """Whether it is read account by account, and so only once there is a bill."""
 
     @abstractmethod
     def fits(self, config: ConnectorConfig) -> bool:
-        """Whether a connection's credentials may sign in there."""
+        """Return whether a connection's credentials can sign in to it."""
 
     @abstractmethod
     def recommendations(self, config: Any, accounts: Sequence[BilledAccount]) -> RecommendationList:
-        """What is open now, of the bill's accounts. Raises AccessError that names the permission, SourceUnavailable and
-        SourceError where nothing could be read."""
+        """Return the open recommendations of the bill's accounts. Raises AccessError that names the permission,
+        SourceUnavailable and SourceError if nothing could be read."""
 
     @abstractmethod
     def check(self, config: Any) -> list[CheckFinding]:
-        """For *Test connection*: whether they may be read, with the permission that lacks. All of it is optional."""
+        """Check for *Test connection* whether recommendations can be read, with the missing permission. All of it is
+        optional."""
 
 
 def read_each(
     vendor: str, accounts: Sequence[BilledAccount], read: Callable[[BilledAccount], RecommendationList]
 ) -> RecommendationList:
-    """Account by account: one that refuses is left unread; after one that cannot be reached the others are not tried. Raises
-    what the first error was where nothing could be read, AccessError for a credential that is not accepted, and SourceError
+    """Read account by account: one that refuses is skipped; after one that cannot be reached the others are not
+    tried. Raises the first error if nothing could be read, AccessError for a rejected credential, and SourceError
     beyond MAX_ROWS."""
     result = RecommendationList(accounts=len(accounts))
     first: SourceError | None = None
@@ -160,8 +162,8 @@ def _gap(account: BilledAccount, error: SourceError) -> str:
 
 
 def amount_of(raw: Mapping[str, Any], name: str) -> Decimal | None:
-    """Providers write floating point; its shortest text is the amount, with 18 decimals. None where the field is empty. Raises
-    UserError for what is no number."""
+    """Return the amount of a floating point number, by its shortest text, with 18 decimals. None if the field is
+    empty. Raises UserError for a value that is not a number."""
     value = raw.get(name)
     if value is None or str(value).strip() == "":
         return None
@@ -175,7 +177,8 @@ def amount_of(raw: Mapping[str, Any], name: str) -> Decimal | None:
 
 
 def share_of_amount(amount: Decimal, numerator: int, denominator: int) -> Decimal:
-    """amount · numerator ÷ denominator, its 18th decimal rounded half to even. Raises UserError for more than is kept."""
+    """Return amount · numerator ÷ denominator, rounded half to even to 18 decimals. Raises UserError for an amount
+    that is too large to store."""
     with localcontext(prec=80, rounding=ROUND_HALF_EVEN):
         share = round(amount * numerator / denominator, 18)
     if share >= _WIDE:
@@ -184,7 +187,7 @@ def share_of_amount(amount: Decimal, numerator: int, denominator: int) -> Decima
 
 
 def days_of(value: Any) -> int | None:
-    """A number of days; None for what is none."""
+    """Return a number of days; None for other values."""
     try:
         days = int(float(str(value)))
     except (ValueError, OverflowError):
@@ -193,7 +196,7 @@ def days_of(value: Any) -> int | None:
 
 
 def moment_of(value: Any) -> datetime | None:
-    """In UTC, as providers write times; None for what is no time."""
+    """Return a provider's timestamp in UTC; None for other values."""
     try:
         moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value).strip())
     except ValueError:
@@ -202,7 +205,7 @@ def moment_of(value: Any) -> datetime | None:
 
 
 def plain_text(value: Any, longest: int) -> str:
-    """A vendor's text on one line."""
+    """Return a vendor's text on one line."""
     return " ".join("".join(char if char.isprintable() else " " for char in str(value or "")).split())[
         :longest
     ]

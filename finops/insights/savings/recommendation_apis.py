@@ -1,4 +1,4 @@
-"""The APIs of recommendations that there are, which of them a connection may ask, and about which accounts."""
+"""The recommendation APIs, which of them a connection can use, and for which accounts."""
 
 from __future__ import annotations
 
@@ -24,27 +24,28 @@ from finops.lib.periods import DateRange
 APIS: Final[tuple[RecommendationApi, ...]] = (HubApi(), AdvisorApi(), RecommenderApi())
 _CONFIGS: Final = (AwsBucketConfig, AzureBlobConfig, GoogleBucketConfig, BigQueryConfig)
 _DAYS: Final = 62
-"""What has cost nothing for two months is asked about no more."""
+"""Accounts without cost for this many days are not read."""
 
 
 def recommendation_api_of(config: ConnectorConfig) -> RecommendationApi | None:
-    """The API that the config's credentials may sign in to; None where there is none."""
+    """Return the API that the config's credentials can sign in to; None if there is none."""
     return next((api for api in APIS if api.fits(config)), None)
 
 
 def may_have_api(config_type: type[Any]) -> bool:
-    """Whether connections with such a config may have one."""
+    """Return whether connections with such a config can have an API."""
     return issubclass(config_type, _CONFIGS)
 
 
 def check_recommendations(config: ConnectorConfig) -> list[CheckFinding]:
-    """What *Test connection* says of them; all of it is optional."""
+    """Return the findings of *Test connection* about recommendations; all of them are optional."""
     api = recommendation_api_of(config)
     return api.check(config) if api else []
 
 
 def billed_accounts(source: CostSource) -> list[BilledAccount]:
-    """The sub accounts of the source's newest bill, the costliest MAX_ACCOUNTS. One lake query, none without a bill."""
+    """Return the sub accounts of the source's newest bill, the MAX_ACCOUNTS costliest. One lake query, none without a
+    bill."""
     sources = load_sources(source.account)
     today = clock.today()
     days = DateRange(today - timedelta(days=_DAYS - 1), today)

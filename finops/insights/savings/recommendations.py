@@ -1,7 +1,7 @@
-"""The rules over an account's bills: at most three grouped reads of the lake, a fourth where clouds recommend something for
-resources, then everything in memory.
+"""Applies the rules to an account's bills: at most three grouped lake queries, a fourth if there are provider
+recommendations for resources, then everything in memory.
 
-Also what was saved after acting: the cost of the same scope before and after, by the bills, with one read more.
+Also realized savings: the cost of the same scope before and after, from the bills, with one more query.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ from finops.lib.sentences import join_with_and
 
 @dataclass(frozen=True)
 class SavingsResult:
-    """`open` are weighed against each other; `aside` are those that a person dismissed, which count nothing."""
+    """Recommendations. `open` are deduplicated against each other; `aside` are dismissed by a person and do not
+    count."""
 
     days: DateRange | None = None
     open: Sequence[SavingCandidate] = ()
@@ -86,7 +87,7 @@ Build = ResourceBuild | GrowthBuild | SavingsBuild | OutcomeBuild | ResourceLook
 
 @dataclass(frozen=True)
 class FilteredBuild:
-    """A build over the lines that pass filters."""
+    """A build over the lines that match filters."""
 
     build: Build
     filters: tuple[ResolvedFilter, ...]
@@ -97,8 +98,8 @@ class FilteredBuild:
 
 @dataclass(frozen=True)
 class SavingsReader(CostReader):
-    """Asks the lake about one account, or about the lines of it that pass the filters of a scope; in the currencies of the
-    bills, whatever is displayed: what a recommendation is about must not depend on it."""
+    """Queries the lake for one account, or for the lines of it that match a scope; in the currencies of the bills,
+    whatever the display currency: the scope of a recommendation must not depend on it."""
 
     scope: CostScope = WHOLE_ACCOUNT
     filters: tuple[ResolvedFilter, ...] = ()
@@ -112,7 +113,8 @@ class SavingsReader(CostReader):
 
 
 def find_candidates(read: SavingsReader, dismissed: Collection[str]) -> SavingsResult:
-    """What the rules find in the last thirty days that every source has delivered. Three lake queries, or four."""
+    """Return the candidates of all rules in the last thirty days that every source has delivered. Three lake queries,
+    or four."""
     through = read.sources.coverage.complete_through
     if through is None:
         return SavingsResult()
@@ -132,7 +134,7 @@ def find_candidates(read: SavingsReader, dismissed: Collection[str]) -> SavingsR
 
 
 def _drop_duplicate_commitments(counted: Sequence[SavingCandidate]) -> list[SavingCandidate]:
-    """Where a cloud recommends to commit to compute, our own estimate of the same is left out and named."""
+    """Drop our own estimate of a compute commitment if a provider recommends the same, and name it there."""
     bought = {each.bill for each in counted if buys_compute(each)}
     estimated = {each.bill for each in counted if each.rule == ON_DEMAND.name}
     return [
@@ -177,7 +179,8 @@ def _resource_rules(read: SavingsReader, days: DateRange) -> tuple[list[SavingCa
 def _imported_in_scope(
     read: SavingsReader, imported: Sequence[SavingCandidate]
 ) -> tuple[list[SavingCandidate], list[str]]:
-    """Imported recommendations name source, account and provider, and no team."""
+    """Return whether an imported recommendation is in the scope. These have a source, an account and a provider, but
+    no team."""
     scope = read.scope
     scope_values = {name: value.casefold() for name, value in scope.scope_values.items()}
     inside = [each for each in imported if _is_in_scope(each, scope_values, read.sources.names)]
@@ -199,7 +202,7 @@ def _is_in_scope(each: SavingCandidate, scope_values: Mapping[str, str], names: 
 
 
 def _remaining_build(counted: Sequence[SavingCandidate]) -> SavingsBuild:
-    """On-demand compute without the lines that are in other recommendations, with a saving."""
+    """Return on-demand compute without the lines of other recommendations with a saving."""
     pieces = [piece for each in counted if each.saving is not None for piece in each.pieces]
     resources = {name for piece in pieces for name in names_of(piece.line.resource)}
     usage_types = {
@@ -209,7 +212,7 @@ def _remaining_build(counted: Sequence[SavingCandidate]) -> SavingsBuild:
 
 
 def _missing_unused_warnings(daily: Sequence[DailySum], sources: Sources) -> list[str]:
-    """Exports that show commitments and never anything unused."""
+    """Return warnings for exports with commitments that never have unused lines."""
     with_unused = {each.source for each in daily if each.status == "Unused"}
     blind = {each.source for each in daily if each.status == "Used"} - with_unused
     return [
@@ -222,8 +225,8 @@ def _missing_unused_warnings(daily: Sequence[DailySum], sources: Sources) -> lis
 
 
 def find_with_marks(read: SavingsReader) -> tuple[SavingsResult, dict[str, SavingsDismissal]]:
-    """What the rules find, and what people said of recommendations, by key; with limited cost access of those that the visible
-    cost has. One query more than `find_candidates`."""
+    """Return the candidates, and the decisions of people by key; with limited cost access only of recommendations in
+    the visible cost. One query more than `find_candidates`."""
     marks = {row.key: row for row in SavingsDismissal.objects.all()}
     dismissed = [key for key, row in marks.items() if row.status == SavingsDismissal.Status.DISMISSED]
     result = find_candidates(read, dismissed)
@@ -232,7 +235,8 @@ def find_with_marks(read: SavingsReader) -> tuple[SavingsResult, dict[str, Savin
 
 
 SETTLING_DAYS: Final = 14
-"""A change takes a day or two and weeks differ: two whole weeks of bills are the least to compare."""
+"""Minimum number of days to compare after acting: a change takes a day or two and weeks differ, so two whole weeks.
+"""
 
 CAVEAT: Final = (
     "Billed cost of the same resources for 30 days before and after. Includes growth and other "
@@ -247,7 +251,7 @@ WASTE_CAVEAT: Final = (
 
 @dataclass(frozen=True)
 class ActedRecommendation:
-    """A recommendation that was acted on, whose cost that concerns, and the complete days of its source."""
+    """A recommendation that was acted on, the cost that it concerns, and the complete days of its source."""
 
     key: str
     day: date
@@ -256,7 +260,7 @@ class ActedRecommendation:
 
     @property
     def gap(self) -> str:
-        """Why the two sides cannot be compared; empty when they can."""
+        """Why the two sides cannot be compared; empty if they can."""
         if self.days is None:
             return "The bills of its source were deleted."
         measurable_on = self.day + timedelta(days=SETTLING_DAYS)
@@ -268,7 +272,8 @@ class ActedRecommendation:
 
 
 def outcomes(read: SavingsReader, rows: Iterable[SavingsDismissal]) -> dict[str, RealisedSaving]:
-    """By key, for all that was acted on. No lake query while nothing was long enough ago, else one."""
+    """Return outcomes by key of all recommendations that were acted on. One lake query, none while all are too
+    recent."""
     acted = []
     for row in rows:
         if row.acted_on is not None:
@@ -293,7 +298,7 @@ def _source_days(read: SavingsReader, scope: SavingScope) -> DateRange | None:
 
 
 def _outcome(each: ActedRecommendation, sums: Sequence[Mapping[str, Any]]) -> RealisedSaving:
-    """The day of acting itself is in neither side. After: at most the newest 30 days."""
+    """Compare cost before and after. The day of acting is on neither side. After: at most the newest 30 days."""
     currency = each.scope.currency
     if each.gap or each.days is None:
         return RealisedSaving(before=None, after=None, saved=None, currency=currency, reason=each.gap)
@@ -320,7 +325,6 @@ def _is_of(row: Mapping[str, Any], scope: SavingScope) -> bool:
 
 
 def _monthly(rows: Iterable[Mapping[str, Any]], days: DateRange) -> Decimal:
-    """The cost of the days as that of a month: mean of a day · 30. Our rule, so that spans of other lengths
-    compare."""
+    """Return the cost of the days as a month: daily mean · 30. Our rule, so that periods of other lengths compare."""
     inside = [row["cost"] or Decimal(0) for row in rows if days.start <= row["charge_date"] <= days.end]
     return part(ratio(exact_sum(inside), Decimal(days.days)) or Decimal(0), Decimal(WINDOW_DAYS))

@@ -45,7 +45,7 @@ NAME: Final = "google_recommender"
 """Its name in CONNECTOR_BASE_URLS."""
 API_URL: Final = "https://recommender.googleapis.com"
 SCOPE: Final = "https://www.googleapis.com/auth/cloud-platform"
-"""The only one that the API takes."""
+"""The only scope that the API accepts."""
 _OPEN: Final = ("ACTIVE", "CLAIMED")
 _CLAIMED: Final = "Claimed at Google: someone is applying it."
 _FILTER: Final = " OR ".join(f"stateInfo.state = {state}" for state in _OPEN)
@@ -74,7 +74,7 @@ RECOMMENDERS: Final[dict[str, tuple[str, ...]]] = {
     "google.run.service.CostRecommender": (REGION,),
     USAGE_COMMITMENTS: (REGION,),
 }
-"""Recommenders of cost of a project, and in which kinds of location they are."""
+"""Cost recommenders of a project, and the kinds of location that have them."""
 
 
 class _Location(msgspec.Struct, frozen=True, rename="camel"):
@@ -217,8 +217,8 @@ def _of_project(api: HttpApi, project: BilledAccount) -> RecommendationList:
 
 
 def _add_commitments(result: RecommendationList, api: HttpApi, payer: BilledAccount) -> None:
-    """Those of a billing account, which are bought for all of its projects. A service account that may not read them leaves a
-    gap."""
+    """Add the recommendations of a billing account, which are bought for all of its projects. Without permission the
+    billing account is reported as not read."""
     more = dataclasses.replace(
         api,
         scope_fix="Grant the service account roles/recommender.billingAccountCudViewer on the billing account.",
@@ -266,7 +266,8 @@ def _add_rows(
 
 
 def _row(item: _Item, location: str, recommender: str, account: BilledAccount) -> RecommendationRow | None:
-    """None for one that costs more than it saves. Raises UserError for one without an amount, a duration or a currency."""
+    """Return a row; None for a recommendation that costs more than it saves. Raises UserError for one without an
+    amount, a duration or a currency."""
     money, cost, seconds = _projection(item)
     if cost > 0:
         return None
@@ -301,8 +302,8 @@ def _row(item: _Item, location: str, recommender: str, account: BilledAccount) -
 
 
 def _projection(item: _Item) -> tuple[_Money, Decimal, int]:
-    """Of what it changes: the billing account's own currency where Google gives it, the amount and its seconds. Raises UserError
-    where one lacks."""
+    """Return the projection of a recommendation: in the billing account's own currency if Google gives it, the amount
+    and its seconds. Raises UserError if one is missing."""
     projection = item.primary_impact.cost_projection or _CostProjection()
     money = projection.cost_in_local_currency or projection.cost
     seconds = projection.duration.removesuffix("s").partition(".")[0]
@@ -317,7 +318,7 @@ def _projection(item: _Item) -> tuple[_Money, Decimal, int]:
 
 
 def _resource(item: _Item) -> str:
-    """The full name of what it is about; empty where Google names none."""
+    """Return the full name of its resource; empty if Google names none."""
     operations = (each for group in item.content.operation_groups for each in group.operations)
     overview = item.content.overview
     named = [*item.target_resources, *(each.resource for each in operations)]
@@ -326,6 +327,6 @@ def _resource(item: _Item) -> str:
 
 
 def _resource_type(resource: str) -> str:
-    """//compute.googleapis.com/projects/p/zones/z/instances/vm: instances."""
+    """Return the type of a resource name: //compute.googleapis.com/projects/p/zones/z/instances/vm gives instances."""
     parts = resource.split("/")
     return plain_text(parts[-2], 100) if len(parts) > 2 else ""

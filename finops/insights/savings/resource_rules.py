@@ -1,7 +1,7 @@
-"""Rules about resources: on at weekends, previous generations, volume types, storage that only grows. Pure.
+"""Rules about resources: running on weekends, previous generations, volume types, growing storage. Pure.
 
-`Successor.ratio` is the successor's list price ÷ the old one's: AWS price list (us-east-1, Linux, on demand; ratios hold
-within about 3 % in other regions). None where the bills cannot prove a saving, with the reason.
+`Successor.ratio` is the successor's list price ÷ the old one's: AWS price list (us-east-1, Linux, on demand; ratios
+are within about 3 % in other regions). None if the bills cannot prove a saving, with the reason.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ AWS, AZURE, GOOGLE, OTHER = "aws", "azure", "google", ""
 
 @dataclass(frozen=True)
 class Successor:
-    """`pattern` is looked for in the usage type of a line of `cloud` and, when given, of a `service`."""
+    """A newer generation. `pattern` is matched against the usage type of a line of `cloud` and, if given, of a
+    `service`."""
 
     cloud: str
     pattern: str
@@ -89,11 +90,12 @@ SUCCESSORS: Final[tuple[Successor, ...]] = (
 )  # fmt: skip
 
 IN_ANY: Final = "|".join(f"(?:{one.pattern})" for one in SUCCESSORS)
-"""One expression for the lake, of what Python's and RE2's regular expressions have in common; case is ignored."""
+"""All patterns as one expression for the lake, in the common syntax of Python's and RE2's regular expressions; not
+case-sensitive."""
 
 
 def cloud_of(provider: str) -> str:
-    """Which of the clouds that we know prices of, by the provider's name in the bill."""
+    """Return the cloud, of those with known prices, by the provider's name in the bill."""
     name = provider.casefold()
     if "aws" in name or "amazon" in name:
         return AWS
@@ -104,7 +106,7 @@ def cloud_of(provider: str) -> str:
 
 @lru_cache(maxsize=4096)
 def successor_of(provider: str, service: str, usage_type: str) -> Successor | None:
-    """What replaces it, None when it is of today or of a provider that the table does not have."""
+    """Return the newer generation; None if it is current or of a provider without a table."""
     cloud = cloud_of(provider)
     for one in SUCCESSORS:
         ours = one.cloud == cloud and one.service in service.casefold()
@@ -114,14 +116,14 @@ def successor_of(provider: str, service: str, usage_type: str) -> Successor | No
 
 
 WEEKEND_SHARE: Final = Decimal("0.9")
-"""A weekend day that costs at least this share of a weekday: nothing is turned off."""
+"""A weekend day with at least this share of a weekday's cost: nothing is stopped."""
 
 OFF: Final = Decimal(2) / 7
 
 
 @dataclass(frozen=True)
 class ResourceSum:
-    """On-demand lines of one resource and usage type in the window. `dev`: tagged as dev or test, by the hour."""
+    """On-demand lines of one resource and usage type in the window. `dev`: hourly usage tagged as dev or test."""
 
     line: LineKey
     provider: str
@@ -141,7 +143,7 @@ class ResourceSum:
 
 
 def read_resources(rows: Iterable[Mapping[str, Any]]) -> list[ResourceSum]:
-    """The result of `ResourceBuild` as typed rows."""
+    """Return the result of `ResourceBuild` as typed rows."""
     return [
         ResourceSum(
             line=line_of(row),
@@ -171,8 +173,8 @@ def line_of(row: Mapping[str, Any]) -> LineKey:
 
 
 def weekends_off(sums: Iterable[ResourceSum], days: DateRange) -> list[SavingCandidate]:
-    """What has a dev or test tag, ran on every day, and cost at weekends at least 90 % of what it did on
-    weekdays. saving = cost · 2 ÷ 7, the weekend's days; our rule."""
+    """Return resources with a dev or test tag that ran every day and cost at least 90 % of a weekday on weekend days.
+    saving = cost · 2 ÷ 7, the weekend's days; our rule."""
     weekend = sum(day.weekday() >= 5 for day in each_day(days))
     never_off = (
         each
@@ -223,8 +225,8 @@ def _of_a_weekday(each: ResourceSum) -> str:
 
 
 def successors(sums: Iterable[ResourceSum]) -> list[SavingCandidate]:
-    """On-demand lines of a previous generation or of gp2, by account and product. saving = cost · (1 - new
-    price ÷ old price), by the list prices that SUCCESSORS names; None where they prove none."""
+    """Return on-demand lines of a previous generation or of gp2, by account and product. saving = cost · (1 - new
+    price ÷ old price), by the list prices in SUCCESSORS; None if they prove none."""
     pairs = [
         (one, each)
         for each in sums
@@ -267,7 +269,7 @@ def _successor(one: Successor, group: Sequence[ResourceSum]) -> SavingCandidate:
 
 
 MONTHS: Final = 4
-"""Complete months: three times more than the month before."""
+"""Number of complete months compared: growth in each of three."""
 
 MIN_GROWTH: Final = Decimal("1.05")
 REASON: Final = "Savings unknown: bills do not show what is still needed."
@@ -275,7 +277,7 @@ REASON: Final = "Savings unknown: bills do not show what is still needed."
 
 @dataclass(frozen=True)
 class StoredSum:
-    """Quantity and cost of one resource and usage type in each month, the oldest first."""
+    """Quantity and cost of one resource and usage type in each month, oldest first."""
 
     line: LineKey
     provider: str
@@ -284,18 +286,18 @@ class StoredSum:
     costs: tuple[Decimal, ...]
     name: str
     account_name: str
-    """The day of the newest line before it."""
+    """Prefixed with the day of the newest line."""
 
 
 def months_before(through: date) -> list[DateRange]:
-    """The last complete months on that day, the oldest first."""
+    """Return the last complete months on that day, oldest first."""
     newest = month_start(through) if through == month_end(through) else add_months(through, -1)
     firsts = [add_months(newest, -back) for back in reversed(range(MONTHS))]
     return [DateRange(first, month_end(first)) for first in firsts]
 
 
 def read_storage_sums(rows: Iterable[Mapping[str, Any]]) -> list[StoredSum]:
-    """The result of `GrowthBuild` as typed rows."""
+    """Return the result of `GrowthBuild` as typed rows."""
     return [
         StoredSum(
             line=line_of(row),
@@ -311,8 +313,8 @@ def read_storage_sums(rows: Iterable[Mapping[str, Any]]) -> list[StoredSum]:
 
 
 def growing_storage(sums: Iterable[StoredSum], months: Sequence[DateRange]) -> list[SavingCandidate]:
-    """What stored more a day in each month than in the one before, 5 % or more in all, and costs 1 more a
-    month. No saving: bills do not say what is still needed. Our rule."""
+    """Return storage whose daily quantity grew in each month, by 5 % or more in all, and whose cost grew by 1 or more
+    a month. No saving: bills do not show what is still needed. Our rule."""
     growing = (each for each in sums if _only_grows(each, months))
     groups = group_by(growing, lambda each: (each.line.source, each.line.currency, each.service)).values()
     return [_candidate(group, months) for group in groups if _growth_amount(group) >= MINIMUM]

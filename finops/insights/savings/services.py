@@ -1,4 +1,5 @@
-"""Writes on savings: a recommendation dismissed, acted on or open again, and recommendations of the clouds by file and API."""
+"""Writes on savings: recommendations dismissed, marked as done or reopened, and provider recommendations imported by
+file and API."""
 
 from __future__ import annotations
 
@@ -39,11 +40,11 @@ OLDEST_DAYS = 365
 MAX_ERROR = 1_000
 REFRESH_TASK = "insights.refresh_recommendations"
 REFRESH_PAUSE = timedelta(minutes=1)
-"""After a refresh, before a person has the next one."""
+"""Minimum pause between two refreshes by people."""
 
 
 class SavingSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """What a mark keeps of a recommendation: also of one that the bills may no longer show when it is marked."""
+    """Copy of a recommendation that is stored with a decision, also of one that the bills no longer show then."""
 
     key: str
     rule: str
@@ -61,9 +62,10 @@ def snapshot_of(candidate: SavingCandidate) -> SavingSnapshot:
 def dismiss(
     *, account: Account, actor: Actor, candidate: SavingCandidate | SavingSnapshot, reason: str
 ) -> SavingsDismissal:
-    """Put a recommendation aside: it counts in no total any more.
+    """Dismiss a recommendation: it is in no total any more.
 
-    Raises UserError without a reason, or for one that is too long."""
+    Raises UserError without a reason, or for one that is too long.
+    """
     if not reason.strip():
         raise UserError("Enter the reason for dismissing.", field="reason")
     return _mark(account, actor, candidate, SavingsDismissal.Status.DISMISSED, reason, None)
@@ -77,9 +79,10 @@ def record_saving_action(
     acted_on: date,
     reason: str = "",
 ) -> SavingsDismissal:
-    """Say on which day something was done about it: the bills after it show what that saved.
+    """Mark a recommendation as done on a day: later bills show the realized saving.
 
-    Raises UserError for a day in the future or more than a year ago, and for a reason that is too long."""
+    Raises UserError for a day in the future or more than a year ago, and for a reason that is too long.
+    """
     today = clock.today()
     if not today - timedelta(days=OLDEST_DAYS) <= acted_on <= today:
         raise UserError(
@@ -128,7 +131,8 @@ def _mark(
 
 @transaction.atomic
 def reopen(*, account: Account, actor: Actor, mark: SavingsDismissal) -> None:
-    """Forget what was said of it: while the bills show it, it is open again. The audit log keeps what was said."""
+    """Delete the decision: while the bills show the recommendation, it is open again. The audit log keeps the
+    decision."""
     was = {"id": mark.key, "status": mark.status, "reason": mark.reason}
     SavingsDismissal.objects.filter(pk=mark.pk).delete()
     audit.record(account=account, actor=actor, action="saving.reopen", target=mark.title[:254], detail=was)
@@ -136,7 +140,8 @@ def reopen(*, account: Account, actor: Actor, mark: SavingsDismissal) -> None:
 
 @dataclass(frozen=True)
 class RecommendationImport:
-    """What a file or an API brought. `problems` name the first that were left out, `gaps` the accounts that were not read."""
+    """Result of a file or an API. `problems` name the first rows that were left out, `gaps` the accounts that were
+    not read."""
 
     kept: int
     replaced: int
@@ -146,9 +151,11 @@ class RecommendationImport:
 
 
 def import_recommendations(*, source: CostSource, actor: Actor, file: BinaryIO) -> RecommendationImport:
-    """The file's recommendations become all that the source has: AWS exports everything that is open each time.
+    """Replace the source's recommendations by those of the file: each AWS export has all open ones.
 
-    Raises UserError for a file that is no such export, or of which no row can be read: what the source has then stays."""
+    Raises UserError for a file that is not such an export, or without a readable row: the source's recommendations
+    then stay.
+    """
     hub_file = read_file(file)
     if hub_file.left_out and not hub_file.rows:
         raise UserError(f"No row of the file is readable. {hub_file.problems[0]}", field="file")
@@ -156,9 +163,9 @@ def import_recommendations(*, source: CostSource, actor: Actor, file: BinaryIO) 
 
 
 def refresh_recommendations(*, source: CostSource, actor: Actor) -> RecommendationImport | None:
-    """What the cloud of the source's connection recommends now becomes all that the source has, but for accounts that it could
-    not read. None for a source that no API recommends anything for, that is paused, or has no bill to ask about yet. Raises
-    SourceError when the cloud refuses: what the source has then stays, and its refresh says why."""
+    """Replace the source's recommendations by the current ones of its provider, except for accounts that could not be
+    read. Returns None for a source without an API, that is paused, or has no bill yet. Raises SourceError when the
+    provider refuses: the recommendations then stay, and the refresh records why."""
     connection = CostConnection.objects.filter(source=source, paused_at__isnull=True).first()
     if connection is None:
         return None
@@ -181,7 +188,8 @@ def refresh_recommendations(*, source: CostSource, actor: Actor) -> Recommendati
 
 
 def _without_other_sources(source: CostSource, rows: Sequence[RecommendationRow]) -> list[RecommendationRow]:
-    """Two connections to one organization see the same: each recommendation counts in the source that had it first."""
+    """Leave out recommendations that another source has: two connections to one organization see the same ones, which
+    count in the source that had them first."""
     others = ImportedSaving.objects.filter(account=source.account).exclude(source=source)
     fields = ("rule", "sub_account", "resource_id", "resource_type", "action", "commitment")
     elsewhere = set(others.values_list(*fields))
@@ -189,12 +197,12 @@ def _without_other_sources(source: CostSource, rows: Sequence[RecommendationRow]
 
 
 def refreshable_sources() -> list[tuple[int, int]]:
-    """Account and id of every source whose recommendations may be had of its cloud, by the kind of its connector."""
+    """Return account and id of every source with an API of recommendations, by the kind of its connector."""
     return list(_refreshable().values_list("account_id", "source_id"))
 
 
 def request_refreshes(*, account: Account) -> int:
-    """Have workers ask the clouds now, of each source that was not asked in the last minute; how many those are."""
+    """Queue a refresh of each source that was not refreshed in the last minute; returns their number."""
     since = clock.now() - REFRESH_PAUSE
     recent = RecommendationRefresh.objects.filter(
         account=account, origin=RecommendationRefresh.Origin.API, tried_at__gt=since
@@ -207,7 +215,7 @@ def request_refreshes(*, account: Account) -> int:
 
 
 def has_refreshable_source(account: Account) -> bool:
-    """Whether a cloud may be asked for recommendations."""
+    """Return whether any source has an API of recommendations."""
     return _refreshable(account).exists()
 
 

@@ -1,7 +1,7 @@
-"""The four lake queries behind tag recommendations, with their sums as typed values.
+"""The four lake queries of tag recommendations, with their sums as typed values.
 
-What keys and values cover is counted in amortized usage cost: taxes and fees carry no tags. What a draft would cover is
-counted as the account's cost view says, as the preview of its editor does.
+Coverage of keys and values is in amortized usage cost, since taxes and fees have no tags. Coverage of a draft is in
+the account's cost view, as in the preview of its editor.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from finops.lib.money import ratio
 from finops.lib.periods import DateRange
 
 VALUE_ROWS = 3 * MANY_VALUES
-"""Values by currency that are read of a key."""
+"""Maximum number of values by currency that are read of a key."""
 
 ASSOCIATED_ROWS = 5_000
 PREFIX = r"^[^-_./: ]{2,}[-_./: ]"
-"""The beginning of a resource's name, with the sign that ends it."""
+"""The beginning of a resource's name, with its separator."""
 
 
 STEPS: tuple[Normalisation, ...] = ("trim", "lower")
@@ -54,7 +54,7 @@ def _usage(table: Any) -> Any:
 
 @dataclass(frozen=True)
 class CoverageBuild:
-    """For each currency the cost, and that of lines with each of the keys."""
+    """Cost of each currency, and of the lines with each of the keys."""
 
     keys: tuple[str, ...]
 
@@ -69,7 +69,7 @@ class CoverageBuild:
 
 @dataclass(frozen=True)
 class ValuesBuild:
-    """Cost by value and currency of each subject, by its place; those with most lines where there are very many."""
+    """Cost by value and currency of each subject, by index; if there are too many values, those with most lines."""
 
     subjects: tuple[Expression, ...]
 
@@ -88,14 +88,14 @@ class ValuesBuild:
 
 @dataclass(frozen=True)
 class KeyPair:
-    """Keys of two meanings whose values are mostly the same: on one line, do they differ?"""
+    """Keys of two meanings with mostly the same values, to compare on lines that have both."""
 
     ones: tuple[str, ...]
     others: tuple[str, ...]
     renames: tuple[tuple[str, str], ...]
 
     def differ(self, lines: Any) -> Any:
-        """Null where a line does not have both."""
+        """Return whether the values differ; null if a line does not have both."""
         one, other = (
             apply_map(
                 apply_steps(ibis.coalesce(*[lines[tag_column(key)] for key in keys]), STEPS), self.renames
@@ -107,9 +107,10 @@ class KeyPair:
 
 @dataclass(frozen=True)
 class AssociationBuild:
-    """Cost by subject, dimension, what that is, the subject's value there (null: none) and currency.
+    """Cost by subject, dimension, its value, the subject's value there (null: none) and currency.
 
-    Of subjects whose keys may not belong together: the cost where these say the same and where not, as a dimension.
+    For subjects whose keys may have different meanings: the cost of lines with equal and with different values, as a
+    dimension.
     """
 
     subjects: tuple[Expression, ...]
@@ -155,7 +156,7 @@ def _most_lines(sums: Any, names: Sequence[str], count: int) -> Any:
 
 @dataclass(frozen=True)
 class CoverageRequest:
-    """Which lines of a draft's dimension count: those that one of these rules gives its value, or that have one of
+    """Lines of a draft's dimension that count: those that one of these rules gives its value, or that have one of
     these values."""
 
     dimension: Dimension
@@ -175,7 +176,7 @@ class CoverageRequest:
 
 @dataclass(frozen=True)
 class CoveredBuild:
-    """For each currency the cost in the account's view, and what each draft would cover of it."""
+    """Cost of each currency in the account's view, and the part that each draft would cover."""
 
     drafts: tuple[CoverageRequest, ...]
     view: CostViewSettings
@@ -194,12 +195,12 @@ class CoveredBuild:
 
 Rows = list[dict[str, Any]]
 ValueCosts = dict[str, dict[str, Decimal]]
-"""By value and currency."""
+"""Cost by value and currency."""
 
 
 @dataclass(frozen=True)
 class LineValue:
-    """Something that gives lines a value, and the tag keys that it reads."""
+    """An expression that gives lines a value, and the tag keys that it reads."""
 
     value: Expression
     tag_keys: tuple[str, ...]
@@ -212,7 +213,7 @@ def value_of_key(key: str) -> LineValue:
 
 @dataclass(frozen=True)
 class TagCostReader:
-    """The cost of some days."""
+    """Reads the cost of some days."""
 
     cost: CostReader
     days: DateRange
@@ -222,7 +223,7 @@ class TagCostReader:
         return rows
 
     def coverage(self, keys: Sequence[str]) -> tuple[list[str], list[KeyCoverage]]:
-        """The currencies, the largest first, and the keys that any cost has, most of it first."""
+        """Return the currencies, largest first, and the keys with any cost, largest first."""
         rows = _largest_first(self._rows(CoverageBuild(tuple(keys)), keys)) if keys else []
         currencies = [row["currency"] for row in rows]
         every = [KeyCoverage(key=key, covers=_covers(rows, f"tagged{at}")) for at, key in enumerate(keys)]
@@ -234,7 +235,7 @@ class TagCostReader:
         return currencies, sorted((each for each in every if each.covers), key=key_rank)
 
     def values(self, subjects: Mapping[str, LineValue]) -> dict[str, ValueCosts]:
-        """Of each subject, what its values cost; nothing of those with too many to read."""
+        """Return the cost of the values of each subject, without subjects with too many values to read."""
         if not subjects:
             return {}
         build = ValuesBuild(tuple(each.value for each in subjects.values()))
@@ -248,7 +249,8 @@ class TagCostReader:
         return by_subject
 
     def tagged_costs(self, subjects: Sequence[LineValue]) -> list[dict[tuple[str, str], TaggedCosts]]:
-        """Of each subject, its values by what else lines have; nothing of dimensions with too many to read."""
+        """Return the values of each subject by other dimensions of the lines, without dimensions with too many values
+        to read."""
         if not subjects:
             return []
         pairs = [(place, each.key_pair) for place, each in enumerate(subjects) if each.key_pair]
@@ -267,7 +269,7 @@ class TagCostReader:
         ]
 
     def coverage_of_drafts(self, drafts: Sequence[CoverageRequest]) -> list[list[TagCover]]:
-        """What each would cover, in the account's cost view, the largest currency first."""
+        """Return the coverage of each draft in the account's cost view, the largest currency first."""
         if not drafts:
             return []
         build = CoveredBuild(tuple(drafts), self.cost.sources.view)

@@ -1,4 +1,4 @@
-"""Tag recommendations: the reads behind the page Tag recommendations and the tool listTagRecommendations."""
+"""Queries of the page Tag recommendations and of the tool listTagRecommendations."""
 
 from __future__ import annotations
 
@@ -43,24 +43,25 @@ from finops.lib.periods import DateRange
 from finops.lib.sentences import percent_text, quote, truncate
 
 COUNTED_KEYS = 300
-"""Keys whose cost is counted; each is a column to read."""
+"""Maximum number of keys whose cost is counted; each is a column to read."""
 
 COMPARED_KEYS = 30
-"""Of these, those with most cost, the values are read too."""
+"""Number of keys, those with most cost, whose values are read too."""
 
 COMPARED_COST_TAGS = 10
 
 ASSOCIATED_GROUPS = 5
-"""Groups of keys for which untagged cost is looked at, those with most cost."""
+"""Number of key groups, those with most cost, for which untagged cost is analyzed."""
 
 RULES_OF_A_GROUP = 8
-"""For untagged cost, those that would cover most first."""
+"""Maximum number of rules for untagged cost, those with the largest coverage first."""
 
 MAX_SUGGESTIONS = 40
-"""Each is counted by a condition of its own: Ibis takes some 25 ms of processor time to write it, once."""
+"""Maximum number of suggestions. Each has a condition of its own, which takes Ibis about 25 ms of CPU to compile,
+once."""
 
 WORTH_A_RULE = Decimal("0.002")
-"""Untagged cost is left alone where it is less than so much of the cost of every currency."""
+"""Minimum share of a currency's cost for a rule about untagged cost."""
 
 COUNTED = "{counted} of {keys} tag keys are counted."
 COMPARED = "The {compared} tag keys with most cost of {keys} are compared; the others are only counted."
@@ -72,7 +73,7 @@ MAX_TEXT = 300
 
 @dataclass(frozen=True)
 class RecommendationDetail:
-    """A suggestion, what it would cover, and the cost tag that it would change."""
+    """A suggestion, its coverage, and the cost tag that it would change."""
 
     suggestion: TagSuggestion
     row: TagRecommendation
@@ -81,7 +82,7 @@ class RecommendationDetail:
 
 @dataclass(frozen=True)
 class TagRecommendationsResult:
-    """Every recommendation, what would cover the largest share first."""
+    """Every recommendation, the largest coverage first."""
 
     days: DateRange
     details: tuple[RecommendationDetail, ...] = ()
@@ -96,7 +97,7 @@ def tag_recommendations(
     deadline: float | None = None,
     fits: Callable[[TagRecommendationsAnswer], bool] | None = None,
 ) -> TagRecommendationsAnswer:
-    """The recommendations of a kind, with the tag keys by coverage. Cost: that of `find_recommendations`."""
+    """Return the recommendations of a kind, with the tag keys by coverage. Cost: that of `find_recommendations`."""
     result = find_recommendations(account, deadline=deadline)
     rows = [each.row for each in result.details if query.kind in ("all", each.row.kind)]
 
@@ -119,9 +120,11 @@ def tag_recommendations(
 
 
 def find_recommendations(account: Account, *, deadline: float | None = None) -> TagRecommendationsResult:
-    """All of the last 30 days with data. Cost: at most four lake queries, whose answers the lake keeps.
+    """Return all recommendations for the last 30 days with data. Cost: at most four lake queries, whose results the
+    lake caches.
 
-    Raises LakeTimeout, LakeTooLarge or LakeUnavailable."""
+    Raises LakeTimeout, LakeTooLarge or LakeUnavailable.
+    """
     sources = load_sources(account)
     days = sources.coverage.recent_days(PREVIEW_DAYS)
     cost = CostReader(account, sources, deadline)
@@ -143,13 +146,13 @@ def find_recommendations(account: Account, *, deadline: float | None = None) -> 
 
 
 CostTags = Sequence[tuple[CostTagDraft, LineValue]]
-"""Cost tags that are about tag keys, with what their rules, without a default value, give lines."""
+"""Cost tags over tag keys, with the values that their rules give lines, without the default value."""
 
 
 def _evaluate_cost_tags(
     context: DimensionContext, infos: Iterable[CostTagInfo], keys: Sequence[str]
 ) -> tuple[CostTags, list[str]]:
-    """The cost tags that are about one of the keys, and why others that are cannot be."""
+    """Return the cost tags over one of the keys, and errors of those that cannot be evaluated."""
     drafts = [
         CostTagDraft(
             key=info.key, rules=info.rules, default_value=info.default_value, description=info.description
@@ -169,7 +172,7 @@ def _evaluate_cost_tags(
 
 
 def _dimension(context: DimensionContext, draft: CostTagDraft) -> Dimension | None:
-    """None for a draft that has become too large to be asked."""
+    """Return the dimension of a draft; None if it has become too large to query."""
     try:
         return dimension_of(context, draft)
     except UserError:
@@ -185,7 +188,7 @@ def _line_value(dimension: Dimension) -> LineValue:
 def _subjects(
     reader: TagCostReader, keys: Sequence[str], cost_tags: CostTags, currencies: Sequence[str]
 ) -> list[Subject]:
-    """The keys by meaning, with what their values cost."""
+    """Return the keys by meaning, with the cost of their values."""
     line_values = {f"tag:{key}": value_of_key(key) for key in keys}
     line_values |= {f"cost_tag:{draft.key}": value for draft, value in cost_tags}
     costs = reader.values(line_values)
@@ -203,7 +206,7 @@ def _suggestions(
     cost_tags: CostTags,
     currencies: Sequence[str],
 ) -> list[TagSuggestion]:
-    """Nothing of keys that were taken for one by their values, and then say different things on one line."""
+    """Return suggestions, without keys that were grouped by their values and then differ on the same lines."""
     by_cost_tag = {draft.key: value for draft, value in cost_tags}
     line_values: dict[str, LineValue] = {}
     for subject in sorted(subjects, key=lambda each: not each.group.by_values):
@@ -228,7 +231,7 @@ def _recommendation_details(
     suggestions: Sequence[TagSuggestion],
     infos: Mapping[str, CostTagInfo],
 ) -> Iterator[RecommendationDetail]:
-    """Those that would cover anything."""
+    """Return the suggestions with any coverage."""
     possible = [(each, dimension) for each in suggestions if (dimension := _dimension(context, each.draft))]
     requests = [CoverageRequest(dimension, each.rules, each.values) for each, dimension in possible]
     for (each, _), covers in zip(possible, reader.coverage_of_drafts(requests), strict=True):
@@ -249,7 +252,7 @@ def _recommendation_details(
 
 
 def recommendation(account: Account, recommendation_id: str) -> RecommendationDetail | None:
-    """The one with this id, as things are now."""
+    """Return the current recommendation with this id."""
     details = find_recommendations(account).details
     return next((each for each in details if each.row.id == recommendation_id), None)
 

@@ -1,8 +1,8 @@
-"""Which tag keys, and which values of one, mean the same, and what says the value of cost that has none. Pure.
+"""Finds tag keys and values with the same meaning, and the likely value of untagged cost. Pure.
 
-A key's meaning is its letters and digits in small letters, without the prefix of a provider, in the singular, a few
-well-known short forms written out; keys whose values are mostly the same mean the same too. A value's meaning is
-likewise, but keeps what stands between two digits: 1.2 is not 12.
+The meaning of a key is its letters and digits in lower case, without a provider's prefix, in the singular, with a few
+common abbreviations expanded; keys with mostly the same values have the same meaning too. The meaning of a value is
+alike, but keeps separators between two digits: 1.2 is not 12.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from finops.lib.answers import group_by
 from finops.lib.money import exact_sum
 
 Amounts = Mapping[str, Decimal]
-"""By currency."""
+"""Amounts by currency."""
 
 PREFIXES = ("user:", "aws:", "azure:", "gcp:", "goog-", "tag:", "label:", "labels/")
 
@@ -47,14 +47,14 @@ UNINFORMATIVE_VALUES = {
     *("true", "false", "yes", "no", "on", "off", "enabled"),
     *("none", "null", "na", "unknown", "default", "other"),
 }
-"""Values that keys of any meaning have in common."""
+"""Values that keys of any meaning share."""
 
 MANY_VALUES = 200
-"""A key with more is a name or a number of things, whose values are not compared."""
+"""Number of values from which a key is a name or an id, whose values are not compared."""
 
 COMMON_VALUES = 2
 COMMON_SHARE = Decimal("0.8")
-"""Keys mean the same when at least so many values, with so much of the cost of either, are in both."""
+"""Keys mean the same if both have at least this number of common values with this share of the cost of each."""
 
 
 def key_meaning(key: str) -> str:
@@ -71,7 +71,7 @@ def _singular(word: str) -> str:
 
 
 def value_meaning(value: str) -> str:
-    """Empty when nothing but spaces and signs."""
+    """Return the meaning of a value; empty if it has only spaces and punctuation."""
     joined = re.sub(r"(?<!\d)[\W_]+|[\W_]+(?!\d)", "", value.casefold())
     bare = re.sub(r"[\W_]+", "-", joined)
     return VALUE_WORDS.get(bare, bare)
@@ -79,19 +79,19 @@ def value_meaning(value: str) -> str:
 
 @dataclass(frozen=True)
 class KeyGroup:
-    """Keys that mean the same, that with most cost first. `by_values`: their names alone do not say so."""
+    """Keys with the same meaning, the one with most cost first. `by_values`: their names alone do not show it."""
 
     keys: tuple[str, ...]
     by_values: bool = False
 
     @property
     def name(self) -> str:
-        """What stays the same when another becomes the costliest."""
+        """A name that does not change when another key becomes the costliest."""
         return min(key_meaning(key) for key in self.keys)
 
 
 def key_groups(keys: Sequence[str], values: Mapping[str, Mapping[str, Amounts]]) -> list[KeyGroup]:
-    """The keys by meaning, in their order. `values`: the cost of the values of the keys that are compared."""
+    """Return the keys by meaning, in their order. `values`: cost of the values of the compared keys."""
     keys_by_meaning = group_by(keys, key_meaning)
     names: list[list[str]] = []
     for name in keys_by_meaning:
@@ -121,7 +121,7 @@ def _is_distinctive(meaning: str) -> bool:
 
 
 def _is_majority(common: set[str], amounts: Mapping[str, Amounts]) -> bool:
-    """In every currency that has cost."""
+    """Return whether a part is the majority in every currency with cost."""
     whole = total_of(amounts.values())
     part = total_of(amounts[meaning] for meaning in common)
     return any(whole.values()) and all(
@@ -130,7 +130,7 @@ def _is_majority(common: set[str], amounts: Mapping[str, Amounts]) -> bool:
 
 
 def sum_over_keys(keys: Sequence[str], values: Mapping[str, Mapping[str, Amounts]]) -> dict[str, Amounts]:
-    """The cost of the values of several keys, added up."""
+    """Return the cost of the values of several keys, added up."""
     by_value: dict[str, list[Amounts]] = {}
     for key in keys:
         for value, amounts in values.get(key, {}).items():
@@ -147,7 +147,7 @@ def by_meaning(values: Mapping[str, Amounts]) -> dict[str, Amounts]:
 
 
 def total_of(amounts: Iterable[Amounts]) -> dict[str, Decimal]:
-    """By currency, exactly."""
+    """Return the exact sum by currency."""
     by_currency: dict[str, list[Decimal]] = {}
     for each in amounts:
         for currency, amount in each.items():
@@ -157,18 +157,18 @@ def total_of(amounts: Iterable[Amounts]) -> dict[str, Decimal]:
 
 @dataclass(frozen=True)
 class Merge:
-    """Spellings of one value, that with most cost first."""
+    """Spellings of one value, the one with most cost first."""
 
     spellings: tuple[str, ...]
 
     @property
     def target(self) -> str:
-        """What all of them become."""
+        """The spelling that replaces the others."""
         return self.spellings[0].strip()
 
 
 def merges(values: Mapping[str, Amounts], currencies: Sequence[str]) -> list[Merge]:
-    """The values that are spelt in several ways, most cost first. `currencies`: the largest first."""
+    """Return values with several spellings, most cost first. `currencies`: the largest first."""
     if len(values) > MANY_VALUES:
         return []
     groups: dict[str, list[str]] = {}
@@ -179,27 +179,28 @@ def merges(values: Mapping[str, Amounts], currencies: Sequence[str]) -> list[Mer
 
 
 def rank(amounts: Amounts, currencies: Sequence[str]) -> tuple[Decimal, ...]:
-    """To sort by: the most of the first currency first, then of the next."""
+    """Return a sort key: the largest amount in the first currency first, then in the next."""
     return tuple(amounts.get(currency, Decimal(0)).copy_negate() for currency in currencies)
 
 
 KEY_PAIR, AGREE, DIFFER = "together", "agree", "differ"
-"""A dimension and its names: what lines with both of two keys say."""
+"""A dimension and its values: whether two keys agree on lines that have both."""
 
 CERTAIN = Decimal("0.95")
-"""Of the cost with a value, so much has the same one, in every currency."""
+"""Minimum share of the cost with a value that has the same value, in every currency."""
 
 EVIDENCE = Decimal("0.25")
-"""At least so much of the cost has a value, in every currency."""
+"""Minimum share of the cost that has a value, in every currency."""
 
 
 DISAGREEING = Decimal("0.1")
-"""Of the cost of lines with both of two keys: where more differs, they mean something else, in any currency."""
+"""Share of the cost of lines with both of two keys above which differing values show different meanings, in any
+currency."""
 
 
 @dataclass
 class TaggedCosts:
-    """The cost of one account, service or name: with each value, and without."""
+    """Cost of one account, service or name: with each value, and without."""
 
     values: dict[str, dict[str, Decimal]] = field(default_factory=dict)
     without: dict[str, Decimal] = field(default_factory=dict)
@@ -207,7 +208,7 @@ class TaggedCosts:
 
 @dataclass(frozen=True)
 class Association:
-    """Cost without a value at `names` of the dimension is taken for `value`, that with most cost without first."""
+    """Cost without a value at `names` of the dimension is likely `value`; names with most untagged cost first."""
 
     dimension: str
     value: str
@@ -217,7 +218,7 @@ class Association:
 def associations(
     tagged_costs: Mapping[tuple[str, str], TaggedCosts], currencies: Sequence[str]
 ) -> list[Association]:
-    """By dimension and value. `beside` by (dimension, name)."""
+    """Return associations by dimension and value. `beside` by (dimension, name)."""
     names_by_value: dict[tuple[str, str], list[str]] = {}
     keys = [each for each in tagged_costs if each[0] != KEY_PAIR]
     for dimension, name in sorted(
@@ -232,15 +233,15 @@ def associations(
 
 
 def is_contradictory(tagged_costs: Mapping[tuple[str, str], TaggedCosts]) -> bool:
-    """Whether keys that were taken for one, by their values, mostly say something else where a line has both."""
+    """Return whether keys that were grouped by their values mostly differ on lines that have both."""
     agree, differ = (tagged_costs.get((KEY_PAIR, side), TaggedCosts()).without for side in (AGREE, DIFFER))
     return any(amount > DISAGREEING * total_of([agree, differ])[each] for each, amount in differ.items())
 
 
 def certain_value(tagged_costs: TaggedCosts) -> str | None:
-    """The value that what has none surely lacks; None when nothing lacks one, or the rest does not agree.
+    """Return the likely value of cost without a value; None if all cost has one, or the rest does not agree.
 
-    An association rule with a least support (EVIDENCE) and a least confidence (CERTAIN), of cost in place of
+    An association rule with a minimum support (EVIDENCE) and a minimum confidence (CERTAIN), by cost instead of
     counts (Agrawal and others, Mining association rules, 1993).
     """
     if not any(amount > 0 for amount in tagged_costs.without.values()):

@@ -1,4 +1,4 @@
-"""Suggestions with their drafts: rules at the end of the cost tag that a key has, or of a new one. Pure."""
+"""Suggestions with their drafts: rules appended to the cost tag of a key, or to a new one. Pure."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from finops.insights.tag_recommendations.similarity import (
 from finops.lib.sentences import dimension_text, join_with_and, quote, truncate
 
 SHOWN, LENGTH = 4, 60
-"""Names that a sentence has, and characters of each."""
+"""Number of names in a sentence, and characters of each."""
 
 
 def owner_of(group: KeyGroup, drafts: Sequence[CostTagDraft]) -> CostTagDraft | None:
-    """The cost tag that is about these keys: by its key's meaning, else by the tags that it copies."""
+    """Return the cost tag of these keys: by its key's meaning, else by the tags that it copies."""
     meanings = {key_meaning(key) for key in group.keys}
     for draft in drafts:
         if key_meaning(draft.key) in meanings:
@@ -45,14 +45,14 @@ def owner_of(group: KeyGroup, drafts: Sequence[CostTagDraft]) -> CostTagDraft | 
 
 
 def copied_keys(draft: CostTagDraft, keys: Sequence[str]) -> set[str]:
-    """Those of the keys that some rule copies; a key in another case is meant where no key is written so."""
+    """Return the keys that a rule copies; a key matches in another case if no key is spelled exactly so."""
     named = {key for rule in draft.rules if rule.copy for key in rule.copy.keys}
     folded = {key.casefold() for key in named - set(keys)}
     return {key for key in keys if key in named or (key.casefold() in folded)}
 
 
 def start_of(group: KeyGroup, merged: Iterable[Merge] = ()) -> CostTagDraft:
-    """A new cost tag that copies the keys in order, trimmed and in small letters, spellings put right."""
+    """Return a new cost tag that copies the keys in order, trimmed and in lower case, with corrected spellings."""
     folded = group.keys[0].strip()
     prefix = next((each for each in PREFIXES if folded.casefold().startswith(each)), "")
     key = re.sub(r"[^\w:.-]+", "-", folded[len(prefix) :]).strip("-").lower() or group.name
@@ -65,7 +65,7 @@ def start_of(group: KeyGroup, merged: Iterable[Merge] = ()) -> CostTagDraft:
 
 
 def _renames(merged: Iterable[Merge]) -> dict[str, str]:
-    """What becomes what once values are trimmed and in small letters."""
+    """Return the renames that remain once values are trimmed and in lower case."""
     renames: dict[str, str] = {}
     for merge in merged:
         folded = [each.strip().lower() for each in merge.spellings]
@@ -74,12 +74,12 @@ def _renames(merged: Iterable[Merge]) -> dict[str, str]:
 
 
 def targets_of(draft: CostTagDraft | None, merged: Iterable[Merge]) -> tuple[str, ...]:
-    """The values that the spellings become."""
+    """Return the values that replace the spellings."""
     return tuple(merge.target if draft else merge.target.lower() for merge in merged)
 
 
 def with_copy(draft: CostTagDraft, keys: Sequence[str]) -> CostTagDraft:
-    """Another rule at the end that copies the keys, made alike and renamed as its last copying rule does."""
+    """Append a rule that copies the keys, normalized and renamed as the last copying rule does."""
     last = next((rule.copy for rule in reversed(draft.rules) if rule.copy), None)
     steps = last.normalise if last else ("trim", "lower")
     copy = Copy(keys=tuple(keys[:MAX_COPY_KEYS]), normalise=steps, map=last.map if last else ())
@@ -87,7 +87,7 @@ def with_copy(draft: CostTagDraft, keys: Sequence[str]) -> CostTagDraft:
 
 
 def with_merges(draft: CostTagDraft, merged: Iterable[Merge]) -> CostTagDraft:
-    """The rules of a cost tag, giving the first spelling wherever they give another of them."""
+    """Return the rules of a cost tag with the first spelling in place of the others."""
     renames = {old: merge.target for merge in merged for old in merge.spellings if old != merge.target}
     return replace(draft, rules=tuple(_rename_values(rule, renames) for rule in draft.rules))
 
@@ -102,7 +102,7 @@ def _rename_values(rule: Rule, renames: Mapping[str, str]) -> Rule:
 
 
 def with_association(draft: CostTagDraft, association: Association, without: Sequence[str]) -> CostTagDraft:
-    """Another rule at the end for cost that no rule has caught and none of the keys is on."""
+    """Append a rule for cost that no rule matches and that has none of the keys."""
     op: Op = "starts_with" if association.dimension == "resource" else "in"
     test = Test(dimension=association.dimension, op=op, values=association.names[:MAX_VALUES])
     absent = [Test(dimension=f"tag:{key}", op="absent") for key in without]
@@ -118,7 +118,7 @@ def _append_rule(draft: CostTagDraft, rule: Rule) -> CostTagDraft:
 
 @dataclass(frozen=True)
 class TagSuggestion:
-    """A draft, and which part of it is what the suggestion covers: some rules, or some values."""
+    """A draft, and the part of it that the suggestion covers: some rules, or some values."""
 
     id: str
     kind: Kind
@@ -133,8 +133,8 @@ class TagSuggestion:
 
 @dataclass(frozen=True)
 class Subject:
-    """Keys that mean the same, the cost tag that they have, and what their values are worth: those that the cost tag
-    gives, or those of the keys together."""
+    """Keys with the same meaning, their cost tag, and the cost of their values: those that the cost tag gives, or
+    those of the keys together."""
 
     group: KeyGroup
     owner: CostTagDraft | None
@@ -143,7 +143,7 @@ class Subject:
 
     @property
     def base(self) -> CostTagDraft:
-        """What rules are added to."""
+        """The cost tag that rules are added to."""
         return self.owner or start_of(self.group, self.merged)
 
     @property
@@ -152,7 +152,7 @@ class Subject:
 
     @property
     def key_pair(self) -> KeyPair | None:
-        """What to ask of keys that only their values make one."""
+        """The pair to compare if only their values group the keys."""
         if not self.group.by_values:
             return None
         first = key_meaning(self.group.keys[0])
@@ -163,7 +163,7 @@ class Subject:
 
     @property
     def is_categorical(self) -> bool:
-        """Whether it has values, and not as many as names of things."""
+        """Whether it has values, but fewer than a key of names."""
         return 0 < len(self.values) <= MANY_VALUES
 
 
@@ -174,14 +174,14 @@ def subject_of(
     cost_tag_values: Mapping[str, Mapping[str, Amounts]],
     currencies: Sequence[str],
 ) -> Subject:
-    """`values` by tag key, `given` by the key of a cost tag."""
+    """Return a subject. `values` by tag key, `given` by the key of a cost tag."""
     owner = owner_of(group, drafts)
     costs = cost_tag_values.get(owner.key, {}) if owner else sum_over_keys(group.keys, values)
     return Subject(group, owner, costs, tuple(merges(costs, currencies)))
 
 
 def similarity_suggestions(subject: Subject) -> Iterator[TagSuggestion]:
-    """Keys to collapse, values to put right."""
+    """Return suggestions to combine keys and to correct values."""
     group, owner = subject.group, subject.owner
     if owner is None:
         if len(group.keys) > 1:
@@ -202,7 +202,7 @@ def similarity_suggestions(subject: Subject) -> Iterator[TagSuggestion]:
 def association_suggestions(
     subject: Subject, tagged_costs: Mapping[tuple[str, str], TaggedCosts], currencies: Sequence[str]
 ) -> Iterator[TagSuggestion]:
-    """Rules for cost that has no value yet."""
+    """Return suggestions of rules for untagged cost."""
     copied = copied_keys(subject.base, subject.group.keys)
     without = [key for key in subject.group.keys if key not in copied]
     for association in associations(tagged_costs, currencies):
@@ -216,7 +216,7 @@ def association_suggestions(
 def _rule_suggestions(
     kind: Kind, subject: Subject, draft: CostTagDraft, sentence: str, *distinct: str
 ) -> Iterator[TagSuggestion]:
-    """Of the last rule; nothing where the cost tag has no room for one more."""
+    """Return the suggestions of the last rule; none if the cost tag has no room for another rule."""
     if len(draft.rules) > len(subject.base.rules):
         yield _suggestion(kind, subject, draft, sentence, *distinct, rules=(len(draft.rules),))
 
@@ -246,7 +246,7 @@ def _suggestion(
 
 
 def _names_text(names: Sequence[str], shown: int = SHOWN) -> str:
-    """`'a', 'b' and 3 more`."""
+    """Return `'a', 'b' and 3 more`."""
     more = len(names) - shown
     parts = [quote(name, LENGTH) for name in names[:shown]]
     return join_with_and([*parts, f"{more} more"] if more > 0 else parts)
