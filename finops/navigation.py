@@ -231,7 +231,7 @@ MENU = (
                     *("usage_batches", "usage_rejected", "usage_upload", "usage_upload_new", "usage_api"),
                     *(
                         "change_events",
-                        *("change_event_note_new", "change_event_note_edit"),
+                        *("change_event_retention", "change_event_note_new", "change_event_note_edit"),
                         "event_sources",
                         "event_source",
                         "event_source_new",

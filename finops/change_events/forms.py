@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import forms
 
-from finops.change_events.models import MAX_TITLE, MAX_URL, ChangeEvent
+from finops.change_events.models import FEWEST_DAYS, MAX_TITLE, MAX_URL, MOST_DAYS, ChangeEvent
 from finops.change_events.scope_text import MAX_TEXT, scope_from_text, text_of_scope
 from finops.change_events.services.notes import NoteDraft
 from finops.lib.errors import UserError
@@ -15,6 +15,16 @@ class EventSourceForm(forms.Form):
         max_length=100,
         help_text="For example: GitHub Actions, production cluster.",
         error_messages={"required": "Enter a name."},
+    )
+
+
+class ChangeEventRetentionForm(forms.Form):
+    days = forms.IntegerField(
+        label="Days to keep",
+        min_value=FEWEST_DAYS,
+        max_value=MOST_DAYS,
+        help_text=f"{FEWEST_DAYS} to {MOST_DAYS:,} days. Older events are permanently deleted within a day.",
+        error_messages={"required": "Enter a number of days.", "invalid": "Enter a whole number of days."},
     )
 
 

@@ -8,11 +8,18 @@ from django.db.models.signals import pre_delete
 from django.dispatch import receiver
 
 from accounts.models import Account
-from finops.change_events.queries import events_between, metered_by_month, month_by_event_source
+from finops.change_events.queries import (
+    actor_of_resource,
+    events_between,
+    metered_by_month,
+    month_by_event_source,
+)
 from finops.change_events.schemas import origin_of
 from finops.change_events.scopes import fits, scope_filters_of
 from finops.change_events.services.keys import end_pushes
 from finops.costs.chart_markers import Marker, MarkerQuestion, chart_markers
+from finops.costs.explorer_steps import pinned_values
+from finops.costs.resource_panels import ResourcePanel, ResourceQuestion, resource_panels
 from ingestion.queries.billing import OtherMeter, other_meters
 
 other_meters.add("change events", OtherMeter(metered_by_month, month_by_event_source))
@@ -32,6 +39,14 @@ def event_markers(question: MarkerQuestion) -> list[Marker]:
         for event in events
         if fits(event.scope, filters)
     ]
+
+
+@resource_panels.register("actor")
+def resource_actor_panel(question: ResourceQuestion) -> ResourcePanel | None:
+    """Who created or changed the resource, where an event names it. One query."""
+    name = pinned_values(question.question.query).get("resource")
+    actor = actor_of_resource(name) if name else None
+    return ResourcePanel("change_events/_resource_actor.html", {"actor": actor}) if actor else None
 
 
 @receiver(pre_delete, sender=Account, dispatch_uid="change_events.pushes")

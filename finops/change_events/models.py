@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
@@ -158,6 +159,36 @@ class ChangeEvent(AccountModel):
 
     def __str__(self) -> str:
         return self.title
+
+
+FEWEST_DAYS: Final = 400
+"""Syncs and derived events are of the last 13 months: what is younger would come back."""
+MOST_DAYS: Final = 3_650
+DEFAULT_DAYS: Final = 1_100
+_DAYS_BOUNDS: Final = f"Keep change events for {FEWEST_DAYS} to {MOST_DAYS:,} days."
+
+
+class ChangeEventRetention(AccountModel):
+    """For how many days before the running one the account keeps its change events. No row: DEFAULT_DAYS."""
+
+    days = models.PositiveSmallIntegerField(
+        default=DEFAULT_DAYS,
+        validators=[
+            MinValueValidator(FEWEST_DAYS, _DAYS_BOUNDS),
+            MaxValueValidator(MOST_DAYS, _DAYS_BOUNDS),
+        ],
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["account"], name="change_event_retention_once"),
+            models.CheckConstraint(
+                condition=Q(days__range=(FEWEST_DAYS, MOST_DAYS)), name="change_event_retention_is_bounded"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.days} days"
 
 
 class EventMonth(AccountModel):

@@ -12,6 +12,7 @@ urlpatterns = [
     # The page's title as an address; links have the one below, which comes last.
     path("change-events/", events.index, name="change_events"),
     path("events/", events.index, name="change_events"),
+    path("events/retention/", events.retention, name="change_event_retention"),
     path("events/notes/new/", notes.new, name="change_event_note_new"),
     path("events/notes/<int:note_id>/edit/", notes.edit, name="change_event_note_edit"),
     path("events/notes/<int:note_id>/delete/", notes.delete, name="change_event_note_delete"),

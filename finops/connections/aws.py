@@ -114,6 +114,23 @@ class StorageConfig(Protocol):
     def secret_access_key(self) -> str: ...
 
 
+class AwsSignIn(Protocol):
+    """How a config says to sign in at AWS."""
+
+    @property
+    def external_id(self) -> str: ...
+    @property
+    def region(self) -> str: ...
+    @property
+    def access(self) -> Literal["role", "access_key", "server_identity"]: ...
+    @property
+    def role_arn(self) -> str: ...
+    @property
+    def access_key_id(self) -> str: ...
+    @property
+    def secret_access_key(self) -> str: ...
+
+
 class AwsBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
     """An export in an S3 bucket, and how this console signs in."""
 
@@ -172,7 +189,7 @@ class AwsBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
     ] = ""
 
 
-def aws_credentials(config: AwsBucketConfig) -> S3Credentials:
+def aws_credentials(config: AwsSignIn) -> S3Credentials:
     """Those of the config, a role's for an hour and renewable. Raises AccessError for what is missing or refused, SourceUnavailable."""
     if config.access == "access_key":
         return _key(config)
@@ -189,14 +206,14 @@ def aws_credentials(config: AwsBucketConfig) -> S3Credentials:
     return _role(config, _key(config) if config.access_key_id else None)
 
 
-def _key(config: AwsBucketConfig) -> S3Credentials:
+def _key(config: AwsSignIn) -> S3Credentials:
     if not config.access_key_id or not config.secret_access_key:
         raise AccessError("Enter the access key ID and its secret.", field="access_key_id")
     principal = f"the access key …{config.access_key_id[-4:]}"
     return S3Credentials(key=config.access_key_id, secret=config.secret_access_key, principal=principal)
 
 
-def _role(config: AwsBucketConfig, base: S3Credentials | None) -> S3Credentials:
+def _role(config: AwsSignIn, base: S3Credentials | None) -> S3Credentials:
     """The role's credentials. Its trust policy asks for the external id that is this connection's alone, so no account can
     have another's role assumed. Without `base` this server's own identity asks, which is all that it is lent for."""
     from botocore.config import Config

@@ -99,6 +99,24 @@ def _role_steps(external_id: str) -> list[SetupStep]:
     ]
 
 
+def trail_steps(external_id: str) -> list[SetupStep]:
+    """Of CloudTrail's event history: a role that may look events up, and nothing else."""
+    return [
+        SetupStep(
+            "Create a role",
+            f"In IAM > Roles of the account, choose Create role and 'Custom trust policy'. Name the role {ROLE}.",
+            json.dumps(trust_policy(external_id), indent=2),
+            "json",
+        ),
+        SetupStep(
+            "Grant it LookupEvents",
+            "Add this inline policy to the role. No trail is needed: CloudTrail keeps management events for 90 days.",
+            json.dumps(_policy(_statement(["cloudtrail:LookupEvents"], "*")), indent=2),
+            "json",
+        ),
+    ]
+
+
 def _last_steps() -> list[SetupStep]:
     return [
         SetupStep(

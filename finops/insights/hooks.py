@@ -5,11 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from decimal import Decimal
 
+from finops.change_events.models import EventSource
+from finops.change_events.source_panels import EventSourcePanel, event_source_panels
 from finops.connections.optional_checks import optional_checks
 from finops.costs.answer_warnings import AnswerFacts, answer_warnings
-from finops.costs.queries.sources import FAILING, STALE
+from finops.costs.queries.sources import FAILING, STALE, load_sources
 from finops.costs.queries.spend_facts import spend_notes
 from finops.costs.resource_panels import ResourcePanel, ResourceQuestion, resource_panels
+from finops.insights.actor_coverage import DAYS, actor_coverage
 from finops.insights.anomalies.lake import impacts_in_scope
 from finops.insights.cost_scope import CostReader
 from finops.insights.models import SERVICE, Anomaly
@@ -60,6 +63,16 @@ def resource_events(request: ResourceQuestion) -> ResourcePanel:
     reader = CostReader(request.account, request.sources)
     facts = RelatedEventFacts(reader, question.days, previous_period(question.days), question.filters)
     return ResourcePanel("insights/_resource_events.html", {"events": find_related_events(facts)})
+
+
+@event_source_panels.register("actor coverage")
+def actor_coverage_panel(source: EventSource) -> EventSourcePanel | None:
+    """How much cost has an actor by events, where this source's name resources."""
+    if not source.events.filter(scope__has_key="resource").exists():
+        return None
+    rows = actor_coverage(CostReader(source.account, load_sources(source.account)))
+    context = {"rows": rows, "days": DAYS}
+    return EventSourcePanel("insights/_actor_coverage.html", context) if rows else None
 
 
 @related_events.register("anomalies")

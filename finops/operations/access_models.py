@@ -280,6 +280,7 @@ EVENTS = ModelGroup(
             ("title", "actor"),
             ("kind", "origin"),
         ),
+        Entry("change_events.ChangeEventRetention"),
         Entry("change_events.EventMonth", ("month", "account", "source", "events", "rejected")),
     ),
 )

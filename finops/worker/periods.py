@@ -41,6 +41,7 @@ TASK_SECONDS: Final[dict[str, int]] = {
     "issues.poll_due": 60,
     "issues.sweep": 86_400,
     "activity.sweep": 3_600,
+    "change_events.sweep": 86_400,
     "receipts.sweep": 86_400,
     "notifications.sweep": 86_400,
     "exchange_rates.fetch": 43_200,

@@ -114,6 +114,7 @@ LANE_OF: Final[dict[str, Lane]] = {
     "audit_webhooks.sweep": MAINTENANCE,
     "issues.sweep": MAINTENANCE,
     "activity.sweep": MAINTENANCE,
+    "change_events.sweep": MAINTENANCE,
     "receipts.sweep": MAINTENANCE,
     "notifications.sweep": MAINTENANCE,
     "data_exports.run_due": CLOCK,

@@ -50,6 +50,7 @@ SWEEPS = {
     "notifications.sweep": "deletes notifications by age, of every account",
     "reports.send_due": "asks the database which report schedules are due, and queues them by account and id",
     "receipts.sweep": "deletes receipts by age, each account's by its own retention",
+    "change_events.sweep": "deletes change events by age, each account's by its own retention",
     "activity.sweep": "deletes calls of assistants by age, each account's by its own retention",
     "alerts.send_due": "asks the database which deliveries are due, and queues them by account and id",
     "alerts.sweep": "deletes deliveries by age, and seals each account's targets anew for itself",

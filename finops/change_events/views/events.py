@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
+from accounts.forms import FormErrors
+from accounts.models import Role
+from finops.change_events.forms import ChangeEventRetentionForm
 from finops.change_events.models import ChangeEvent
 from finops.change_events.queries import listed_events, visible_events, visible_sources
 from finops.change_events.schemas import origin_of
+from finops.change_events.services.retention import retention_days, set_change_event_retention
 from finops.change_events.views.notes import may_change
 from finops.lib.listing import Column, ListFilter, ListPage, wants_csv
 
@@ -46,6 +51,25 @@ EVENTS = ListPage[ChangeEvent](
 @require_safe
 @never_cache
 def index(request: AccountRequest) -> HttpResponseBase:
+    return _page(request, ChangeEventRetentionForm(initial={"days": retention_days()}))
+
+
+@account_page(Role.ADMIN)
+@require_POST
+def retention(request: AccountRequest) -> HttpResponseBase:
+    """An admin's, since it deletes for the whole account."""
+    form = ChangeEventRetentionForm(request.POST)
+    if form.is_valid():
+        with FormErrors(form):
+            row = set_change_event_retention(
+                account=request.account, actor=request.actor, days=form.cleaned_data["days"]
+            )
+            messages.success(request, f"Change events are now kept for {row.days:,} days.")
+            return redirect("change_events", slug=request.account.slug)
+    return _page(request, form, status=422)
+
+
+def _page(request: AccountRequest, form: ChangeEventRetentionForm, *, status: int = 200) -> HttpResponseBase:
     params = request.GET
     events = listed_events(
         kind=params.get("kind", ""), origin=params.get("source", ""), search=params.get("q", "")
@@ -70,4 +94,5 @@ def index(request: AccountRequest) -> HttpResponseBase:
     if not listing.total and visible_events().exists():
         listing = replace(listing, total=1)  # there are events, and none matches
     editable = {event.pk for event in page if may_change(request, event)}
-    return render(request, "change_events/events.html", {"listing": listing, "editable": editable})
+    context = {"listing": listing, "editable": editable, "form": form}
+    return render(request, "change_events/events.html", context, status=status)
