@@ -1,8 +1,8 @@
-"""One at a time, whichever process or machine it is.
+"""Named locks across processes and machines, as advisory locks of PostgreSQL.
 
-A lock of PostgreSQL that a transaction holds, on a connection of its own that does nothing else: it ends with the block,
-or with the process, however that ends. A lock of the session would as well, but behind a pooler that gives each
-transaction another connection it would stay with whoever comes next; an open transaction keeps its connection there too.
+A transaction holds the lock, on a connection of its own that does nothing else. The lock ends with the block or with the
+process, however the process ends. A session lock would too, but a pooler that gives each transaction another connection
+would leave it with the next user of that connection; an open transaction keeps its connection even there.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _held_locks = _HeldLocks()
 
 
 def lock_until_commit(name: str) -> None:
-    """Wait until nobody else holds the name; then nobody does until the transaction of this connection ends."""
+    """Wait for the lock of this name and hold it until the transaction of this connection ends."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name])
 
 
 @contextmanager
 def advisory_lock(name: str, *, shared: bool = False) -> Iterator[bool]:
-    """Whether nobody else is in a block of this name; then nobody is while this one lasts. It does not wait, and is free
-    to whoever holds it in this thread. `shared` blocks exclude only those that are not. Cost: one query, and a second
-    connection of the pool while the block lasts."""
+    """Take the lock of this name without waiting and yield whether it was free; it is held while the block lasts. The
+    thread that holds the lock may take it again. `shared` blocks exclude only blocks that are not shared. Cost: one query,
+    and a second connection of the pool while the block lasts."""
     if name in _held_locks.names:
         yield True
         return
@@ -68,7 +68,8 @@ def advisory_lock(name: str, *, shared: bool = False) -> Iterator[bool]:
 
 
 def _end(lock_connection: BaseDatabaseWrapper, name: str) -> None:
-    """What was done under the lock is done: that the lock went early is worth a line, no failure."""
+    """End the lock's transaction. The work under the lock is done, so a lock that was lost early is logged and is no
+    failure."""
     try:
         lock_connection.rollback()
     except Error:

@@ -45,8 +45,8 @@ Item = TypeVar("Item", bound=Hashable)
 def largest_that_fits(
     make: Callable[[int], Answer], count: int, fits: Callable[[Answer], bool] | None
 ) -> Answer:
-    """`make(count)`, or made with half as many until one fits; what is made with 1 is taken as it is. For answers that
-    cost more to make than to measure."""
+    """Return `make(count)`, halving the count until the result fits; the result of count 1 is returned whatever its size.
+    For answers that cost more to make than to measure."""
     answer = make(count)
     while fits is not None and count > 1 and not fits(answer):
         count //= 2
@@ -57,9 +57,9 @@ def largest_that_fits(
 def fit_to_size(
     make: Callable[[int], Answer], fits: Callable[[Answer], bool], most: int, *, least: int = 1
 ) -> Answer | None:
-    """`make(count)` with the largest count up to `most` that fits; None when not even `least` does.
+    """Return `make(count)` with the largest count up to `most` that fits; None when not even `least` does.
 
-    By bisection: a few encodings, not one for each count. What fits with a count must fit with fewer.
+    By bisection: a few encodings, not one for each count. Assumes that a result that fits with a count fits with fewer.
     """
     best = None
     while least <= most:
@@ -73,7 +73,7 @@ def fit_to_size(
 
 
 def group_by(items: Iterable[Element], key: Callable[[Element], Item]) -> dict[Item, list[Element]]:
-    """The items by what `key` says of them, groups and items in the order in which they come."""
+    """Group the items by `key(item)`; groups and items keep the order of the input."""
     groups: dict[Item, list[Element]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -81,7 +81,7 @@ def group_by(items: Iterable[Element], key: Callable[[Element], Item]) -> dict[I
 
 
 def places_within(items: Iterable[Item], part: Callable[[Item], Hashable]) -> dict[Item, int]:
-    """The place of each item, from 0, among those of the same part. The items are in their order and all different."""
+    """Return the position of each item, from 0, among the items of the same part. The items are in order and all different."""
     counts: Counter[Hashable] = Counter()
     places = {}
     for item in items:

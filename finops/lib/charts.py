@@ -1,4 +1,4 @@
-"""What a page draws: charts by bucket, and the tables of their figures."""
+"""Charts by bucket, and the tables of their figures, as pages draw them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Values = list[Decimal | None]
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """One series, a value for each bucket; None: no data. `rest`: what all the others sum up to.
+    """One series, a value for each bucket; None: no data. `rest`: the sum of all the others.
 
-    `dashed` is what is not measured: forecasts, plans. `tone`: `limit` is drawn in red, `warning` in
-    amber, `forecast` pale, `like_first` as the first series.
+    `dashed` marks values that are not measured: forecasts, plans. `tone`: `limit` is drawn in red, `warning` in amber,
+    `forecast` pale, `like_first` as the first series.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Line:
 
 @dataclasses.dataclass(frozen=True)
 class BandLine:
-    """A shaded range between two values for each bucket, of the first series' colour."""
+    """A shaded range between two values for each bucket, in the colour of the first series."""
 
     name: str
     lower: Sequence[Decimal | None]
@@ -42,8 +42,8 @@ class BandLine:
 
 @dataclasses.dataclass(frozen=True)
 class SeriesTable:
-    """The figures of one chart: a name, a value for each bucket, and that of the whole range; totals last.
-    Amounts have their currency, quantities none."""
+    """The figures of one chart: a name, a value for each bucket, and the value of the whole range; totals last. Amounts
+    have their currency, quantities none."""
 
     unit: str
     labels: list[str]
@@ -59,7 +59,7 @@ def bucket_label(first_day: str, granularity: str) -> str:
 
 
 def other_name(groups: int) -> str:
-    """What the row that holds so many groups is called."""
+    """The name of the row that sums up this many groups."""
     return f"{OTHER} ({groups:,})"
 
 
@@ -81,10 +81,10 @@ def chart_spec(
     events: Sequence[tuple[str, str]] = (),
     is_money: bool = False,
 ) -> dict[str, Any]:
-    """What charts.js draws, as a line or as bars; `places` after the point in tips, without it as amounts are.
+    """Return what charts.js draws, as lines or as bars; `places` are the decimals in tips, by default those of amounts.
 
-    `is_money`: amounts with decimals of their own, such as of one unit. `mark` is the label at which an upright line stands,
-    `shade` the first and last label of a shaded window, `events` labels with the short text of a flag at each.
+    `is_money`: amounts with decimals of their own, such as the cost of one unit. `mark` is the label at which an upright
+    line stands, `shade` the first and last label of a shaded window, `events` labels with the short text of a flag at each.
     """
     chart: dict[str, Any] = {
         "kind": "line" if line else "bar",
@@ -117,7 +117,7 @@ _DAY_OR_MONTH = re.compile(r"\d{4}-\d{2}(-\d{2})?")
 
 
 def series_spec(line: Line, places: int = PLACES) -> dict[str, Any]:
-    """One series of a chart's `series`."""
+    """Return one series as an entry of a chart's `series`."""
     spec = {"name": line.name, "values": _to_floats(line.values, places), "rest": line.rest}
     return {
         **spec,
@@ -127,5 +127,5 @@ def series_spec(line: Line, places: int = PLACES) -> dict[str, Any]:
 
 
 def _to_floats(values: Sequence[Decimal | None], places: int) -> list[float | None]:
-    """A drawing needs no more than a double; the tables beside it are exact."""
+    """Return the values as floats: a double is enough for a drawing, and the tables beside it are exact."""
     return [None if value is None else float(round(value, places)) for value in values]

@@ -1,13 +1,13 @@
-"""Work with files of strangers in a child process whose memory has an end, so that no file ends the worker.
+"""Work with untrusted files in a child process with a memory limit, so that no file can end the worker.
 
-The children are forked from a server that has everything imported already (`finops.child_server`): one costs 30 ms where
-a new Python would cost 2.3 s of CPU. The server starts with the first child, stays, and holds 200 MB, most of them shared
+The children are forked from a server that has everything imported already (`finops.child_server`): one costs 30 ms where a
+new Python would cost 2.3 s of CPU. The server starts with the first child, stays, and holds 200 MB, most of them shared
 with its children.
 
-A child's memory ends in three ways, because none is enough alone. Its parent looks every 50 ms at what is resident and
-kills it above the limit. RLIMIT_DATA makes larger allocations fail before they are used; RLIMIT_AS would count mapped
-files and a gigabyte that the allocator reserves and does not use. And should the machine run out of memory all the same,
-the kernel's killer takes the child first.
+A child's memory is limited in three ways, because none is enough alone. Its parent checks the resident memory every 50 ms
+and kills the child above the limit. RLIMIT_DATA makes larger allocations fail before they are used; RLIMIT_AS would count
+mapped files and a gigabyte that the allocator reserves and does not use. If the machine runs out of memory all the same,
+the kernel's OOM killer takes the child first.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ logger = logging.getLogger(__name__)
 SERVER: Final = "finops.child_server"
 LOOK_SECONDS: Final = 0.05
 CANCEL_CHECK_SECONDS: Final = 1.0
-"""Between two questions whether the work is still wanted; each may be a query."""
+"""Seconds between two checks whether the work is still wanted; each may be a query."""
 
 KILL_SECONDS: Final = 5.0
-"""Until the kernel has ended a child that was killed."""
+"""Seconds to wait until the kernel has ended a killed child."""
 
 MIN_MEMORY: Final = 768 * 2**20
 MAX_MEMORY: Final = 2 * 2**30
 _LAKE_SHARE: Final = 4
-"""A child's lake queries have this part of its memory."""
+"""The part of a child's memory that its lake queries may use."""
 
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_NAME: Final = 15
@@ -57,19 +57,20 @@ _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 
 _forkserver = multiprocessing.get_context("forkserver")
 _lock = threading.Lock()
-"""Around each start and each look: two threads that look at one child take its exit code from each other."""
+"""Held around each start and each check of a child: two threads that check one child would take its exit code from each
+other."""
 
 
 class ChildOutcome(enum.Enum):
     DONE = "done"
     MEMORY = "memory"
-    """It took more memory than it may."""
+    """The child took more memory than it may."""
     TIME = "time"
-    """It took longer than it may."""
+    """The child took longer than it may."""
     CANCELED = "ended"
-    """Its work was not wanted any more."""
+    """The child's work was no longer wanted."""
     DIED = "died"
-    """It ended by itself, by an error or a signal."""
+    """The child ended by itself, by an error or a signal."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class ChildResult:
     code: int
     """The exit code; -9 for signal 9."""
     peak_bytes: int
-    """The most that was resident, as it was last seen."""
+    """The highest resident memory that a check saw."""
 
     @property
     def cause(self) -> str:
@@ -97,8 +98,8 @@ class _Child:
 
 
 def memory_limit() -> int:
-    """Bytes that may be resident in a child: IMPORT_MEMORY_BYTES, else a quarter of the machine's or the container's
-    memory, between 768 MB and 2 GB."""
+    """The resident memory that a child may use, in bytes: IMPORT_MEMORY_BYTES, else a quarter of the memory of the machine
+    or container, between 768 MB and 2 GB."""
     if settings.IMPORT_MEMORY_BYTES:
         return int(settings.IMPORT_MEMORY_BYTES)
     total = _PAGE * os.sysconf("SC_PHYS_PAGES")
@@ -116,11 +117,11 @@ def run(
     deadline: float = math.inf,
     is_wanted: Callable[[], bool] = lambda: True,
 ) -> ChildResult:
-    """Call the function of this dotted path in a child and wait until that has ended.
+    """Call the function of this dotted path in a child process and wait until the child has ended.
 
     The child, a process of this `name`, is killed when it holds more than `memory` bytes (`memory_limit`), at the
-    `deadline` (`time.monotonic()`), when `is_wanted`, called once a second, is false, and when this process dies. What the
-    function returns is lost; what it raises is in the log, and the ending has exit code 1.
+    `deadline` (`time.monotonic()`), when `is_wanted`, called once a second, is false, and when this process dies. The
+    function's return value is lost; an exception is logged, and the ending then has exit code 1.
     """
     memory = memory or memory_limit()
     process = _forkserver.Process(
@@ -143,7 +144,7 @@ def run(
 
 
 def _watch(child: _Child, memory: int, deadline: float, is_wanted: Callable[[], bool]) -> int:
-    """Its exit code."""
+    """Watch the child until it ends and return its exit code."""
     last_look = time.monotonic()
     while True:
         wait([child.process.sentinel], LOOK_SECONDS)
@@ -171,7 +172,7 @@ def _resident(pid: int) -> int:
 
 
 def _parent_settings(memory: int) -> dict[str, Any]:
-    """Where the child works: where its parent does, also when that was not yet so as the server started."""
+    """The parent's directory and settings, for the child: they may have changed since the server started."""
     return {
         "database": connection.settings_dict["NAME"],
         "VAR_DIR": settings.VAR_DIR,
@@ -181,7 +182,7 @@ def _parent_settings(memory: int) -> dict[str, Any]:
 
 
 def _work(function: str, arguments: tuple[Any, ...], parent_settings: Mapping[str, Any], memory: int) -> None:
-    """In the child."""
+    """Run the function; called in the child."""
     _end_with_parent()
     _show_name(multiprocessing.current_process().name)
     _limit(memory)
@@ -208,7 +209,7 @@ def _end_with_parent() -> None:
 
 
 def _show_name(name: str) -> None:
-    """In `ps` and `top`, which show 15 bytes."""
+    """Set the process name in `ps` and `top`, which show 15 bytes."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
 

@@ -1,4 +1,4 @@
-"""What the fields of question forms offer, in people's words."""
+"""The options that the fields of query forms offer, with their labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A dependency that is away is asked once in a while, and not by everybody: each would wait for its patience."""
+"""Circuit breakers: a dependency that is unavailable is tried once in a while by one caller, so the others do not wait for
+its timeout."""
 
 from __future__ import annotations
 
@@ -12,12 +13,13 @@ log = logging.getLogger(__name__)
 
 RESET_TIMEOUT_SECONDS = 5.0
 SLOW_SECONDS = 0.25
-"""While somebody waits for so long already, nobody else begins to: a dependency that hangs holds the few who came first."""
+"""When one caller has waited this many seconds, no other begins a call: a dependency that hangs blocks only the first few
+callers."""
 
 
 class CircuitBreaker:
-    """Whether `what` was away a moment ago, or hangs now. Threads may share it: the worst that a race does is one question
-    more. Cost: 1 µs a question."""
+    """A breaker for the dependency `what`: open when a call failed a moment ago or hangs now. Threads may share it; a race
+    costs at most one call more. Cost: 1 µs a check."""
 
     def __init__(self, what: str, meanwhile: str) -> None:
         self._what, self._meanwhile = what, meanwhile
@@ -31,7 +33,7 @@ class CircuitBreaker:
 
     @contextmanager
     def call(self) -> Iterator[None]:
-        """Around what waits for an answer."""
+        """Context manager around a call of the dependency."""
         token = object()
         with self._lock:
             self._pending_calls[token] = time.monotonic()

@@ -1,8 +1,8 @@
-"""The address of who asks: the one place that decides it, for every limit and log.
+"""The address of a request's client: the one place that decides it, for every limit and log.
 
-Directly it is the peer of the connection. Behind proxies (BEHIND_TLS_PROXY) each of them appends the address that it
-saw to X-Forwarded-For, so of PROXY_COUNT proxies the entry that many from the end was written by the outermost; what
-stands before it the client wrote itself (RFC 7239, section 8.1).
+Without a proxy it is the peer of the connection. Behind proxies (BEHIND_TLS_PROXY) each proxy appends the address of its
+peer to X-Forwarded-For, so with PROXY_COUNT proxies the outermost one wrote the entry at that position from the end; the
+client itself wrote the entries before it (RFC 7239, section 8.1).
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ UNKNOWN = "unknown"
 
 
 def client_address(meta: Mapping[str, Any]) -> str:
-    """An IPv4 or IPv6 address in its usual form; `unknown` where there is none. `meta` is a request's META."""
+    """Return an IPv4 or IPv6 address in its usual form; `unknown` where there is none. `meta` is a request's META."""
     return _address(_text(meta)) or _address(str(meta.get("REMOTE_ADDR", ""))) or UNKNOWN
 
 
 def client_network(meta: Mapping[str, Any]) -> str:
-    """An IPv4 address or an IPv6 /64, which is one household or machine: what limits count by."""
+    """Return an IPv4 address or an IPv6 /64, which is one household or machine: the unit that rate limits count by."""
     return network_of(client_address(meta))
 
 
 def network_of(address: str) -> str:
-    """The same of an address that `client_address` gave."""
+    """Return the same unit for an address from `client_address`."""
     return str(ipaddress.ip_network(f"{address}/64", strict=False)) if ":" in address else address
 
 

@@ -1,4 +1,4 @@
-"""What time it is, in one place, so that a test can say so."""
+"""The current time, in one place, so that a test can set it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def now() -> datetime:
 
 
 def today() -> date:
-    """The day in UTC: every day of the product is a UTC day."""
+    """Return today's date in UTC: every day of the product is a UTC day."""
     return now().date()
 
 
 @contextmanager
 def frozen(moment: datetime) -> Iterator[None]:
-    """Inside, the time is `moment` (with its zone). Seen by this thread or task alone."""
+    """Set the time to `moment` (with its zone) inside the block, for this thread or task only."""
     token = _frozen.set(moment)
     try:
         yield

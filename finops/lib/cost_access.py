@@ -1,7 +1,8 @@
-"""Whose cost a reader sees: all of the account, or the lines within a limit. The lake puts it into every statement it runs.
+"""Which cost a reader may see: all of the account, or the lines within a limit. The lake applies the limit to every
+statement.
 
-A door decides once, and everything that runs inside follows. A web process that asks for cost without a decision is refused;
-workers and commands say "the whole account" (ADR 0058).
+A view or tool decides once, and everything that runs inside follows. A web process that reads cost without a decision is
+refused; workers and commands say "the whole account" (ADR 0058).
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ REFUSED = "This is not available with limited cost access."
 
 @dataclass(frozen=True)
 class CostLimit:
-    """The lines that a reader sees. `condition` makes an Ibis condition of the table of cost lines, of which null is no; it is
-    hashable and equal by value. `tag_keys` are the keys that it reads."""
+    """The cost lines that a reader may see. `condition` returns an Ibis condition for the table of cost lines, in which
+    null counts as false; it is hashable and compares by value. `tag_keys` are the tag keys that it reads."""
 
     name: str
     condition: Callable[[Any], Any]
     tag_keys: tuple[str, ...] = ()
     whole_values: frozenset[tuple[str, str]] = frozenset()
-    """Dimensions and their values, in lower case, of which every line is within the limit by its filters alone."""
+    """Dimensions and values, in lower case, whose lines are all within the limit by the limit's own filters."""
 
 
 class _Decision(Enum):
@@ -36,11 +37,11 @@ class _Decision(Enum):
 
 
 class NoCostAccess(RuntimeError):
-    """Cost was asked for before a door decided whose cost it may be."""
+    """Cost was read before anything decided which cost the reader may see."""
 
 
 class LimitedCostAccess(UserError):
-    """A reader with a limit asked for what is counted over the whole account. `instead`: what she can use."""
+    """A reader with a limit requested something that is counted over the whole account. `instead`: what the reader can use."""
 
     def __init__(self, instead: str = "") -> None:
         super().__init__(f"{REFUSED} {instead}".strip())
@@ -51,14 +52,14 @@ _outside: _Decision = _Decision.WHOLE
 
 
 def require_decisions() -> None:
-    """For processes that answer requests: what no door decided is refused, in any thread."""
+    """Refuse reads of cost without a decision in any thread; for processes that serve requests."""
     global _outside
     _outside = _Decision.UNDECIDED
 
 
 @contextmanager
 def no_decision() -> Iterator[None]:
-    """Around a request, until its door decides."""
+    """Run a request without cost access until its view or tool decides."""
     token = _scope.set(_Decision.UNDECIDED)
     try:
         yield
@@ -68,7 +69,7 @@ def no_decision() -> Iterator[None]:
 
 @contextmanager
 def cost_access(limit: CostLimit | None) -> Iterator[None]:
-    """Inside, cost is that within the limit; None: of the whole account. Scopes nest; the innermost counts."""
+    """Limit the cost inside the block; None: the whole account. Blocks nest; the innermost counts."""
     token = _scope.set(limit or _Decision.WHOLE)
     try:
         yield
@@ -77,7 +78,7 @@ def cost_access(limit: CostLimit | None) -> Iterator[None]:
 
 
 def current_limit() -> CostLimit | None:
-    """The limit in force, None for the whole account. Raises NoCostAccess where no door has decided."""
+    """Return the limit in force, None for the whole account. Raises NoCostAccess where nothing has decided."""
     decision = _scope.get() or _outside
     if decision is _Decision.UNDECIDED:
         raise NoCostAccess("no door has decided whose cost may be read: wrap the call in cost_access(limit)")
@@ -85,24 +86,24 @@ def current_limit() -> CostLimit | None:
 
 
 def limit_line() -> str:
-    """What stands first in a file that a limited reader takes along; empty without a limit, and where no door has decided."""
+    """Return the first line of a file for a limited reader; empty without a limit, and where nothing has decided."""
     decision = _scope.get()
     return f"Cost access is limited to {decision.name}." if isinstance(decision, CostLimit) else ""
 
 
 def sees_all_of(filters: Iterable[tuple[str, str]]) -> bool:
-    """Whether a reader sees every line of what is narrowed to these dimensions and values, whatever lines there are."""
+    """Whether a reader sees every line with these dimensions and values, whatever lines there are."""
     limit = current_limit()
     return limit is None or any((name, value.lower()) in limit.whole_values for name, value in filters)
 
 
 def sees_whole_account() -> bool:
-    """Whether what is stored of the whole account may be shown. Raises NoCostAccess where no door has decided."""
+    """Whether stored results of the whole account may be shown. Raises NoCostAccess where nothing has decided."""
     return current_limit() is None
 
 
 def require_whole_account(instead: str = "") -> None:
-    """For what is stored of the whole account, such as anomalies. Raises LimitedCostAccess for a limited reader, NoCostAccess
-    where no door has decided."""
+    """Require access to the whole account, for stored results such as anomalies. Raises LimitedCostAccess for a limited
+    reader, NoCostAccess where nothing has decided."""
     if current_limit() is not None:
         raise LimitedCostAccess(instead)

@@ -18,7 +18,7 @@ ISO_4217 = frozenset(
 
 
 def currency_code(text: str, *, field: str = "currency") -> str:
-    """The code meant, in capitals. Raises UserError, with the nearest codes, for one that ISO 4217 does not have."""
+    """Return the currency code in capitals. Raises UserError, with the nearest codes, for a code that is not in ISO 4217."""
     code = text.strip().upper()
     if code in ISO_4217:
         return code

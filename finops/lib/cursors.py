@@ -1,4 +1,4 @@
-"""Opaque cursors of lists: where to go on, and for which question."""
+"""Opaque cursors of lists: the position to continue from, bound to its query."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Value = TypeVar("Value")
 
 
 def next_cursor(offset: int, *query: object) -> str:
-    """The cursor that goes on at offset with the same question (anything with a stable repr)."""
+    """Return the cursor that continues the same query (anything with a stable repr) at the offset."""
     return _encode([offset, _query_digest(query)])
 
 
 def offset_of(cursor: str, *query: object) -> int:
-    """Where a cursor goes on; 0 for an empty one. Raises UserError when it belongs to another question."""
+    """Return the offset of a cursor; 0 for an empty one. Raises UserError when the cursor belongs to another query."""
     if not cursor:
         return 0
     offset, mark = _decode(cursor, _OFFSET_DECODER) or (-1, "")
@@ -32,14 +32,14 @@ def offset_of(cursor: str, *query: object) -> int:
 
 
 def key_cursor(key: tuple[str, ...], *query: object) -> str:
-    """The cursor that goes on after the row with this key: for lists that grow while they are read."""
+    """Return the cursor that continues after the row with this key: for lists that grow while they are read."""
     return _encode([list(key), _query_digest(query)])
 
 
 def key_of(cursor: str, *query: object) -> tuple[str, ...]:
-    """The key of the last row that was read, () for an empty cursor. Raises UserError as `offset_of` does.
+    """Return the key of the last row that was read, () for an empty cursor. Raises UserError as `offset_of` does.
 
-    The key is what its reader sends: check its parts.
+    The client sends the key back: check its parts.
     """
     if not cursor:
         return ()

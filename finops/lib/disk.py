@@ -1,7 +1,7 @@
-"""Room on the disks of this machine: imports, uploads and merges leave a reserve, which the database goes on with.
+"""Free space on the disks of this machine: imports, uploads and merges leave a reserve for the database.
 
-PostgreSQL that cannot write its log stops, and pushes with it. Beneath LOW_DISK_BYTES of room, what takes much and can
-wait waits: a look costs some microseconds a disk.
+A PostgreSQL that cannot write its log stops, and pushes stop with it. When less than LOW_DISK_BYTES is free, work that
+needs much space and can wait does wait. A check costs some microseconds a disk.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from finops.lib.errors import UserError
 
 
 class LowDisk(UserError):
-    """There is no room for imports and merges."""
+    """Too little disk space for imports and merges."""
 
 
 def free_bytes() -> int:
-    """Of the fullest disk among those of VAR_DIR, the lake and the embedded database, where they are of this machine."""
+    """Return the free bytes of the fullest local disk among those of VAR_DIR, the lake and the embedded database."""
     return min(shutil.disk_usage(folder).free for folder in _folders())
 
 
 def low_disk(needed_bytes: int = 0) -> str:
-    """What to tell people, in whole sentences, when there is too little room, or would be with `coming` bytes more; or an
+    """Return whole sentences for people when disk space is too low, or would be with `needed_bytes` more; otherwise an
     empty string."""
     free = free_bytes()
     if free - needed_bytes >= settings.LOW_DISK_BYTES:
@@ -39,13 +39,13 @@ def low_disk(needed_bytes: int = 0) -> str:
 
 
 def check_disk(needed_bytes: int = 0) -> None:
-    """Raises LowDisk."""
+    """Raise LowDisk when disk space is too low."""
     if problem := low_disk(needed_bytes):
         raise LowDisk(problem)
 
 
 def upload_bytes(request: HttpRequest) -> int:
-    """What came with this request, or was to come: the files of an upload that there is no room for are not kept."""
+    """Return the announced size of an upload whose files were not stored for lack of space; 0 if they were stored."""
     return int(request.META.get("CONTENT_LENGTH") or 0) if not request.FILES else 0
 
 

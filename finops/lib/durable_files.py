@@ -1,4 +1,5 @@
-"""Files and folders that are on disk, names included, before the next step: a lake and a backup survive a loss of power."""
+"""Durable writes: files and directories are on disk, names included, before the next step, so that a lake and a backup
+survive a power loss."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from pathlib import Path
 
 
 def fsync(path: Path) -> None:
-    """The content of a file, or the names in a folder."""
+    """Flush the content of a file, or the names in a directory, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -16,7 +17,7 @@ def fsync(path: Path) -> None:
 
 
 def make_directories(directory: Path, *, mode: int = 0o777) -> None:
-    """mkdir -p in which every new name is on disk before the next step."""
+    """Create directories like `mkdir -p`; every new name is on disk before the next step."""
     if directory.is_dir():
         return
     make_directories(directory.parent, mode=mode)

@@ -1,4 +1,4 @@
-"""The one exception a door shows to whoever called."""
+"""The exception whose message views, tools and APIs show to the caller."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from finops.lib.sentences import join_with_and, quote, truncate
 
 MAX_CHOICE = 300
-"""Characters of a value that are shown: names of tags and customers may have any length."""
+"""Characters of a value that are shown: tag and customer names may have any length."""
 
 SHOWN_USERS = 5
 
@@ -17,10 +17,9 @@ SHOWN_USERS = 5
 class UserError(Exception):
     """A problem that the caller can repair.
 
-    `message` is whole sentences that alone say what is wrong, with which value, and what to do instead; doors
-    show it as it is (a tool as an error result, a page beside the field). `field` names the argument or form
-    field, or is empty. `page` is where in the account's console it can be repaired, such as `budgets/3/`: the MCP door
-    adds its address.
+    `message` is whole sentences that say what is wrong, with which value, and what to do instead; they are shown unchanged
+    (a tool in an error result, a page beside the field). `field` names the argument or form field, or is empty. `page` is
+    where in the account's console it can be repaired, such as `budgets/3/`: the MCP server adds its address.
     """
 
     def __init__(self, message: str, *, field: str = "", value: Any = None, page: str = "") -> None:
@@ -32,7 +31,7 @@ class UserError(Exception):
 
 
 def nearest_choices(value: str, choices: Iterable[str], *, limit: int = 5) -> list[str]:
-    """The choices that most resemble value, best first; an empty list when none does."""
+    """Return the choices most similar to the value, best first; an empty list when none is similar."""
     value = value[:MAX_CHOICE]
     by_fold = {choice.casefold(): choice for choice in choices}
     comparable = [fold for fold in by_fold if len(fold) <= MAX_CHOICE]
@@ -42,7 +41,8 @@ def nearest_choices(value: str, choices: Iterable[str], *, limit: int = 5) -> li
 
 
 def in_use_error(what: str, noun: str, names: Sequence[str]) -> UserError:
-    """Something (`Team 'Core'`) cannot be deleted while these (budgets) are of it. The first five are named."""
+    """Return the error for deleting something (`Team 'Core'`) that these objects (budgets) refer to. The first five are
+    named."""
     more = len(names) - SHOWN_USERS
     listing = [repr(truncate(name, 60)) for name in names[:SHOWN_USERS]] + (
         [f"{more} more"] if more > 0 else []
@@ -61,8 +61,8 @@ def unknown_value(
     listed_by: str = "",
     show: Callable[[str], str] = quote,
 ) -> UserError:
-    """The error for a value outside a set: names the field, the value, the nearest choices, who lists them. `show` writes
-    a choice: `str` where all of them are words of ours, `dimension_words` for dimensions."""
+    """Return the error for a value outside a set: names the field, the value, the nearest choices, and where all are
+    listed. `show` formats a choice: `str` for the product's own words, `dimension_words` for dimensions."""
     choice_list = list(choices)
     suggestions = [truncate(choice, MAX_CHOICE) for choice in nearest_choices(value, choice_list)]
     parts = [f"{field}: {truncate(value, MAX_CHOICE)!r} does not exist."]

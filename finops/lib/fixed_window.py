@@ -1,8 +1,9 @@
-"""Fixed-window rate limits, counted by django-ratelimit in Django's cache: for what protects this server, where up to twice
-the limit around the end of a window does no harm (registration, tokens, sign-up, password reset, uploads, exports, tests).
+"""Fixed-window rate limits, counted by django-ratelimit in Django's cache: for limits that protect this server, where up to
+twice the limit around the end of a window does no harm (registration, tokens, sign-up, password reset, uploads, exports,
+tests).
 
-`finops.lib.ratelimit` is the other one, an exact moving window, for limits that the interface promises. Several processes
-share the counters through Redis, as they share the cache. A full cache, or a Redis that goes away, forgets counters.
+`finops.lib.ratelimit` has exact moving windows, for limits that the interface promises. Several processes share the
+counters through Redis, as they share the cache. A full cache, or an unavailable Redis, loses counters.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from django_ratelimit.core import get_usage
 
 
 def seconds_to_wait(group: str, key: str, *, limit: int, seconds: int = 60) -> int:
-    """Counts one request of `key` in the window of `group` that is running. 0 for the first `limit` of a window; for later
-    ones the seconds until it ends, 1 at least. Each key's windows end at a time of their own."""
+    """Count one request of `key` in the current window of `group`. Returns 0 for the first `limit` requests of a window;
+    for later ones the seconds until it ends, at least 1. Each key's windows end at a time of their own."""
     usage = get_usage(
         None, group=group, key=lambda _group, _request: key, rate=(limit, seconds), increment=True
     )

@@ -1,4 +1,4 @@
-"""Python's collector of garbage, while a program is loaded."""
+"""Control of Python's garbage collector while a program is loaded."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """What is imported inside stays as long as the process does. To look for garbage among it, again and again, takes a
-    fifth of the processor time that loading takes, and would copy what a fork shares."""
+    """Switch the garbage collector off inside the block. Modules imported there stay as long as the process: scanning them
+    repeatedly takes a fifth of the processor time of loading, and would copy memory that a fork shares."""
     gc.disable()
     try:
         yield

@@ -1,4 +1,4 @@
-"""Public holidays, by country: what the library `holidays` knows. Pure."""
+"""Public holidays by country, from the library `holidays`. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 
 @lru_cache(maxsize=1)
 def countries() -> dict[str, str]:
-    """Name by ISO 3166 code, in the order of names."""
+    """Country names by ISO 3166 code, in the order of names."""
     from holidays.registry import COUNTRIES
 
     names = {codes[1]: re.sub(r"(?<=[a-z])(?=[A-Z])", " ", codes[0]) for codes in COUNTRIES.values()}
@@ -18,7 +18,7 @@ def countries() -> dict[str, str]:
 
 @lru_cache(maxsize=256)
 def holidays_of(country: str, year: int) -> frozenset[date]:
-    """The national public holidays of a year; none for a country that is blank or unknown. 1 ms, then kept."""
+    """Return the national public holidays of a year; none for a country that is blank or unknown. 1 ms, then cached."""
     if country not in countries():
         return frozenset()
     # Imported when first wanted: most processes never ask.

@@ -1,8 +1,8 @@
-"""What holds for every job that a person starts and a worker does: imports of cost and uploads of usage.
+"""Rules shared by all jobs that a person starts and a worker runs: imports of cost and uploads of usage.
 
-How long one may take, how many of an account may wait, and how one is canceled while it runs: it looks between two
-batches, since a thread cannot be ended from outside. Where it runs in a child process its parent looks at the same, and
-ends the child (`finops.lib.child_process`).
+How long a job may take, how many jobs of an account may wait, and how a running job is canceled: the job checks between two
+batches, since a thread cannot be ended from outside. For a job in a child process the parent checks the same, and ends the
+child (`finops.lib.child_process`).
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from finops.lib.telemetry import metrics
 
 UNFINISHED: Final = ("queued", "running")
 CANCEL_GRACE_PERIOD: Final = timedelta(seconds=3)
-"""A job looks between two batches; one that has not after so long is ended from outside."""
+"""A job checks for cancellation between two batches; one that has not stopped after this time is ended from outside."""
 
 
 class JobCancellation(Exception):
-    """A person canceled the job; whoever runs it stops and leaves what is committed."""
+    """A person canceled the job; the code that runs it stops and keeps what is committed."""
 
 
 @contextmanager
 def count_outcome(counter: metrics.Counter, rows: QuerySet[Any]) -> Iterator[None]:
-    """Count by `status` how the job that `rows` has came out, unless it goes on. In the worker, since a child that reads files
-    counts nothing. Cost: one query a job where metrics are on."""
+    """Count the outcome of the job in `rows` by `status`, unless the job is unfinished. Called in the worker, since a child
+    that reads files counts nothing. Cost: one query a job where metrics are on."""
     try:
         yield
     finally:
@@ -46,7 +46,7 @@ def count_outcome(counter: metrics.Counter, rows: QuerySet[Any]) -> Iterator[Non
 
 
 class JobDeadline:
-    """Of one attempt at a job, from now on; `end` as `time.monotonic()` has it."""
+    """The deadline of one attempt at a job, starting now; `end` is a time of `time.monotonic()`."""
 
     def __init__(self) -> None:
         self.end = time.monotonic() + settings.JOB_MAX_SECONDS
@@ -58,8 +58,9 @@ class JobDeadline:
 
 
 def failure_in_child(result: ChildResult, what: str, *, place: str, is_last: bool) -> str:
-    """Why a job ("import") fails whose child ended like this at a place ("while reading"), in a sentence; empty where it
-    does not fail: it is done or not wanted, or its child died and another may try, which `is_last` denies."""
+    """Return, in a sentence, why a job ("import") fails after its child ended like this at a stage ("while reading"). Empty
+    where the job does not fail: it is done or no longer wanted, or its child died and another attempt follows (not
+    `is_last`)."""
     match result.end:
         case ChildOutcome.TIME:
             return _too_long(what)
@@ -75,7 +76,8 @@ def failure_in_child(result: ChildResult, what: str, *, place: str, is_last: boo
 
 
 def internal_error(what: str, effect: str = "") -> str:
-    """For what nobody expected, whose traceback is in the log: "The sync failed with an internal error; existing data is kept."."""
+    """Return the message for an unexpected error, whose traceback is in the log: "The sync failed with an internal error;
+    existing data is kept."."""
     return f"The {what} failed with an internal error{f'; {effect}' if effect else ''}. Ask the operator to check the server log."
 
 
@@ -94,7 +96,7 @@ def _too_long(what: str) -> str:
 
 
 def check_job_limit(unfinished: int, what: str, *, limit: int, field: str) -> None:
-    """Raise UserError when `unfinished` of an account's jobs ("import") leave no room for another."""
+    """Raise UserError when an account has too many `unfinished` jobs ("import") to start another."""
     if unfinished >= limit:
         raise UserError(
             f"This account has {unfinished} {what}{('' if unfinished == 1 else 's')} waiting or "

@@ -1,4 +1,4 @@
-"""A list of the console, declared once in Python: its columns give table, sort, search, filters, paging and CSV.
+"""A list of the console, declared once in Python: its columns give the table, sorting, search, filters, paging and CSV.
 
 A page shows it with `{% list_table %}` (finops/templatetags/components.py).
 """
@@ -30,11 +30,11 @@ Row = TypeVar("Row")
 class Column(Generic[Row]):
     """A column of a list.
 
-    `value` is what is sorted, searched, exported and shown; a page may draw the cell itself (`{% cell name %}`).
-    `sort` is the key of values that have an order of their own. `currency` is that of an amount: only amounts of one currency have an
-    order, so rows are sorted within each, the currency of most rows first. One that is not `shown` stands in another's cell or in
-    the export only. `phone` is the label of the cell where rows are stacked, if the column's is too long there. `help` is a term of
-    finops/help/terms.py, which a “?” beside the label opens.
+    `value` is sorted, searched, exported and shown; a page may draw the cell itself (`{% cell name %}`). `sort` returns the
+    sort key of values that have an order of their own. `currency` is that of an amount: only amounts of one currency have
+    an order, so rows are sorted within each, the currency of most rows first. A column that is not `shown` is part of
+    another's cell or of the export only. `phone` is the label where rows are stacked, if the column's is too long there.
+    `help` is a term of finops/help/terms.py, which a “?” beside the label opens.
     """
 
     name: str
@@ -55,10 +55,10 @@ class Column(Generic[Row]):
 
 @dataclasses.dataclass(frozen=True)
 class ListFilter(Generic[Row]):
-    """A select above a list: a row is shown where `value` of it is the choice, or one of its values is.
+    """A select above a list: a row is shown when its `value` is the selected option or contains it.
 
-    `every` is the text of the empty choice; `counted` adds to each choice how many rows have it. Without `value` the
-    view has filtered the rows already.
+    `every` is the text of the empty option; `counted` adds to each option how many rows have it. Without `value` the view
+    has filtered the rows already.
     """
 
     name: str
@@ -87,7 +87,7 @@ class ListFilter(Generic[Row]):
 
 @dataclasses.dataclass(frozen=True)
 class FilterSelect:
-    """A filter as the page shows it."""
+    """A filter as a page shows it."""
 
     name: str
     label: str
@@ -109,10 +109,10 @@ class ColumnHeader:
 
 @dataclasses.dataclass(frozen=True)
 class Listing(Generic[Row]):
-    """The rows that a page shows, in the order and with the words that its URL asks for.
+    """The rows that a page shows, filtered and sorted as its URL says.
 
-    `matches` has the rows of every page, `total` counts those before search and filters; `params` are what else the URL
-    says, which the form of search and filters carries on.
+    `matches` has the rows of every page, `total` counts the rows before search and filters; `params` are the other
+    parameters of the URL, which the form of search and filters keeps.
     """
 
     declaration: ListPage[Row]
@@ -133,7 +133,7 @@ class Listing(Generic[Row]):
 
     @property
     def page_range(self) -> Iterable[int | str]:
-        """The pages to link to, with an ellipsis for those between."""
+        """The pages to link to, with an ellipsis for gaps."""
         return () if self.page is None else self.page.paginator.get_elided_page_range(self.page.number)
 
 
@@ -141,9 +141,9 @@ class Listing(Generic[Row]):
 class ListPage(Generic[Row]):
     """The declaration of a list.
 
-    `name` is the name of its CSV and its id in the page, `title` labels the table, `noun` is one row ("No key
-    matches"). `order` is the sort when the URL has none. `actions` is the label of the column of buttons, which the page
-    draws. `muted` rows are over: revoked, expired. `css` is of the table.
+    `name` is the name of its CSV and its id in the page, `title` labels the table, `noun` is one row ("No key matches").
+    `order` is the sort when the URL has none. `actions` is the label of the column of buttons, which the page draws.
+    `muted` rows are no longer active: revoked, expired. `css` is the table's class.
     """
 
     name: str
@@ -164,14 +164,15 @@ class ListPage(Generic[Row]):
         template: str,
         context: Mapping[str, Any] | None = None,
     ) -> HttpResponseBase:
-        """The CSV where the URL asks for it, else the page with `listing`."""
+        """Return the CSV if the URL requests it, else the page with `listing`."""
         listing = self.listing(request, rows)
         if wants_csv(request):
             return self.csv(listing.matches)
         return render(request, template, {"listing": listing, **(context or {})})
 
     def table(self, rows: Sequence[Row]) -> Listing[Row]:
-        """The rows as a part of another page: without search, filters, paging and CSV; the page sorts what it has."""
+        """Return the rows as a part of another page: without search, filters, paging and CSV; the page sorts them in the
+        browser."""
         columns = [column for column in self.columns if column.shown]
         headers = [ColumnHeader(column.label, "", "", column.numeric, column.help) for column in columns]
         return Listing(self, columns, rows, rows, len(rows), headers, "", [], [], "", None)
@@ -180,10 +181,10 @@ class ListPage(Generic[Row]):
         return csv_of(self.name, [column for column in self.columns if column.exported], rows)
 
     def listing(self, request: HttpRequest, rows: Iterable[Row]) -> Listing[Row]:
-        """Rows by `?q=` (every word occurs in some column), the filters, and `?sort=name` or `?sort=-name`.
+        """Return the rows by `?q=` (every word occurs in some column), the filters, and `?sort=name` or `?sort=-name`.
 
-        Unknown columns are ignored. Cost: all rows in memory, so it is for lists of settings and connections, not for
-        cost lines.
+        Unknown columns are ignored. Cost: all rows in memory, so it is for lists of settings and connections, not for cost
+        lines.
         """
         every = list(rows)
         words = request.GET.get("q", "").casefold().split()
@@ -199,12 +200,12 @@ class ListPage(Generic[Row]):
         return self._listing(request, page, matches=matches, every=every)
 
     def apply_filters(self, request: HttpRequest, rows: Iterable[Row]) -> list[Row]:
-        """The rows that the filters of the URL let through."""
+        """Return the rows that match the filters of the URL."""
         choices = [(each, request.GET.get(each.name, "")) for each in self.filters]
         return [row for row in rows if all(each.matches(row, choice) for each, choice in choices)]
 
     def listing_of_page(self, request: HttpRequest, page: Page[Row]) -> Listing[Row]:
-        """Of rows that the database has sorted, searched and paged: `matches` are those of the page."""
+        """Return a listing of rows that the database has sorted, searched and paged: `matches` are those of the page."""
         return self._listing(request, page, matches=list(page.object_list), every=())
 
     def _listing(
@@ -282,15 +283,15 @@ def _text(value: Any) -> str:
 
 
 CSV_PLACES = 18
-"""Decimals of a number in a CSV: those that amounts are stored with. Quotients have no end."""
+"""Decimals of a number in a CSV: those that amounts are stored with. Quotients may have infinitely many."""
 
 _CSV_QUANTUM = Decimal(1).scaleb(-CSV_PLACES)
 _WIDE = Context(prec=80, rounding=ROUND_HALF_EVEN)
 
 
 def csv_cell(value: Any) -> str:
-    """A value as a CSV cell: numbers exact, with at most CSV_PLACES decimals; days and times in ISO 8601. Text that a
-    spreadsheet would run as a formula gets a leading apostrophe."""
+    """Format a value as a CSV cell: numbers exact, with at most CSV_PLACES decimals; days and times in ISO 8601. Text that
+    a spreadsheet would run as a formula gets a leading apostrophe."""
     if isinstance(value, float):
         value = Decimal(repr(value))
     if isinstance(value, Decimal):
@@ -309,7 +310,7 @@ def _csv_number(value: Decimal) -> str:
 
 
 def csv_of(name: str, columns: Sequence[Column[Row]], rows: Iterable[Row]) -> StreamingHttpResponse:
-    """The list with the common columns. Those are asked here, before the first row is sent."""
+    """Return the list as CSV with the common columns, which are computed here, before the first row is sent."""
     common = [column for each in common_columns.values() if (column := each()) is not None]
     ends = [value for _, value in common]
     values = ([*(column.value(row) for column in columns), *ends] for row in rows)
@@ -320,12 +321,12 @@ def csv_of(name: str, columns: Sequence[Column[Row]], rows: Iterable[Row]) -> St
 
 CommonColumn = Callable[[], tuple[str, Any] | None]
 common_columns: Registry[CommonColumn] = Registry("common CSV column")
-"""The last columns of the CSV of every list, of one value: a header and the value, or None where there is nothing to say."""
+"""Functions that give the last columns of every list's CSV, each with one value: a header and the value, or None for no
+column."""
 
 
 def csv_response(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> StreamingHttpResponse:
-    """The rows of values as a CSV download, UTF-8, written while it is sent. With limited cost access its first line names the
-    limit."""
+    """Return rows of values as a streamed CSV download in UTF-8. With limited cost access its first line names the limit."""
     first = [[line]] if (line := limit_line()) else []
     response = StreamingHttpResponse(_lines([*first, header], rows), content_type="text/csv; charset=utf-8")
     day: date = clock.today()
@@ -335,7 +336,7 @@ def csv_response(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """The same as a text, for a file of an e-mail."""
+    """Return the same CSV as text, for a file attached to an e-mail."""
     return "".join(_lines([header], rows))
 
 

@@ -1,6 +1,6 @@
-"""An OpenAPI document as the reference pages of the console list it: fields, parameters, statuses.
+"""Fields, parameters and statuses of an OpenAPI document, for the reference pages of the console.
 
-Nothing is written down twice: a limit or a description that changes in the document changes on the page.
+The pages have no text of their own: a limit or a description that changes in the document changes on the page.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def parameter_of(schema: Schema) -> Parameter:
 
 
 def headers_of(response: Schema) -> list[Parameter]:
-    """The headers of an answer."""
+    """The headers of a response."""
     return [
         Parameter(name, "answer", schema.get("description", ""))
         for name, schema in response["headers"].items()

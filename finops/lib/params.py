@@ -1,4 +1,4 @@
-"""URL parameters as typed questions."""
+"""URL parameters parsed into typed queries."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Query = TypeVar("Query", bound=msgspec.Struct)
 
 @cache
 def fields_of(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
-    """The fields of a Struct. Kept, because reading the annotations takes a quarter of a millisecond."""
+    """The fields of a Struct. Cached, because reading the annotations takes a quarter of a millisecond."""
     return msgspec.structs.fields(kind)
 
 
 def from_text(raw: Mapping[str, Any], kind: type[Query]) -> Query:
-    """A Struct from texts, read as its fields' types. Raises UserError that names the parameter."""
+    """Return a Struct from texts, parsed by the types of its fields. Raises UserError that names the parameter."""
     try:
         return msgspec.convert(raw, kind, strict=False)
     except msgspec.ValidationError as error:
@@ -29,12 +29,12 @@ def from_text(raw: Mapping[str, Any], kind: type[Query]) -> Query:
 
 
 def id_of(text: str) -> int | None:
-    """The row's id that a text is; None for any other text. PostgreSQL has no larger ids, and int() refuses long texts."""
+    """Parse a row id; None for any other text. PostgreSQL has no larger ids, and int() refuses long texts."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
 
 
 def as_arguments(query: msgspec.Struct) -> str:
-    """The arguments, as JSON to read, that ask an MCP client's tool the same; defaults are left out."""
+    """Return the arguments of the same query for an MCP client's tool, as readable JSON; defaults are left out."""
     values = msgspec.to_builtins(query)
     arguments = {
         field.name: values[field.name]

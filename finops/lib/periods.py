@@ -1,4 +1,4 @@
-"""Named periods, ranges of days, and the earlier range that a comparison takes."""
+"""Named periods, ranges of days, and the earlier range of a comparison."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Granularity = Literal["none", "day", "week", "month"]
 
 
 class DateRange(msgspec.Struct, frozen=True):
-    """Days in UTC, both ends inside."""
+    """A range of UTC days, both ends inclusive."""
 
     start: date
     end: date
@@ -46,7 +46,7 @@ def each_day(days: DateRange) -> list[date]:
 
 
 ALL_DAYS = DateRange(date(1970, 1, 1), date(2999, 12, 31))
-"""All days that cost may be of."""
+"""All days that cost may have."""
 
 
 def month_start(day: date) -> date:
@@ -54,7 +54,7 @@ def month_start(day: date) -> date:
 
 
 def add_months(day: date, months: int) -> date:
-    """The first of the month `months` after day's month."""
+    """Return the first of the month that is `months` after the day's month."""
     index = day.year * 12 + day.month - 1 + months
     return date(index // 12, index % 12 + 1, 1)
 
@@ -64,7 +64,7 @@ def month_end(day: date) -> date:
 
 
 def quarter_start(day: date, fiscal_start_month: int = 1) -> date:
-    """The first day of the quarter, quarters being counted from the fiscal start month."""
+    """Return the first day of the quarter; quarters are counted from the fiscal start month."""
     return add_months(day, -((day.month - fiscal_start_month) % 3))
 
 
@@ -73,21 +73,21 @@ def year_start(day: date, fiscal_start_month: int = 1) -> date:
 
 
 def bucket_start(granularity: str, day: date) -> date:
-    """The first day of the day's week (from Monday), month, or the day itself."""
+    """Return the first day of the day's week (from Monday) or month, or the day itself."""
     if granularity == "week":
         return day - timedelta(days=day.weekday())
     return month_start(day) if granularity == "month" else day
 
 
 def next_bucket(granularity: str, start: date) -> date:
-    """The first day of the bucket after the one that begins on `start`."""
+    """Return the first day of the bucket after the one that begins on `start`."""
     if granularity == "month":
         return add_months(start, 1)
     return start + timedelta(days=7 if granularity == "week" else 1)
 
 
 def partial_bucket_warnings(granularity: str, days: DateRange) -> list[str]:
-    """A sentence when the first or last bucket is only partly inside the days; none for granularity none."""
+    """Return a sentence for a first or last bucket that is only partly within the days; none for granularity none."""
     if granularity == "none":
         return []
     first, last = bucket_start(granularity, days.start), bucket_start(granularity, days.end)
@@ -147,12 +147,12 @@ PERIOD_ALIASES = {
     "qtd": "quarter_to_date",
     "ytd": "year_to_date",
 }
-"""What people call a named period."""
+"""Other names that people use for a named period."""
 
 
 def named_period(name: str, *, today: date, fiscal_start_month: int = 1) -> DateRange:
-    """The days of a named period. The `last_…_days` end yesterday; the `last_…_months`, `last_week` (from Monday) and
-    `last_quarter` (of the fiscal year) are the whole ones before this one."""
+    """Return the days of a named period. `last_…_days` end yesterday; `last_…_months`, `last_week` (from Monday) and
+    `last_quarter` (of the fiscal year) are the whole ones before the current one."""
     if name not in _PERIODS:
         raise unknown_value("period", name, PERIODS, show=str)
     return _PERIODS[name](today, fiscal_start_month)
@@ -167,7 +167,7 @@ def resolve_range(
     today: date,
     fiscal_start_month: int,
 ) -> DateRange:
-    """The days a caller means: start and end, or a named period, or the default period.
+    """Return the days that the arguments mean: start and end, or a named period, or the default period.
 
     Raises UserError when both ways are used, one end is missing, or the end lies before the start.
     """
@@ -210,14 +210,14 @@ def _year_before(day: date) -> date:
 
 
 def previous_year(days: DateRange) -> DateRange:
-    """The same days a year earlier; whole months stay whole months."""
+    """Return the same days a year earlier; whole months stay whole months."""
     if whole_months(days):
         return DateRange(add_months(days.start, -12), month_end(add_months(days.end, -12)))
     return DateRange(_year_before(days.start), _year_before(days.end))
 
 
 def previous_period(days: DateRange) -> DateRange:
-    """The range just before: as many whole months for whole months, else as many days."""
+    """Return the range immediately before: as many whole months for whole months, else as many days."""
     if whole_months(days):
         count = (days.end.year - days.start.year) * 12 + days.end.month - days.start.month + 1
         return DateRange(add_months(days.start, -count), days.start - timedelta(days=1))
@@ -225,11 +225,11 @@ def previous_period(days: DateRange) -> DateRange:
 
 
 def whole_period(name: str, days: DateRange) -> DateRange:
-    """The whole month, quarter or year of a period to date; any other days as they are."""
+    """Return the whole month, quarter or year of a period to date; any other days unchanged."""
     months = {"month_to_date": 1, "quarter_to_date": 3, "year_to_date": 12}.get(name)
     return DateRange(days.start, add_months(days.start, months) - timedelta(days=1)) if months else days
 
 
 def whole_months(days: DateRange) -> bool:
-    """Whether they are calendar months, first day to last."""
+    """Whether the days are whole calendar months, from the first day of one to the last day of one."""
     return days.start.day == 1 and days.end == month_end(days.end)

@@ -1,7 +1,7 @@
-"""Statements that are run all the time: their values travel beside them, and PostgreSQL plans them once a connection.
+"""Prepared statements for the most frequent queries: values are sent separately, and PostgreSQL plans once a connection.
 
-Django's own cursor writes values into the statement's text, so PostgreSQL parses and plans each anew (0.1 to 0.6 ms of
-the push door's), and bytes double in size. Errors are Django's, and queries are counted as all others.
+Django's own cursor writes values into the statement's text, so PostgreSQL parses and plans each anew (0.1 to 0.6 ms of a
+push request), and bytes double in size. Errors are Django's, and queries are counted like all others.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from psycopg.pq import Format
 
 
 def execute(statement: str, values: Sequence[Any] | dict[str, Any]) -> int:
-    """Run it; how many rows it touched."""
+    """Run the statement and return how many rows it changed."""
     with _cursor() as cursor:
         cursor.execute(statement, values)
         return int(cursor.rowcount)
 
 
 def fetch(statement: str, values: Sequence[Any] | dict[str, Any]) -> list[tuple[Any, ...]]:
-    """The rows that it gives. They come in PostgreSQL's binary forms, so bytes as they are."""
+    """Return the statement's rows, in PostgreSQL's binary formats, so bytes are not converted."""
     with _cursor() as cursor:
         cursor.execute(statement, values)
         rows: list[tuple[Any, ...]] = cursor.fetchall()

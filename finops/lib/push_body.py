@@ -1,4 +1,5 @@
-"""The body of a request that a backend sends: bounded before and after inflating, in parts, and refused in words of ours."""
+"""The body of a request that a backend sends: limited before and after decompression, read in parts, with errors in the
+product's format."""
 
 from __future__ import annotations
 
@@ -15,12 +16,12 @@ from finops.lib import request_body
 
 _PART: Final = 1024**2
 _GZIP: Final = 31
-"""What zlib calls a gzip header and nothing else."""
+"""zlib's setting for a gzip header and no other format."""
 _MEMBERS: Final = 1000
-"""Each costs 30 µs, however little is in it: 16 MB of empty ones would cost 20 s."""
+"""The most gzip members. Each costs 30 µs, even an empty one: 16 MB of empty ones would cost 20 s."""
 
 RATIO_FROM: Final = 256 * 1024
-"""From so many inflated bytes on, a body may be `BodyLimit.ratio` times what was sent."""
+"""From this many decompressed bytes on, a body may be at most `BodyLimit.ratio` times the bytes sent."""
 
 
 class PushError(APIException):
@@ -36,23 +37,24 @@ class PushError(APIException):
 
 @dataclasses.dataclass(frozen=True)
 class BodyLimit:
-    """How large a body may be, before and after inflating, and what to send instead of a larger one."""
+    """The size limits of a body, before and after decompression, and what to send instead of a larger one."""
 
     max_bytes: int
     advice: str
     ratio: int = 100
-    """Inflated bytes for each that was sent. gzip reaches 1,032 with one byte repeated; rows that differ reach 10 to 40."""
+    """Decompressed bytes for each byte sent. gzip reaches 1,032 with one byte repeated; rows that differ reach 10 to 40."""
     ratio_advice: str = "send it without Content-Encoding"
 
 
 def read_body(request: HttpRequest, limit: BodyLimit) -> bytes:
-    """The body, inflated where it says gzip. Raises PushError as `body_chunks`. Never holds more than the limit and a part."""
+    """Return the body, decompressed if it is gzip. Raises PushError as `body_chunks`. Never holds more than the limit and a
+    part."""
     return b"".join(body_chunks(request, limit))
 
 
 def body_chunks(request: HttpRequest, limit: BodyLimit) -> Iterator[bytes]:
-    """The body in parts of a MiB at most, inflated where it says gzip. Raises PushError: 413 over the limit, 415 for another
-    encoding, 400 for gzip that is none or a body that broke off."""
+    """Yield the body in parts of at most a MiB, decompressed if it is gzip. Raises PushError: 413 over the limit, 415 for
+    another encoding, 400 for invalid gzip or an incomplete body."""
     encoding = request.META.get("HTTP_CONTENT_ENCODING", "").strip().lower()
     if encoding not in ("", "identity", "gzip"):
         raise PushError(
@@ -73,7 +75,7 @@ def body_chunks(request: HttpRequest, limit: BodyLimit) -> Iterator[bytes]:
 
 
 class _InflationLimitError(request_body.BodyTooLarge):
-    """The body is more than `BodyLimit.ratio` times what was sent."""
+    """The body is more than `BodyLimit.ratio` times the bytes sent."""
 
 
 def _too_large_error(limit: BodyLimit) -> PushError:
@@ -96,7 +98,7 @@ def _inflation_error(limit: BodyLimit) -> PushError:
 
 
 def _inflate(parts: Iterator[bytes], limit: BodyLimit) -> Iterator[bytes]:
-    """The content of up to a thousand gzip members, in parts."""
+    """Yield the content of up to a thousand gzip members, in parts."""
     member, members, sent_bytes, inflated_bytes = zlib.decompressobj(_GZIP), 1, 0, 0
     try:
         for part in parts:

@@ -1,4 +1,4 @@
-"""A page that asks a question: a form whose state is the URL, and its answer, which htmx asks for alone."""
+"""A page with a query: a form whose state is the URL, and its answer, which htmx can request without the page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from finops.lib.url_query import UrlQuery, query_from_params
 
 
 class HtmxRequest(HttpRequest):
-    """A request that knows whether htmx made it."""
+    """A request with django-htmx's attribute: whether htmx made it."""
 
     htmx: HtmxDetails
 
@@ -33,60 +33,60 @@ ALL_ROWS = 1_000_000
 
 
 class QueryPage(ABC, Generic[Request, Query, Answer]):
-    """One request of a page that asks a question. A subclass declares the parts, `response` puts them together.
+    """One request of a page with a query. A subclass declares the parts, `response` combines them.
 
-    Always declared: `template`, the whole page; `result_template`, the part that htmx swaps; `first_query`, what a URL
-    without a question asks; `answer`; `csv`. The other parts have a default.
+    Required: `template`, the whole page; `result_template`, the part that htmx swaps; `first_query`, the query of a URL
+    without parameters; `answer`; `csv`. The other parts have a default.
     """
 
     template: ClassVar[str]
     result_template: ClassVar[str]
     first_query: Query
     default_period: ClassVar[Period | None] = DEFAULT_PERIOD
-    """The period of a URL that names no days. None: the answer chooses it."""
+    """The period of a URL without days. None: the answer selects it."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self.as_csv = wants_csv(request)
 
     def url_params(self) -> dict[str, list[str]]:
-        """The parameters of the URL that say the question."""
+        """The URL parameters that belong to the query."""
         return dict(self.request.GET.lists())
 
     def complete(self, query: Query) -> Query:
-        """The question with what its URL leaves open. Raises UserError."""
+        """Return the query with the parts that its URL leaves out. Raises UserError."""
         return query
 
     @abstractmethod
     def answer(self, query: Query) -> Answer | None:
-        """None where there is nothing to ask yet. Raises UserError with what the person can mend."""
+        """Return the answer; None when there is nothing to query yet. Raises UserError with what the person can correct."""
 
     @abstractmethod
     def csv(self, query: Query) -> HttpResponseBase:
-        """All rows of the answer. Raises UserError."""
+        """Return all rows of the answer as CSV. Raises UserError."""
 
     def all_rows(self, query: Query) -> Any:
-        """The answer with every group apart. Raises UserError."""
+        """Return the answer with every group as its own row. Raises UserError."""
         return self.answer(structs.replace(query, top=ALL_ROWS))
 
     def result(self, query: Query, answer: Answer) -> Mapping[str, Any]:
-        """What the result shows of an answer besides `answer` itself: charts, tables. Raises UserError."""
+        """Return the result's context besides `answer` itself: charts, tables. Raises UserError."""
         return {}
 
     def context(self, query: Query, answer: Answer | None) -> Mapping[str, Any]:
-        """What page and result show with and without an answer."""
+        """Return the context of page and result, with and without an answer."""
         return {}
 
     def choices(self, query: Query) -> Mapping[str, Any]:
-        """What the fields of the form offer; only the whole page needs it."""
+        """Return the options of the form's fields; only the whole page needs them."""
         return {}
 
     def filter_row(self, query: Query, params: Mapping[str, list[str]]) -> Mapping[str, Any]:
-        """The filters, where they stand outside of the form: on the whole page, and beside the result for htmx."""
+        """Return the filters that are outside of the form: on the whole page, and beside the result for htmx."""
         return {}
 
     def response(self) -> HttpResponseBase:
-        """The whole page, its result alone for htmx, or all rows as CSV. A bad question: 400 with what to mend."""
+        """Return the whole page, only its result for htmx, or all rows as CSV. An invalid query: 400 with what to correct."""
         query, answer, status = self.first_query, None, 200
         result: dict[str, Any] = {}
         try:
@@ -113,7 +113,7 @@ class QueryPage(ABC, Generic[Request, Query, Answer]):
 
 
 PART: Final = "layouts/query_part.html"
-"""The result with what stands outside of it and depends on the question."""
+"""The result, with the elements outside of it that depend on the query."""
 
 
 def render_query_page(
@@ -126,8 +126,9 @@ def render_query_page(
     beside: Callable[[], Mapping[str, Any]] = dict,
     status: int = 200,
 ) -> HttpResponse:
-    """The template `page` with the form's choices; for htmx the template `result` alone, with what `beside` it changes, and the question for the
-    address bar: `params` of the context, or what was asked when the status says that it could not be read."""
+    """Render the template `page` with the form's options; for htmx only the template `result`, with the elements of
+    `beside`, and the query for the address bar: `params` of the context, or the request's own parameters when the status
+    says that they are invalid."""
     if not request.htmx or request.htmx.history_restore_request:
         return render(request, page, {**context, **choices()}, status=status)
     response = render(request, PART, {**context, **beside(), "part": result}, status=status)

@@ -1,9 +1,9 @@
-"""Moving-window rate limits: never more than `limit` in any `seconds`, whenever they come. For limits that the interface
-promises: pushes of an account, requests of an MCP credential. `finops.lib.fixed_window` limits what need not be exact.
+"""Moving-window rate limits: never more than `limit` in any period of `seconds`. For limits that the interface promises:
+pushes of an account, requests of an MCP credential. `finops.lib.fixed_window` limits what need not be exact.
 
-Counted in this process, or in Redis as soon as REDIS_URL says that there are several. The library `limits` does it in
-Redis. Its memory storage is not used: it starts a timer thread on nearly every hit (measured at 3 ms a request on a
-busy machine) and may forget a key's lock while a thread waits for it, so it is not exact.
+Counted in this process, or in Redis when REDIS_URL says that there are several. The library `limits` does the counting in
+Redis. Its memory storage is not used: it starts a timer thread on nearly every hit (measured at 3 ms a request on a busy
+machine) and may drop a key's lock while a thread waits for it, so it is not exact.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ CLEANUP_SECONDS = 30.0
 
 @dataclasses.dataclass(frozen=True)
 class Hit:
-    """What became of it. `wait`: whole seconds until the next may come, 0 when this one may pass. `reset`: whole
-    seconds until the oldest that counts no longer does, so that `remaining` grows again."""
+    """The result of one hit. `wait`: whole seconds until the next hit is allowed, 0 when this one is. `reset`: whole
+    seconds until the oldest counted hit expires, so that `remaining` grows again."""
 
     remaining: int
     wait: int = 0
@@ -43,13 +43,13 @@ class Hit:
 
 class RateLimiter(Protocol):
     def hit(self, key: str, *, limit: int, seconds: int = 60, cost: int = 1) -> Hit:
-        """Counts `cost` in the window of `key`; when that would be too much, counts nothing."""
+        """Count `cost` in the window of `key`; count nothing when that would exceed the limit."""
         ...
 
 
 class ProcessRateLimiter:
-    """Exact across the threads of one process. Keeps at most `limit` times for each key, and no key for long:
-    some keys are addresses, and anyone has many."""
+    """A rate limiter that is exact across the threads of one process. Stores at most `limit` times for each key, and no key
+    for long: some keys are addresses, and one client may have many."""
 
     def __init__(self) -> None:
         self._times: defaultdict[str, deque[float]] = defaultdict(deque)
@@ -75,7 +75,7 @@ class ProcessRateLimiter:
             return Hit(max(free, 0), wait, _until(times[0] + seconds, now) if times else wait)
 
     def _clear(self, now: float) -> None:
-        """Once in a while forgets the keys whose windows are over: a microsecond for each key there is."""
+        """Remove keys whose windows have ended, once in a while: a microsecond for each key there is."""
         if now < self._next_cleanup:
             return
         self._next_cleanup = now + CLEANUP_SECONDS
@@ -84,8 +84,8 @@ class ProcessRateLimiter:
 
 
 class RedisRateLimiter:
-    """Exact across processes: the window lives in Redis. While it is away each process counts for itself, because a
-    limit is no reason to take nothing."""
+    """A rate limiter that is exact across processes: the window is in Redis. While Redis is unavailable each process counts
+    separately, because requests should not fail for a limit."""
 
     def __init__(self, url: str) -> None:
         self._limiter = MovingWindowRateLimiter(
@@ -116,8 +116,8 @@ def _until(moment: float, now: float) -> int:
 
 
 class _LazyRateLimiter:
-    """Made by the first that asks while the others wait: two would each count for themselves, and `limits` loads its
-    Redis client in a way that fails for the second of two threads."""
+    """A rate limiter that its first caller creates while the others wait: two would count separately, and `limits` loads
+    its Redis client in a way that fails for the second of two threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -132,9 +132,9 @@ class _LazyRateLimiter:
             return self._limiter
 
     def cache_clear(self) -> None:
-        """Forget them, and what they counted; for tests."""
+        """Remove the limiters and their counts; for tests."""
         self._limiter = None
 
 
 rate_limiter = _LazyRateLimiter()
-"""Those of this installation."""
+"""The rate limiter of this installation."""

@@ -1,4 +1,4 @@
-"""Secrets that stand in texts: in what assistants ask, in the log."""
+"""Redaction of secrets in texts: in assistants' requests and in the log."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _HINTS = (
 
 
 def without_secrets(text: str) -> str:
-    """The text with `[hidden]` in the place of each secret."""
+    """Return the text with `[hidden]` in place of each secret."""
     if not any(map(text.lower().__contains__, _HINTS)):
         return text
     text = _SHAPES.sub(HIDDEN, text)

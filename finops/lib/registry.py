@@ -1,4 +1,4 @@
-"""What an app offers to the apps above it, which it does not import: they add entries in their `hooks.py`.
+"""Extension points: an app offers a registry, and apps that depend on it add entries in their `hooks.py`.
 
     team_panels: Registry[PanelBuilder] = Registry("team panel")  # in finops/allocation/team_panels.py
 
@@ -17,14 +17,14 @@ T = TypeVar("T")
 
 
 class Registry(Mapping[str, T]):
-    """Entries by name, in the order they were added. `entry_type` says in errors what an entry is."""
+    """Entries by name, in the order they were added. `entry_type` names an entry in errors."""
 
     def __init__(self, entry_type: str) -> None:
         self.entry_type = entry_type
         self._entries: dict[str, T] = {}
 
     def add(self, name: str, entry: T) -> None:
-        """Raises ValueError when the name is taken."""
+        """Add an entry. Raises ValueError when the name is taken."""
         if name in self._entries:
             raise ValueError(f"The {self.entry_type} {name!r} is registered twice.")
         self._entries[name] = entry

@@ -1,4 +1,4 @@
-"""Reading a request's body no further than a limit, whether or not its length was announced."""
+"""Reading a request's body up to a limit, with or without a Content-Length."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.http import HttpRequest, UnreadablePostError
 _PART: Final = 1024**2
 
 EXCESS_FACTOR: Final = 4
-"""A body of up to so many times its limit is read to its end before it is refused."""
+"""A body of up to this many times its limit is read to its end before it is refused."""
 EXCESS_SECONDS: Final = 10.0
 
 # Reads at once whose time is limited, each a thread until the client goes on or away: what refusals may cost. Beyond
@@ -21,20 +21,20 @@ _TIMED_READERS: Final = threading.BoundedSemaphore(4)
 
 
 class BodyTooLarge(Exception):
-    """The body has, or says that it has, more bytes than the limit."""
+    """The body has, or announces, more bytes than the limit."""
 
 
 class ClientDisconnect(Exception):
-    """The client went away within the body."""
+    """The client disconnected within the body."""
 
 
 def read(request: HttpRequest, limit: int) -> bytes:
-    """The whole body. Raises BodyTooLarge and ClientDisconnect."""
+    """Return the whole body. Raises BodyTooLarge and ClientDisconnect."""
     return b"".join(parts(request, limit))
 
 
 def parts(request: HttpRequest, limit: int) -> Iterator[bytes]:
-    """The body in parts of a MiB at most, read no further than a byte after the limit. Raises BodyTooLarge, before
+    """Yield the body in parts of at most a MiB, reading at most one byte beyond the limit. Raises BodyTooLarge, before
     anything is read where the length was announced, and ClientDisconnect."""
     if _content_length(request) > limit:
         raise BodyTooLarge
@@ -50,11 +50,11 @@ def parts(request: HttpRequest, limit: int) -> Iterator[bytes]:
 
 
 def drain_excess(request: HttpRequest, limit: int, *, keep: bool = False) -> bytes:
-    """Read what is left of a body that is over the limit; with `keep`, the bytes of it.
+    """Read the rest of a body that is over the limit; with `keep`, return its bytes.
 
-    Clients such as urllib send everything before they look at the answer: a server that answers and closes before is a
-    broken pipe to them. At most EXCESS times the limit and EXCESS_SECONDS; nothing of a body that says it is longer, or
-    that the client holds back until it is asked for (`Expect`).
+    Clients such as urllib send everything before they read the response: if a server responds and closes before, they get a
+    broken pipe. Reads at most EXCESS times the limit and EXCESS_SECONDS; nothing of a body that announces more, or that the
+    client holds back until the server confirms (`Expect`).
     """
     content_length = _content_length(request)
     if content_length > EXCESS_FACTOR * limit or request.META.get("HTTP_EXPECT"):
@@ -64,14 +64,15 @@ def drain_excess(request: HttpRequest, limit: int, *, keep: bool = False) -> byt
 
 
 def read_within(request: HttpRequest, limit: int, seconds: float) -> bytes:
-    """A body that is announced as no longer than the limit and comes within the time; else a part of it or nothing."""
+    """Return a body whose announced length is within the limit and that arrives in time; otherwise a part of it or nothing."""
     if not 0 < _content_length(request) <= limit or request.META.get("HTTP_EXPECT"):
         return b""
     return _run_reader(seconds, _TIMED_READERS, _BodyReader(_stream(request), limit, keep=True))
 
 
 class _BodyReader(threading.Thread):
-    """Reads from a stream that nobody can be made to stop reading. It ends with the client's connection at the latest."""
+    """A thread that reads from a stream whose reads cannot be interrupted. It ends with the client's connection at the
+    latest."""
 
     def __init__(self, stream: IO[bytes] | HttpRequest, max_bytes: int, keep: bool) -> None:
         super().__init__(name="rest of a body", daemon=True)
@@ -111,13 +112,14 @@ def _run_reader(seconds: float, readers: threading.BoundedSemaphore, reader: _Bo
 
 
 def _content_length(request: HttpRequest) -> int:
-    """The length that the client announces; 0 for none."""
+    """Return the length that the client announces; 0 for none."""
     text: str = request.META.get("CONTENT_LENGTH") or ""
     return int(text[:20]) if text.isdecimal() else 0
 
 
 def _stream(request: HttpRequest) -> IO[bytes] | HttpRequest:
-    """Django reads a chunked body as empty; a server that marks the end of its input can be read directly."""
+    """Return the stream to read. Django reads a chunked body as empty; a server that marks the end of its input can be read
+    directly."""
     if not request.META.get("CONTENT_LENGTH") and request.META.get("wsgi.input_terminated"):
         chunked: IO[bytes] = request.META["wsgi.input"]
         return chunked

@@ -1,6 +1,7 @@
-"""Secrets that we must be able to read again, sealed in the database: Fernet under keys derived from SECRET_KEY.
+"""Encryption of secrets that must be readable again, for the database: Fernet under keys derived from SECRET_KEY.
 
-What was sealed under a key that is now in SECRET_KEY_FALLBACKS opens still; `is_current` says whether to seal it anew.
+Text sealed under a key that is now in SECRET_KEY_FALLBACKS can still be unsealed; `is_current` says whether to seal it
+again.
 """
 
 from __future__ import annotations
@@ -18,21 +19,21 @@ from django.conf import settings
 from finops.lib.errors import UserError
 
 BEGINNING = "gAAAA"
-"""What all sealed text begins with: Fernet's version, and a time before 2106."""
+"""The prefix of all sealed text: Fernet's version, and a time before 2106."""
 
 
 class Unsealable(UserError):
-    """It was sealed under a key that is gone, or for another purpose, or is damaged."""
+    """The text was sealed under a key that no longer exists, or for another purpose, or is damaged."""
 
 
 def seal(value: Mapping[str, Any], *, purpose: str) -> str:
-    """The value (JSON) as text that says nothing without the key. It opens for the same purpose only: name the row's
-    kind and account, so that text copied from one account's row into another's does not open there."""
+    """Encrypt the value (JSON). It can be unsealed for the same purpose only: name the row's kind and account, so that text
+    copied from one account's row into another's cannot be unsealed there."""
     return _fernet(settings.SECRET_KEY, purpose).encrypt(msgspec.json.encode(value)).decode()
 
 
 def unseal(sealed: str, *, purpose: str) -> dict[str, Any]:
-    """The value. Raises Unsealable, which says to enter it again."""
+    """Return the decrypted value. Raises Unsealable, whose message says to enter the value again."""
     keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     try:
         opened = MultiFernet([_fernet(key, purpose) for key in keys]).decrypt(sealed.encode())
@@ -45,7 +46,7 @@ def unseal(sealed: str, *, purpose: str) -> dict[str, Any]:
 
 
 def is_current(sealed: str, *, purpose: str) -> bool:
-    """Whether it was sealed under the key of now, and not under an earlier one."""
+    """Whether the text was sealed under the current key, not under an earlier one."""
     try:
         _fernet(settings.SECRET_KEY, purpose).decrypt(sealed.encode())
     except InvalidToken:

@@ -1,6 +1,6 @@
-"""Secrets of a development checkout: made up once, kept in `var/secrets.json`.
+"""Secrets of a development checkout: generated once, stored in `var/secrets.json`.
 
-Production never comes here: it must have its secrets in the environment (`finops/checks.py` refuses otherwise).
+Not used in production, which must have its secrets in the environment (`finops/checks.py` refuses otherwise).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from pathlib import Path
 
 
 class SecretsUnreadable(RuntimeError):
-    """The secrets of this checkout belong to another user of the machine."""
+    """Another user of this machine owns the secrets of this checkout."""
 
 
 def development_secret(name: str, var_dir: Path) -> str:
-    """The secret called `name` of this checkout: 64 characters, the same at every call and in every process. Raises
+    """Return this checkout's secret called `name`: 64 characters, the same at every call and in every process. Raises
     SecretsUnreadable when another user of the machine owns the file."""
     path = var_dir / "secrets.json"
     make_private_dir(var_dir)
@@ -38,15 +38,15 @@ def development_secret(name: str, var_dir: Path) -> str:
 
 
 def make_private_dir(path: Path) -> None:
-    """Create `path` for this user alone. As root others may pass through it (never list it): PostgreSQL
-    refuses to run as root, so its data directory beneath belongs to another user."""
+    """Create the directory `path` for this user only. As root other users may traverse it (never list it): PostgreSQL
+    refuses to run as root, so its data directory below belongs to another user."""
     if not path.is_dir():
         path.mkdir(parents=True, exist_ok=True)
         path.chmod(0o711 if os.geteuid() == 0 else 0o700)
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replace the file in one step; nobody else on this machine can read it at any moment (mode 0600)."""
+    """Replace the file atomically; no other user of this machine can read it at any moment (mode 0600)."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

@@ -1,4 +1,4 @@
-"""Amounts, shares and values of others as a sentence says them."""
+"""Formatting of amounts, shares and external values within sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WIDE = Context(prec=80, rounding=ROUND_HALF_EVEN)
 
 
 def money(amount: Decimal, currency: str) -> str:
-    """`1,234.50 USD`; what would read as 0.00 keeps six places."""
+    """`1,234.50 USD`; an amount that would be shown as 0.00 keeps six decimals."""
     places = Decimal("0.01") if amount.copy_abs() >= Decimal("0.005") or not amount else Decimal("0.000001")
     return f"{amount.quantize(places, context=_WIDE):,} {currency}"
 
@@ -22,7 +22,7 @@ def percent_text(share: Decimal) -> str:
 
 
 def exact_number(value: Decimal) -> str:
-    """`1,234.5`: every digit, no zeros behind the point."""
+    """`1,234.5`: every digit, no trailing zeros."""
     text = f"{value:,f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
@@ -41,7 +41,7 @@ def largest_parts(
 ) -> str:
     """`most of it on 'A' (60.0 %) and 'B' (40.0 %)`: the largest parts of a total with their shares.
 
-    Where one is below zero, amounts cancel out and shares of the net mislead: the largest by size then stand with
+    If a part is negative, amounts cancel out and shares of the net mislead: the largest parts by size are then given with
     their signs, `the largest parts are 'Credits' (-900.00 USD) and 'A' (20.00 USD)`. Empty without parts.
     """
     largest = sorted(parts, key=lambda part: part[1].copy_abs(), reverse=True)[:count]
@@ -56,36 +56,37 @@ def largest_parts(
 
 
 def by_currency(values: Sequence[tuple[str, str]]) -> str:
-    """Values, each with its currency: `'EC2'`; of several, which cannot be compared, `'EC2' in USD and 'VMs' in EUR`."""
+    """Values with their currency: `'EC2'`; for several currencies, which cannot be compared, `'EC2' in USD and 'VMs' in
+    EUR`."""
     if len(values) == 1:
         return repr(values[0][0])
     return join_with_and([f"{value!r} in {currency}" for value, currency in values])
 
 
 SHOWN_LENGTH = 300
-"""Characters of a value that a sentence shows: names of tags and customers may have any length."""
+"""Characters of a value that a sentence shows: tag and customer names may have any length."""
 
 HIDDEN_CHARACTERS = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-"""Control characters, line breaks among them, what changes the direction of writing, and what is drawn as nothing."""
+"""Control characters including line breaks, characters that change the direction of text, and invisible characters."""
 
 
 def escape_hidden(text: str) -> str:
-    """The text with its HIDDEN characters as JSON escapes them, such as backslash, u202e."""
+    """Return the text with its HIDDEN characters escaped as in JSON, such as backslash, u202e."""
     return HIDDEN_CHARACTERS.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def quote(value: str, length: int = SHOWN_LENGTH) -> str:
-    """A value of others within a sentence of ours: `'EC2'`. It cannot end the quotation, and is cut after `length`.
+    """Quote an external value within a sentence: `'EC2'`. The value cannot end the quotation, and is cut after `length`.
 
-    Bills, events and clients may say anything in a value; quoted, an assistant reads it as data and no word of ours.
+    Bills, events and clients may put any text into a value; quoted, an assistant reads it as data and not as our words.
     """
     return repr(truncate(value, length))
 
 
 def dimension_text(name: str) -> str:
-    """A dimension within a sentence: `service`, and quoted where a part of it is of others, as in `'tag:env'`."""
+    """A dimension within a sentence: `service`, and quoted where a part of it is an external value, as in `'tag:env'`."""
     return name if name.isidentifier() else quote(name)
 
 
@@ -99,8 +100,8 @@ _KEPT = re.compile(r"(<[^>]*>|FinOps Console)")
 
 
 def sentence_case(text: str) -> str:
-    """`Forgot Your Password?` → `Forgot your password?`: texts of libraries, which are in title case. Markup and the
-    product's name stay."""
+    """`Forgot Your Password?` → `Forgot your password?`: for texts of libraries, which are in title case. Markup and the
+    product's name are not changed."""
     parts = _KEPT.split(text)
     return "".join(
         part if index % 2 else _TITLE_WORD.sub(lambda match: match[0].lower(), part)

@@ -1,7 +1,7 @@
-"""Django's cache in Redis, which while Redis is away is one of each process.
+"""Django's cache in Redis, with a cache in each process as the fallback while Redis is unavailable.
 
-Sign-in counts its tries in it and a form that makes a key is marked as spent in it: neither is a reason to refuse
-everybody. Each process then counts for itself, and what it counted is forgotten once Redis is back.
+Sign-in attempts are counted in it, and a form that creates a key is marked there as used: neither is a reason to refuse
+everybody. Each process then counts separately, and its counts are dropped once Redis is back.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Text that people and assistants send, before it is kept."""
+"""Validation of text from people and assistants, before it is stored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FORBIDDEN_CATEGORIES = {
 
 
 def single_line(text: str, *, field: str, longest: int) -> str:
-    """The text without spaces around it. Raises UserError for NUL and other control characters, line breaks, lone
+    """Return the text without surrounding spaces. Raises UserError for NUL and other control characters, line breaks, lone
     surrogates, and more than `longest` characters."""
     line = text.strip()
     for char in line:

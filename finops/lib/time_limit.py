@@ -1,7 +1,7 @@
-"""How long a task may take, whatever it does: the worker says it of a lane, and what takes long looks at it.
+"""The time limit of a task: the worker sets it by lane, and long work checks it.
 
-A thread cannot be ended from outside. Each statement of the lake is interrupted at the end of its task, and what runs many
-of them, or much Python, calls `check` between two.
+A thread cannot be ended from outside. Each statement of the lake is interrupted at the end of its task, and code that runs
+many of them, or much Python, calls `check` in between.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _limit = _Limit()
 
 @contextmanager
 def limit_time(seconds: float, message: str = TOO_LONG) -> Iterator[None]:
-    """What this thread does in the block may take so many seconds. `message` is the error's."""
+    """Limit this thread's work in the block to this many seconds. `message` is the error's."""
     before = _limit.end, _limit.message
     _limit.end, _limit.message = min(before[0], time.monotonic() + seconds), message
     try:
@@ -43,12 +43,12 @@ def limit_time(seconds: float, message: str = TOO_LONG) -> Iterator[None]:
 
 
 def end() -> float:
-    """When the thread's task has to have ended, as `time.monotonic()` has it; infinite without a limit."""
+    """The time of `time.monotonic()` at which the thread's task must have ended; infinite without a limit."""
     return _limit.end
 
 
 def timeout(at_most: float) -> float:
-    """Until the end, for what has a limit of its own; no more than `at_most`."""
+    """The seconds until the end, for calls with a timeout of their own; no more than `at_most`."""
     return max(0.0, min(at_most, _limit.end - time.monotonic()))
 
 

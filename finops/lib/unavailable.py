@@ -1,4 +1,4 @@
-"""Telling a dependency that is away from a fault of ours: the one is 503 and worth another try, the other 500."""
+"""Tells an unavailable dependency from a bug: the first is a 503 and worth a retry, the second a 500."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ _UNAVAILABLE_ERRORS: Final = (OperationalError, InterfaceError, PoolTimeout, Red
 
 
 def is_unavailable(error: BaseException | None) -> bool:
-    """Whether the database or Redis could not be reached, went away meanwhile, or has no room (a full disk)."""
+    """Whether the error means that the database or Redis could not be reached, disconnected meanwhile, or has no space (a
+    full disk)."""
     while error is not None:
         if isinstance(error, _UNAVAILABLE_ERRORS):
             return True

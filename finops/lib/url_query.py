@@ -1,4 +1,4 @@
-"""Questions that a page's URL says: one struct a question, its fields and filters as URL parameters."""
+"""Queries in a page's URL: one struct for each query, with its fields and filters as URL parameters."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ from finops.lib.params import fields_of, from_text
 from finops.lib.periods import DEFAULT_PERIOD, Period
 
 FILTER_PARAMS = {"filters": "f", "usage_filters": "u"}
-"""Lists of filters, and the letter that their URL parameters begin with."""
+"""Lists of filters, with the letter that their URL parameters begin with."""
 
 _DAYS = ("period", "start_date", "end_date")
 _FILTER_NAME = re.compile(r"([fu])(\d{1,3})")
 
 
 class UrlQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A question that a page's URL can say. A filter has a `dimension`, its `values`, and where it can have one an `op`."""
+    """A query in a page's URL. A filter has a `dimension`, its `values`, and where it can have one an `op`."""
 
     @classmethod
     def from_params(cls, params: Mapping[str, Sequence[str]]) -> Self:
-        """The query that a URL says: `dict(request.GET.lists())`. Names it does not know and empty values are ignored.
+        """Return the query of a URL: `dict(request.GET.lists())`. Unknown names and empty values are ignored.
 
-        Filters are f0, f0op, f0v, f1 …: dimension, op, values; of usage u0, u0v …. Raises UserError that names the parameter.
+        Filters are f0, f0op, f0v, f1 …: dimension, op, values; of usage u0, u0v …. Raises UserError that names the
+        parameter.
         """
         return from_text(cls.raw_fields(params), cls)
 
     @classmethod
     def raw_fields(cls, params: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-        """The texts of the fields that a URL names."""
+        """Return the texts of the fields that a URL names."""
         raw: dict[str, Any] = {}
         for field in fields_of(cls):
             values = [value for value in params.get(field.name, ()) if value != ""]
@@ -44,7 +45,7 @@ class UrlQuery(msgspec.Struct, frozen=True, kw_only=True):
         return raw
 
     def to_params(self) -> dict[str, list[str]]:
-        """The URL parameters of this query; `from_params` gives an equal query. Defaults are left out."""
+        """Return the URL parameters of this query; `from_params` returns an equal query for them. Defaults are left out."""
         params: dict[str, list[str]] = {}
         for field in fields_of(type(self)):
             value = getattr(self, field.name)
@@ -69,9 +70,9 @@ Query = TypeVar("Query", bound=UrlQuery)
 def query_from_params(
     params: Mapping[str, Sequence[str]], first: Query, *, default_period: Period | None = DEFAULT_PERIOD
 ) -> Query:
-    """The question of a page's URL; `first` where it has none. Raises UserError that names the parameter.
+    """Return the query of a page's URL; `first` where it has none. Raises UserError that names the parameter.
 
-    A question without days gets the default period: the form has to show which days are meant.
+    A query without days gets the default period: the form has to show which days are meant.
     """
     kind = type(first)
     if not any(name in kind.__struct_fields__ or name == "f0" for name in params):
@@ -83,7 +84,7 @@ def query_from_params(
 
 
 def _filters_from(params: Mapping[str, Sequence[str]], letter: str) -> list[dict[str, Any]]:
-    """In the order of their numbers."""
+    """Return the filters in the order of their numbers."""
     numbered = []
     for name in params:
         match = _FILTER_NAME.fullmatch(name)

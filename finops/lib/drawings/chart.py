@@ -1,4 +1,4 @@
-"""What a drawn chart shows. It is stored with the message of an alert, so it is plain data."""
+"""The data of a drawn chart. It is plain data because it is stored with the message of an alert."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_NAME = 40
 
 
 class DrawnSeries(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A value for each label; None: no data. Without a tone it has the colour of its place."""
+    """A value for each label; None: no data. Without a tone the series has the colour of its position."""
 
     name: str
     values: list[float | None]
@@ -27,7 +27,7 @@ class DrawnSeries(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class ColumnChart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Columns by day or month, the series stacked. `title` says what of; `limit` is a line across."""
+    """Columns by day or month, with the series stacked. `title` names the figure; `limit` is a line across."""
 
     title: str
     currency: str
@@ -38,13 +38,13 @@ class ColumnChart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     @property
     def totals(self) -> list[float | None]:
-        """Of each column; None where no series has a value."""
+        """The total of each column; None where no series has a value."""
         columns = [[each.values[at] for each in self.series] for at in range(len(self.labels))]
         return [_column_total(column) for column in columns]
 
     @property
     def alt(self) -> str:
-        """The chart in a sentence, for those who do not see it: the first, the highest and the last column."""
+        """The chart's text alternative in a sentence: the first, the highest and the last column."""
         columns = [
             (label, total) for label, total in zip(self.labels, self.totals, strict=True) if total is not None
         ]
@@ -57,13 +57,13 @@ class ColumnChart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 def _amount(value: float, currency: str) -> str:
-    """A unit cost may be a small part of a cent."""
+    """Format an amount; a unit cost may be a small part of a cent."""
     is_small = 0 < abs(value) < 0.01
     return numbers.price(value, currency) if is_small else numbers.money(value, currency)
 
 
 def chart_of(table: SeriesTable, title: str) -> ColumnChart:
-    """The drawing of a table of amounts."""
+    """Return the drawing of a table of amounts."""
     series = [
         DrawnSeries(
             name=truncate(each["name"], MAX_NAME), values=each["values"], tone="rest" if each["rest"] else ""
@@ -74,7 +74,7 @@ def chart_of(table: SeriesTable, title: str) -> ColumnChart:
 
 
 def to_values(amounts: Sequence[Decimal | None]) -> list[float | None]:
-    """A drawing needs no more than a double."""
+    """Convert to floats: a double is enough for a drawing."""
     return [None if each is None else float(each) for each in amounts]
 
 

@@ -1,4 +1,4 @@
-"""Where each part of a column chart stands, in CSS pixels from the upper left corner."""
+"""The geometry of a column chart, in CSS pixels from the upper left corner."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Drawing:
-    """The parts in the order in which they are painted."""
+    """The parts of a drawing, in the order in which they are painted."""
 
     width: int
     height: int
@@ -54,7 +54,7 @@ class Drawing:
 
 
 def draw_columns(chart: ColumnChart, *, width: int, height: int, with_legend: bool = True) -> Drawing:
-    """The chart in a space of so many pixels, with its legend beneath where it has several series."""
+    """Draw the chart into this many pixels, with a legend below it when there are several series."""
     legend = list(_legend_places(chart, width)) if with_legend else []
     rows = 1 + max((row for _, _, row in legend), default=-1)
     plot = _Plot(chart, width, height - rows * _LEGEND_ROW)
@@ -98,7 +98,7 @@ class _Plot:
         return boxes, labels
 
     def columns(self) -> list[Box]:
-        """Positive parts above the axis, negative ones below it, each stacked in the order of the series."""
+        """Draw positive parts above the axis and negative ones below it, each stacked in the order of the series."""
         boxes = []
         bar = max(1.0, min(self.slot * 0.7, 44.0))
         paints = paints_of(self.chart.series)
@@ -121,7 +121,7 @@ class _Plot:
         return [Box(self.left, self.y(self.chart.limit) - 1, self.right - self.left, 2, "limit")]
 
     def bucket_labels(self) -> list[Label]:
-        """As many as fit beside each other, the last one always."""
+        """Draw as many bucket labels as fit, always including the last one."""
         texts = [dates.bucket(label) for label in self.chart.labels]
         room = max(map(len, texts), default=1) * LETTER + 8
         every = max(1, math.ceil(room / self.slot))
@@ -140,20 +140,20 @@ class _Plot:
 
 
 def _tick_text(value: float, currency: str) -> str:
-    """`$5,000`, `$10K`: without the cents that a round number does not have."""
+    """Format a tick, `$5,000` or `$10K`: round numbers have no cents."""
     affixes = numbers.currency_affixes(currency, locales.active().locale)
     sign = numbers.MINUS if value < 0 else ""
     return f"{sign}{affixes.prefix}{numbers.compact(abs(value))}{affixes.suffix}"
 
 
 def paints_of(series: Sequence[DrawnSeries]) -> list[str]:
-    """The palette's key of each series."""
+    """Return the palette key of each series."""
     places = iter(range(len(series)))
     return [each.tone or f"c{next(places) % _COLOURS}" for each in series]
 
 
 def _scale(chart: ColumnChart) -> tuple[float, float, float]:
-    """The lowest and highest tick and the step between: round numbers, 0 among them."""
+    """Return the lowest tick, the highest tick and the step: round numbers that include 0."""
     low = high = 0.0
     for at in range(len(chart.labels)):
         column = [each.values[at] or 0.0 for each in chart.series]
@@ -166,13 +166,13 @@ def _scale(chart: ColumnChart) -> tuple[float, float, float]:
 
 
 def _round_step(size: float) -> float:
-    """The next of 1, 2, 2.5, 5 times a power of ten."""
+    """Round up to the next 1, 2, 2.5 or 5 times a power of ten."""
     power: float = 10.0 ** math.floor(math.log10(size))
     return next(factor * power for factor in (1.0, 2.0, 2.5, 5.0, 10.0) if factor * power >= size * 0.999999)
 
 
 def legend_of(chart: ColumnChart) -> list[tuple[str, str]]:
-    """(paint, name) of each series and the limit; empty for a single series."""
+    """Return (paint, name) of each series and the limit; empty for a single series."""
     entries = [(paint, each.name) for each, paint in zip(chart.series, paints_of(chart.series), strict=True)]
     if chart.limit is not None:
         entries.append(("limit", chart.limit_name))
@@ -180,7 +180,7 @@ def legend_of(chart: ColumnChart) -> list[tuple[str, str]]:
 
 
 def _legend_places(chart: ColumnChart, width: int) -> Iterator[tuple[str, tuple[str, float], int]]:
-    """(name, (paint, x), row) of each entry."""
+    """Return (name, (paint, x), row) of each legend entry."""
     x, row = 8.0, 0
     for paint, name in legend_of(chart):
         size = _SWATCH + 5 + len(name) * LETTER + 16

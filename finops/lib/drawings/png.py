@@ -1,6 +1,6 @@
-"""A drawing as PNG, for e-mail: no mail program shows SVG.
+"""Render a drawing as PNG, for e-mail: no mail program shows SVG.
 
-Pillow is imported where it draws: 6 MB that a process without mails does not need (ADR 0048).
+Pillow is imported on first use: 6 MB that a process that sends no charts does not need (ADR 0048).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 from finops.lib.drawings.columns import FONT_SIZE, Drawing
 
 SCALE: Final = 2
-"""Pixels a CSS pixel, for sharp screens."""
+"""Image pixels per CSS pixel, for sharp screens."""
 
 FONT_FILE: Final = Path(__file__).with_name("fonts") / "DejaVuSans.ttf"
 
@@ -36,13 +36,13 @@ PALETTE: Final = {
     "grid": "#e7eaee",
     "axis": "#b6bec9",
 }
-"""The light colours of static/js/lib/palette.js: a mail's chart stands on white, also in a dark mail."""
+"""The light colours of static/js/lib/palette.js: a chart in an e-mail has a white background, also in dark mode."""
 
 _ANCHORS: Final = {"start": "ls", "middle": "ms", "end": "rs"}
 
 
 def to_png(drawing: Drawing) -> bytes:
-    """On white, twice as large as its size in CSS pixels. A few kilobytes, 30 ms."""
+    """Render on white, at twice the size in CSS pixels. A few kilobytes, 30 ms."""
     from PIL import Image, ImageDraw
 
     size = drawing.width * SCALE, drawing.height * SCALE
@@ -64,7 +64,7 @@ def to_png(drawing: Drawing) -> bytes:
 
 @cache
 def _font() -> Any:
-    """DejaVu Sans as far as Latin scripts and currency symbols go: a server need not have a font, and Pillow's own has no
+    """Return DejaVu Sans with Latin scripts and currency symbols: a server need not have fonts, and Pillow's own has no
     euro sign."""
     from PIL import ImageFont
 

@@ -1,4 +1,5 @@
-"""A drawing as SVG within a page: its colours are classes of `static/css/reports.css`, so it follows the theme and prints."""
+"""Render a drawing as SVG within a page: its colours are classes of `static/css/reports.css`, so it follows the theme and
+prints."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from finops.lib.drawings.columns import Box, Drawing, Label
 
 
 def to_svg(drawing: Drawing, alt: str, css: str = "") -> SafeString:
-    """An image with a name for screen readers, as wide as its place."""
+    """Return an SVG image with a name for screen readers, as wide as its container."""
     return format_html(
         '<svg class="drawing {}" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}</svg>',
         css,

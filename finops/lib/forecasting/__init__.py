@@ -1,4 +1,4 @@
-"""Forecasts of daily amounts. Pure: no Django, no lake; every amount in one currency."""
+"""Forecasts of daily amounts. Pure: no Django, no lake; all amounts are in one currency."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ __all__ = [
 ]
 
 MIN_DAYS = 14
-"""Days with data below which a weekly pattern cannot be told from chance."""
+"""With fewer days of data a weekly pattern cannot be told from chance."""
 
 HISTORY_DAYS = 400
-"""Days before the last one of a history that count; what is older is disregarded."""
+"""Days before the last day of a history that are used; older days are ignored."""
 
 MODEL = "level, trend, weekdays and days of the month"
 SMOOTH = "level of the last eight weeks, trend, weekdays and days of the month"
@@ -42,16 +42,16 @@ _NAMES: dict[Kind, str] = {"plain": MODEL, "smooth": SMOOTH, "trending": TRENDIN
 def forecast(
     history: Mapping[date, Decimal | float], horizon: DateRange, *, level: float = 0.8, country: str = ""
 ) -> Forecast | Unforecastable:
-    """What the days of `horizon` will cost, from the days of `history`; or why that cannot be said.
+    """Forecast the cost of the days of `horizon` from the days of `history`; or return why there is no forecast.
 
-    `history` has complete days only: a day of it that is missing is a gap, a day without cost is 0. `horizon`
-    begins after its last day, at once or later. `level` is the share of cases that a band should hold. The
-    same history gives the same forecast. `country` (ISO 3166): its public holidays are Sundays, where the
-    series shows it. Raises ValueError for a horizon that begins inside the history. Cost: 6 ms for a year of
-    days, next to nothing for a history that this process has seen lately.
+    `history` has complete days only: a day of it that is missing is a gap, a day without cost is 0. `horizon` begins after
+    its last day, at once or later. `level` is the share of cases that a band should hold. The same history gives the same
+    forecast. `country` (ISO 3166): its public holidays count as Sundays, where the series shows that. Raises ValueError for
+    a horizon that begins inside the history. Cost: 6 ms for a year of days, next to nothing for a history that this process
+    has used lately.
 
-    The model is our own, of parts that have names; `model.py` and `backtest.py` give their sources,
-    docs/adr/0011 and 0026 why no library.
+    The model is our own, of parts that have names; `model.py` and `backtest.py` give their sources, docs/adr/0011 and 0026
+    why no library.
     """
     last = max(history, default=horizon.start - timedelta(days=1))
     if horizon.start <= last:
@@ -87,7 +87,7 @@ class _TrainedModel:
 
 @lru_cache(maxsize=256)
 def _train(first: date, values: tuple[float | None, ...], country: str) -> _TrainedModel:
-    """Kept by the days themselves, so never stale; about 40 KB each."""
+    """Train the models. Cached by the days themselves, so never stale; about 40 KB each."""
     days = _days(first, len(values), country)
     return _TrainedModel(fit_model(values, days), run_trials(values, days))
 

@@ -1,8 +1,8 @@
-"""How well the models would have done on the series itself: forecasts from earlier days, against what came. Pure.
+"""Back-tests: forecasts of the series from earlier days, compared with the actual costs. Pure.
 
-They choose the model, and the chosen one's errors make the band, so it holds for this series what it says, whatever shape its
-errors have. An error counts by how large the level was then and is now, and the more the later it was: what a series did
-lately says more of it (weighted conformal prediction: Barber and others, Conformal prediction beyond exchangeability, 2023).
+They select the model, and the errors of that model give the band, so the band holds for this series, whatever distribution
+its errors have. An error is scaled by the change of the level since then, and recent errors weigh more (weighted conformal
+prediction: Barber and others, Conformal prediction beyond exchangeability, 2023).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from statistics import NormalDist, fmean
 from finops.lib.forecasting.model import KINDS, WEEK, Day, FittedModel, Kind, Values, fit_model
 
 STEP_DAYS = 13
-"""Days between two trials: prime to the week, so that every weekday and part of the month is begun on."""
+"""Days between two trials: prime to the week, so that trials begin on every weekday and part of the month."""
 
 MAX_TRIALS = 20
 MIN_TRAINING = 21
@@ -28,22 +28,23 @@ PRIOR_GROWTH = 30
 SELECTION_LENGTHS = (7, 14, 30)
 MIN_TRIALS = 3
 REQUIRED_ERROR_SHARE: dict[Kind, float] = {"smooth": 1.0, "trending": 0.9}
-"""Another model than the plain one must be off by less than this share of what that is, and not by more over the LATEST
-trials: a little closer with a trend is chance, and one that was closer long ago alone was a season that has turned."""
+"""Another model replaces the plain one only if its error is less than this share of the plain one's, and no larger over the
+LATEST trials: a slightly better trend is chance, and a model that was better only long ago followed a season that has
+ended."""
 
 LATEST = 6
 
 HALF_LIFE = 12
-"""Trials after which an error counts half."""
+"""Trials after which the weight of an error is halved."""
 
 MAX_LEVEL_GROWTH = 3.0
-"""An error is scaled by how the level has changed since, up to so many times."""
+"""The largest factor by which an error is scaled for a changed level."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A forecast from the past, by length in days: the error of its total, the total that came, and the error of
-    repeating the last week; `by_day` the errors of its days that have data, by days ahead."""
+    """A forecast from an earlier day, by length in days: the error of its total, the actual total, and the error of
+    repeating the last week; `by_day` has the errors of its days that have data, by days ahead."""
 
     errors: dict[int, float]
     actual: dict[int, float]
@@ -54,14 +55,14 @@ class Trial:
 
 @dataclass(frozen=True)
 class Trials:
-    """The model that did best, and its forecasts from the past, the latest first."""
+    """The selected model and its forecasts from earlier days, the latest first."""
 
     kind: Kind
     chosen: list[Trial]
 
 
 def _best(trials: Mapping[Kind, Sequence[Trial]]) -> Kind:
-    """The model that was off least over all trials and lengths, of those that were clearly closer than the plain one."""
+    """Return the model with the smallest error over all trials and lengths, among those clearly better than the plain one."""
     plain = trials["plain"]
     if len(plain) < MIN_TRIALS:
         return "plain"
@@ -76,7 +77,7 @@ def _best(trials: Mapping[Kind, Sequence[Trial]]) -> Kind:
 
 
 def _mean_error(trials: Sequence[Trial]) -> float:
-    """Of totals of up to 30 days, by day: the mean absolute error, averaged over lengths and trials."""
+    """The mean absolute error of totals of up to 30 days, by day, averaged over lengths and trials."""
     sizes = [
         [abs(trial.errors[each]) / each for each in SELECTION_LENGTHS if each in trial.errors]
         for trial in trials
@@ -86,7 +87,7 @@ def _mean_error(trials: Sequence[Trial]) -> float:
 
 
 def run_trials(values: Values, days: Sequence[Day]) -> Trials:
-    """Up to 20 forecasts from days of the last nine months, by each model. Cost: one fit each for all models.
+    """Run up to 20 forecasts from days of the last nine months with each model. Cost: one fit each for all models.
 
     Evaluation from a rolling origin (Tashman, Out-of-sample tests of forecasting accuracy, 2000).
     """
@@ -103,7 +104,7 @@ def run_trials(values: Values, days: Sequence[Day]) -> Trials:
 
 
 def _run_trial(values: Values, days: Sequence[Day], end: int, count: int) -> dict[Kind, Trial]:
-    """The models' forecasts from one day, and the seasonal naive one, the last week again (Hyndman and
+    """Forecast from one day with each model and with the seasonal naive one, which repeats the last week (Hyndman and
     Athanasopoulos, Forecasting: principles and practice, 2021)."""
     model = fit_model(values[:end], days[:end])
     actual_values = values[end : end + count]
@@ -142,9 +143,9 @@ def _running_sums(values: Sequence[float], actual_values: Values) -> list[float]
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How far totals of so many days were off in trials on the series itself: the sum of the errors' sizes as
-    a share of that of the actual totals (WAPE, the MAD/mean ratio of Kolassa and Schütz, 2007), and the
-    same of repeating the last week. None where all totals were 0."""
+    """The error of totals of this many days in trials on the series itself: the sum of absolute errors as a share of the
+    sum of actual totals (WAPE, the MAD/mean ratio of Kolassa and Schütz, 2007), and the same for repeating the last week.
+    None where all totals were 0."""
 
     days: int
     trials: int
@@ -153,7 +154,7 @@ class Accuracy:
 
 
 def accuracy_of(trials: Sequence[Trial], days: int) -> Accuracy | None:
-    """The accuracy at the tried length next to `days`; None without trials of it."""
+    """Return the accuracy at the tried length nearest to `days`; None without trials of it."""
     length = min(LENGTHS, key=lambda length: abs(length - days))
     fitting = [trial for trial in trials if length in trial.errors]
     if not fitting:
@@ -168,17 +169,17 @@ def accuracy_of(trials: Sequence[Trial], days: int) -> Accuracy | None:
 
 @dataclass(frozen=True)
 class Deviations:
-    """Standard deviations: `noise` of a day around its mean; `drifts` of the level itself, which all days of a total
-    share, by how many days ahead the total ends; `daily` of one day alone, by how many days ahead it is."""
+    """Standard deviations: `noise` of a day around its mean; `drifts` of the level, which all days of a total share, by how
+    many days ahead the total ends; `daily` of a single day, by how many days ahead it is."""
 
     noise: float
     drifts: dict[int, float]
     daily: dict[int, float]
 
     def of_total(self, lead: int, count: int) -> float:
-        """That of a total of `count` days of which the first is `lead` days ahead: √(count · noise² + (count
-        · drift)²), the variance of a sum of independent parts and of one that all of them share. What one
-        day alone differs in from the sum of the parts counts once."""
+        """Return the standard deviation of a total of `count` days whose first day is `lead` days ahead: √(count · noise² +
+        (count · drift)²), the variance of a sum of independent parts and of one that all of them share. The amount by which
+        a single day's deviation differs from the sum of the parts counts once."""
         reach = lead + count - 1
         drift, day = _interpolate(self.drifts, reach), _interpolate(self.daily, reach)
         independent = self.noise**2 + drift**2
@@ -188,8 +189,8 @@ class Deviations:
 
 
 def _interpolate(by_length: dict[int, float], reach: int) -> float:
-    """Linear between the lengths that were tried; beyond the longest as √reach, as the error of a random walk
-    grows (Hyndman and Athanasopoulos, 2021)."""
+    """Interpolate linearly between the lengths that were tried; beyond the longest grow with √reach, as the error of a
+    random walk does (Hyndman and Athanasopoulos, 2021)."""
     low = max([length for length in by_length if length <= reach], default=LENGTHS[0])
     high = min([length for length in by_length if length >= reach], default=low)
     if low == high:
@@ -199,11 +200,11 @@ def _interpolate(by_length: dict[int, float], reach: int) -> float:
 
 
 def spread_of(model: FittedModel, trials: Sequence[Trial], level: float, *, history_days: int) -> Deviations:
-    """The spread whose bands would have held in a share `level` of the trials; with few of them a cautious
-    guess counts too. `history_days` is how many days of history there are.
+    """Return the spread whose bands would have held in a share `level` of the trials; with few trials a cautious guess
+    counts too. `history_days` is how many days of history there are.
 
-    A standard deviation is the quantile of the errors' sizes ÷ that of the normal distribution, so that the
-    band holds whatever shape the errors have; which guess, and how it weighs, is our rule (docs/adr/0026).
+    A standard deviation is the quantile of the absolute errors ÷ that of the normal distribution, so that the band holds
+    whatever distribution the errors have; the guess and its weight are our rule (docs/adr/0026).
     """
     noise, factor = model.noise, NormalDist().inv_cdf((1 + level) / 2)
     drifts: dict[int, float] = {}
@@ -243,9 +244,8 @@ def spread_of(model: FittedModel, trials: Sequence[Trial], level: float, *, hist
 def _variance(
     errors: Sequence[tuple[float, float]], trials: int, level: float, factor: float, guess: float
 ) -> float:
-    """The variance that so many trials' errors show; a larger guess widens it, the more the fewer they are, a
-    smaller one never narrows it. A weighted mean with the guess as PRIOR_TRIALS trials, as of a Bayesian
-    prior; our rule (docs/adr/0026)."""
+    """Return the variance of the trials' errors; a larger guess widens it, more so with fewer trials, a smaller guess never
+    narrows it. A weighted mean with the guess as PRIOR_TRIALS trials, like a Bayesian prior; our rule (docs/adr/0026)."""
     if not errors:
         return guess
     observed: float = (_quantile(errors, level) / factor) ** 2
@@ -253,15 +253,15 @@ def _variance(
 
 
 def _level_growth(now: float, then: float) -> float:
-    """How the level has grown since, as a factor, at most MAX_LEVEL_GROWTH either way; our rule
+    """Return the growth of the level since then, as a factor, at most MAX_LEVEL_GROWTH either way; our rule
     (docs/adr/0026)."""
     return min(MAX_LEVEL_GROWTH, max(1 / MAX_LEVEL_GROWTH, now / then)) if now > 0 and then > 0 else 1.0
 
 
 def _quantile(errors: Sequence[tuple[float, float]], level: float) -> float:
-    """The size that so large a share of further errors will not exceed: of (size, weight), a further one
-    weighing as much as the heaviest (split conformal prediction: Lei and others, Distribution-free
-    predictive inference for regression, 2018; the weights: Barber and others, 2023)."""
+    """Return the quantile of weighted sizes that this share of further errors will not exceed; a further error weighs as
+    much as the heaviest (split conformal prediction: Lei and others, Distribution-free predictive inference for regression,
+    2018; the weights: Barber and others, 2023)."""
     target_weight = level * (
         sum(weight for _size, weight in errors) + max(weight for _size, weight in errors)
     )

@@ -1,6 +1,6 @@
-"""The model: a robust level with its trend, what each weekday differs from it, and what comes back every month.
+"""The forecast model: a robust level with its trend, a difference for each weekday, and a monthly pattern.
 
-Plain Python on floats. Medians, so that one odd day moves nothing; sums of parts, so that zeros and negative days
+Plain Python on floats. Medians, so that a single outlier changes nothing; sums of parts, so that zeros and negative days
 (credits) need no special case. docs/adr/0011-forecast.md has the measurements behind the constants.
 """
 
@@ -29,34 +29,35 @@ MIN_TREND_WEEKS = 13
 STEADY_AGREEMENT = 0.8
 DAMPING = 0.99
 RECENT_WEEKS = 8
-"""Weeks whose trend the trending model takes as it is; back-tests on the series say whether it is used."""
+"""Weeks whose trend the trending model uses unchanged; back-tests on the series decide whether it is used."""
 
 SMOOTH_DAYS = (7, 14, 28, 56)
 SMOOTH_REACH = 0.5
-"""The smooth level is that of up to eight weeks, at most half the noise from the plain one: after a step it follows as soon."""
+"""The smooth level covers up to eight weeks and differs from the plain one by at most half the noise, so after a step it
+follows as fast."""
 
 FITTED_PARTS = 10
 TO_DEVIATION = 1.4826
-"""The median of absolute deviations times this is the standard deviation, where errors are normal."""
+"""The median absolute deviation times this is the standard deviation of normal errors."""
 
 SATURDAY, SUNDAY = 5, 6
 MIN_HOLIDAYS, HOLIDAYS_AGREE, HALFWAY = 3, 2 / 3, 0.5
-"""At least so many past holidays, and so large a part of them, nearer to a Sunday than to their weekday."""
+"""The least number of past holidays, and the least share of them that were nearer to a Sunday than to their weekday."""
 
 Values = Sequence[float | None]
 """Amounts of days in order; None: no data."""
 
 Kind = Literal["plain", "smooth", "trending"]
-"""Which level and trend of a `Fitted` a forecast is made of."""
+"""Which level and trend of a fitted model a forecast uses."""
 
 KINDS: tuple[Kind, ...] = ("plain", "smooth", "trending")
 
 
 @dataclass(frozen=True)
 class Day:
-    """What the model knows of a day: its weekday, and its place in its month.
+    """A day's features in the model: its weekday and its position in the month.
 
-    Places count from the first of the month; the last three days count back from its end, -1 being the last.
+    Positions count from the first of the month; the last three days count back from its end, -1 being the last.
     """
 
     weekday: int
@@ -66,7 +67,7 @@ class Day:
 
 @lru_cache(maxsize=4096)
 def day_of(day: date, country: str = "") -> Day:
-    """`country`: whose public holidays count, if any."""
+    """Return the features of a day. `country`: whose public holidays count, if any."""
     days_left = (month_end(day) - day).days
     place = day.day if days_left >= LAST_PLACES else -1 - days_left
     return Day(day.weekday(), place, bool(country) and day in holidays_of(country, day.year))
@@ -74,8 +75,9 @@ def day_of(day: date, country: str = "") -> Day:
 
 @dataclass(frozen=True)
 class FittedModel:
-    """`level` is that of the last days, `smooth` that of up to eight weeks, `slope` its change a day where half a year agrees
-    on it, `recent` that of the last weeks whatever else; `noise` the spread of a day around all that."""
+    """A fitted model. `level` is that of the last days, `smooth` that of up to eight weeks, `slope` its change a day if
+    half a year agrees on it, `recent` the change a day of the last weeks in any case; `noise` the spread of a day around
+    all that."""
 
     level: float
     smooth: float
@@ -85,19 +87,19 @@ class FittedModel:
     places: dict[int, float]
     noise: float
     holiday: float = 0.0
-    """How far a holiday is on the way from its weekday to a Sunday; 0 where the past ones were like any weekday."""
+    """How far a holiday is between its weekday (0) and a Sunday (1); 0 where past holidays were like any weekday."""
 
     def season(self, day: Day) -> float:
-        """What a day differs in from the level."""
+        """Return the difference between a day and the level."""
         return self._weekday(day) + self.places.get(day.place, 0.0)
 
     def _weekday(self, day: Day) -> float:
         return _weekday(self.weekdays, self.holiday, day)
 
     def means(self, days: Sequence[Day], lead: int = 1, *, kind: Kind = "plain") -> list[float]:
-        """The expected amounts of consecutive days, the first of which is `lead` days after the history's
-        end: level + trend + season. The trend is damped, slope · (1 + φ + φ² + …) (Gardner and McKenzie,
-        Forecasting trends in time series, 1985)."""
+        """Return the expected amounts of consecutive days, the first of which is `lead` days after the history's end: level
+        + trend + season. The trend is damped, slope · (1 + φ + φ² + …) (Gardner and McKenzie, Forecasting trends in time
+        series, 1985)."""
         slope = self.recent if kind == "trending" else self.slope
         level = self.smooth if kind == "smooth" else self.level
         means, growth = [], slope * sum(LEVEL_DAYS) / len(LEVEL_DAYS) / 3
@@ -110,10 +112,10 @@ class FittedModel:
 
 
 def fit_model(values: Values, days: Sequence[Day]) -> FittedModel:
-    """The model of these days. Cost: about 0.6 ms for 400 days.
+    """Fit the model to these days. Cost: about 0.6 ms for 400 days.
 
-    An additive decomposition like STL (Cleveland and others, 1990), by medians in place of its local
-    regressions; the weekdays again once the places in the month are out. Our own (docs/adr/0011).
+    An additive decomposition like STL (Cleveland and others, 1990), with medians in place of its local regressions;
+    weekdays are fitted again after the monthly pattern is removed. Our own (docs/adr/0011).
     """
     base = _bases(values)
     gaps = _subtract(values, base)
@@ -151,9 +153,9 @@ def _weekday(weekdays: Sequence[float], holiday: float, day: Day) -> float:
 
 
 def _holiday(gaps: Values, days: Sequence[Day], weekdays: Sequence[float]) -> float:
-    """How far past holidays on working days were on the way to a Sunday: their median, where there were
-    enough of them, most of them nearer to it than to their own weekday, and a Sunday is another day at
-    all. Our rule (docs/adr/0026)."""
+    """Return how far past holidays on working days were between their weekday and a Sunday: the median, if there were
+    enough of them, most were nearer to a Sunday than to their weekday, and Sundays differ from weekdays at all. Our rule
+    (docs/adr/0026)."""
     ways = []
     for gap, day in zip(gaps, days, strict=True):
         if gap is not None and day.is_holiday and day.weekday < SATURDAY:
@@ -184,24 +186,23 @@ def _interquartile_mean(values: Sequence[float]) -> float:
 
 
 def _level(values: Sequence[float], windows: Sequence[int]) -> float:
-    """The mean of the midmeans of several windows; our rule, measured (docs/adr/0011)."""
+    """Return the mean of the midmeans of several windows; our rule, measured (docs/adr/0011)."""
     return fmean(_interquartile_mean(values[-count:]) for count in windows)
 
 
 def _noise(rest: Sequence[float]) -> float:
-    """The robust spread of what is left, larger where few days had to fit the weekdays: the median absolute
-    deviation as a standard deviation (Hampel, The influence curve and its role in robust estimation,
-    1974)."""
+    """Return the robust spread of the residuals, larger where few days had to fit the weekdays: the median absolute
+    deviation as a standard deviation (Hampel, The influence curve and its role in robust estimation, 1974)."""
     return (1 + FITTED_PARTS / len(rest)) * TO_DEVIATION * median(abs(value) for value in rest)
 
 
 def _weeks(values: Values) -> list[list[float]]:
-    """The known values of each week, counted back from the end, the last week first."""
+    """Return the values of each week that have data, counted back from the end, the last week first."""
     return [_present(values[max(0, end - WEEK) : end]) for end in range(len(values), 0, -WEEK)]
 
 
 def _bases(values: Values) -> list[float]:
-    """For each day the median of its week and the weeks beside it."""
+    """Return for each day the median of its week and the adjacent weeks."""
     weeks, count = _weeks(values), len(values)
     near = [
         [value for week in weeks[max(0, index - 1) : index + 2] for value in week]
@@ -221,9 +222,9 @@ def _weekdays(gaps: Values, days: Sequence[Day]) -> tuple[float, ...]:
 
 
 def _places(rest: Values, days: Sequence[Day]) -> dict[int, float]:
-    """Places of the month that stood out the same way, clearly at least twice of the last three times or half
-    as clearly all three; the first and the last day, when fees and taxes are charged, also when there was
-    one alone. Our rule (docs/adr/0011)."""
+    """Return the positions of the month that stood out the same way: clearly in at least two of the last three months, or
+    half as clearly in all three; the first and the last day, when fees and taxes are charged, also after a single month.
+    Our rule (docs/adr/0011)."""
     clear = CLEAR_NOISE_MULTIPLE * _noise(_present(rest))
     recent_values: dict[int, list[float]] = defaultdict(list)
     for value, day in zip(reversed(rest), reversed(days), strict=True):
@@ -243,8 +244,8 @@ def _recurs(place: int, values: Sequence[float], clear: float) -> bool:
 
 
 def _slope(weeks: Sequence[tuple[int, float]]) -> float:
-    """The change a day where weeks rise or fall steadily, else 0: the median over all pairs of weeks (Theil,
-    1950; Sen, 1968), as far as their order agrees (Kendall's tau, 1938)."""
+    """Return the change a day where weeks rise or fall steadily, else 0: the median over all pairs of weeks (Theil, 1950;
+    Sen, 1968), scaled by the agreement of their order (Kendall's tau, 1938)."""
     if len(weeks) < MIN_TREND_WEEKS:
         return 0.0
     slopes = _slopes(weeks)
@@ -254,13 +255,13 @@ def _slope(weeks: Sequence[tuple[int, float]]) -> float:
 
 
 def _recent(weeks: Sequence[tuple[int, float]]) -> float:
-    """The change a day over the last weeks, the median over all pairs of them (Theil, 1950; Sen, 1968)."""
+    """Return the change a day over the last weeks, the median over all pairs of them (Theil, 1950; Sen, 1968)."""
     recent = [each for each in weeks if each[0] > -RECENT_WEEKS]
     return median(_slopes(recent)) / WEEK if len(recent) > 2 else 0.0
 
 
 def _slopes(weeks: Sequence[tuple[int, float]]) -> list[float]:
-    """The change a week between every two."""
+    """Return the change a week between every two weeks."""
     return [
         (last - first) / (later - earlier)
         for index, (later, last) in enumerate(weeks)

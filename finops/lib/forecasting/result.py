@@ -1,4 +1,4 @@
-"""What a forecast says."""
+"""The result types of a forecast."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange
 
 PLACES = Decimal("0.000000000001")
-"""Amounts are rounded to the places that cost lines have, so that totals of days add up exactly."""
+"""Decimals that amounts are rounded to, the same as cost lines have, so that totals of days add up exactly."""
 
 LEAST_SHARE = Decimal("0.005")
-"""A band is at least this share of its mean either way: a cost that never moved may, and nothing says how rarely."""
+"""A band is at least this share of its mean either way: a constant cost may still change, and the data does not show how
+rarely."""
 
 _CONTEXT = Context(prec=60, rounding=ROUND_HALF_EVEN)
 
@@ -27,7 +28,7 @@ def amount_of(estimate: float) -> Decimal:
 
 @dataclass(frozen=True)
 class Band:
-    """An expected amount, and the range that it falls into as often as the forecast's level says."""
+    """An expected amount, and the range that it falls into in the share `level` of cases."""
 
     mean: Decimal
     lower: Decimal
@@ -41,7 +42,7 @@ class DayForecast(Band):
 
 @dataclass(frozen=True)
 class Unforecastable:
-    """Why there is no forecast, in a whole sentence."""
+    """The reason why there is no forecast, in a whole sentence."""
 
     reason: str
 
@@ -50,8 +51,8 @@ class Unforecastable:
 class Forecast:
     """Expected amounts of days after `history`, in the history's own unit.
 
-    `level` is the share of cases that a band should hold; `accuracy` how the model did on this very series, None
-    where it is too short to try. A band of a total is not the sum of its days' bands: their errors partly cancel.
+    `level` is the share of cases that a band should hold; `accuracy` is that of the model on this series, None where it is
+    too short to test. A band of a total is not the sum of its days' bands: their errors partly cancel.
     """
 
     horizon: DateRange
@@ -64,17 +65,17 @@ class Forecast:
 
     @cached_property
     def daily(self) -> tuple[DayForecast, ...]:
-        """One for each day of the horizon."""
+        """The band of each day of the horizon."""
         days = [self.horizon.start + timedelta(days=index) for index in range(self.horizon.days)]
         bands = [(day, self.total(DateRange(day, day))) for day in days]
         return tuple(DayForecast(band.mean, band.lower, band.upper, day) for day, band in bands)
 
     def total(self, days: DateRange | None = None) -> Band:
-        """The sum of these days of the horizon (both inside; without any: of all), with its own band.
+        """Return the sum of these days of the horizon (both inclusive; without any: of all), with its own band.
 
-        The mean is exactly the sum of the days' means; the band is mean ± z · standard deviation of the sum,
-        z the normal distribution's quantile of `level`, and at least LEAST_SHARE of the mean (our rule,
-        docs/adr/0026). Raises ValueError for days outside the horizon.
+        The mean is exactly the sum of the days' means; the band is mean ± z · standard deviation of the sum, z the normal
+        distribution's quantile of `level`, and at least LEAST_SHARE of the mean (our rule, docs/adr/0026). Raises
+        ValueError for days outside the horizon.
         """
         range_ = days or self.horizon
         if not self.horizon.start <= range_.start <= range_.end <= self.horizon.end:

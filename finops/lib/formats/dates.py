@@ -1,6 +1,6 @@
-"""Days, months and times as a reader writes them; the year only where it is not this one.
+"""Days, months and times in the reader's locale; the year only where it is not the current one.
 
-A day of cost or usage is a UTC day and is written as it is; a moment is shown in the reader's time zone.
+A day of cost or usage is a UTC day and is never converted; a moment is shown in the reader's time zone.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def ago(span: timedelta) -> str:
 
 
 def bucket(label: str) -> str:
-    """The text of a bucket of a chart: of `2026-11` `Nov`, of `2026-11-23` `Nov 23`; any other label as it is."""
+    """Format a bucket of a chart: `2026-11` as `Nov`, `2026-11-23` as `Nov 23`; any other label is unchanged."""
     try:
         return month(date.fromisoformat(f"{label}-01")) if len(label) == 7 else day(date.fromisoformat(label))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The locale and time zone that a person reads in; while a request is served, those of its reader."""
+"""The locale and time zone for a person; while a request is served, those of its user."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ReaderFormats:
 
     @classmethod
     def from_names(cls, locale: str, time_zone: str) -> Self:
-        """The default where one is empty or not supported."""
+        """Return the reader's formats, with the default where a name is empty or not supported."""
         return cls(
             locale if locale in LOCALES else DEFAULT_LOCALE,
             time_zone if time_zone in time_zones() else DEFAULT_TIME_ZONE,
@@ -71,7 +71,7 @@ def active() -> ReaderFormats:
 
 @contextmanager
 def reader_formats(locale: str = "", time_zone: str = "") -> Iterator[None]:
-    """Inside, texts are written in this locale and time zone; the default where one is empty or not supported."""
+    """Format texts inside the block in this locale and time zone; the default where one is empty or not supported."""
     token = _active.set(ReaderFormats.from_names(locale, time_zone))
     try:
         yield
@@ -81,7 +81,8 @@ def reader_formats(locale: str = "", time_zone: str = "") -> Iterator[None]:
 
 @contextmanager
 def lazy_reader_formats(read: Callable[[], ReaderFormats]) -> Iterator[None]:
-    """Inside, the first text that is written asks `read` for the formats: what writes none costs no query."""
+    """Call `read` for the formats when the first text inside the block is formatted: a block that formats none costs no
+    query."""
     token = _active.set(read)
     try:
         yield
@@ -102,7 +103,7 @@ _NOT_PLACES = ("Etc/", "SystemV/", "posix/", "right/", "US/")
 
 @functools.cache
 def cldr(locale: str) -> Locale:
-    """What CLDR knows of the locale, by Babel."""
+    """Return Babel's CLDR data of the locale."""
     return Locale.parse(locale, sep="-")
 
 

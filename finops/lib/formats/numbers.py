@@ -1,7 +1,7 @@
 """Amounts, numbers, shares and quantities in the reader's locale.
 
-The symbols are CLDR's, taken once a locale. All texts are put together here and in `static/js/lib/numbers.js` by the same
-rules: halves are rounded away from zero, and the sign, always U+2212, stands before everything.
+The symbols are CLDR's, loaded once a locale. This module and `static/js/lib/numbers.js` follow the same rules: halves are
+rounded away from zero, and the sign, always U+2212, comes first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Number = Decimal | float
 MINUS = "\N{MINUS SIGN}"
 NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 PRICE_DIGITS = 4
-"""Significant digits of what one unit costs."""
+"""Significant digits of the price of one unit."""
 
 _SMALL_DIGITS = 3
 _HEADLINE_FROM = 10_000
@@ -31,7 +31,7 @@ _WIDE = Context(prec=80, rounding=ROUND_HALF_UP)
 
 @dataclass(frozen=True)
 class Symbols:
-    """What a locale writes numbers with. `compact` are (power of ten, suffix), largest first."""
+    """A locale's number symbols. `compact` are (power of ten, suffix), largest first."""
 
     decimal: str
     group: str
@@ -42,7 +42,7 @@ class Symbols:
 
 @dataclass(frozen=True)
 class CurrencyAffixes:
-    """What stands before and after an amount, and its decimals."""
+    """The texts before and after an amount, and its decimals."""
 
     prefix: str
     suffix: str
@@ -51,7 +51,7 @@ class CurrencyAffixes:
 
 @functools.cache
 def symbols(locale: str) -> Symbols:
-    """Of a locale, as CLDR has them."""
+    """Return a locale's number symbols from CLDR."""
     data = locales.cldr(locale)
     signs = data.number_symbols["latn"]
     groups = re.split(r"[,.]", data.decimal_formats[None].pattern.partition(".")[0])
@@ -75,7 +75,7 @@ def symbols(locale: str) -> Symbols:
 
 @functools.cache
 def currency_affixes(currency: str, locale: str) -> CurrencyAffixes:
-    """The symbol that the locale has for a currency, else its code; of no currency the name of the unit, behind."""
+    """Return the locale's symbol of a currency, else its code; without a currency the name of the unit, after the number."""
     data = locales.cldr(locale)
     if currency not in data.currencies:
         return CurrencyAffixes("", f"{NO_BREAK_SPACE}{currency}" if currency else "", 2)
@@ -92,7 +92,7 @@ def currency_affixes(currency: str, locale: str) -> CurrencyAffixes:
 
 
 def browser_symbols() -> dict[str, Any]:
-    """The reader's symbols as `setSymbols` of static/js/lib/numbers.js takes them."""
+    """Return the reader's symbols for `setSymbols` of static/js/lib/numbers.js."""
     own = symbols(locales.active().locale)
     return {
         "decimal": own.decimal,
@@ -104,24 +104,24 @@ def browser_symbols() -> dict[str, Any]:
 
 
 def browser_unit(currency: str) -> dict[str, Any]:
-    """What charts write beside the amounts of a currency."""
+    """Return the texts that charts show around the amounts of a currency."""
     affixes = currency_affixes(currency, locales.active().locale)
     return {"prefix": affixes.prefix, "suffix": affixes.suffix, "digits": affixes.digits}
 
 
 def money(amount: Number, currency: str) -> str:
-    """`$1,234.50`, in the decimals of the currency; what is smaller than its smallest coin keeps three digits."""
+    """`$1,234.50`, in the decimals of the currency; an amount below its smallest coin keeps three significant digits."""
     return _with_currency(Decimal(str(amount)), currency)
 
 
 def signed_money(amount: Number, currency: str) -> str:
-    """`+$1,234.50`, `−$3.00`; what is zero has no sign."""
+    """`+$1,234.50`, `−$3.00`; zero has no sign."""
     text = money(amount, currency)
     return f"+{text}" if amount > 0 else text
 
 
 def headline(amount: Number, currency: str) -> str:
-    """`$196.1K`: an amount for tiles and axes; below 10,000 as `money` writes it."""
+    """`$196.1K`: an amount for tiles and axes; below 10,000 formatted as `money` does."""
     value = Decimal(str(amount))
     if value.copy_abs() < _HEADLINE_FROM:
         return _with_currency(value, currency)
@@ -136,7 +136,7 @@ def signed_headline(amount: Number, currency: str) -> str:
 
 
 def price(amount: Number, currency: str) -> str:
-    """What one unit costs: four digits that count where cents would hide them, as in `$0.04213`."""
+    """The price of one unit: four significant digits where two decimals would hide them, as in `$0.04213`."""
     value = Decimal(str(amount))
     affixes = currency_affixes(currency, locales.active().locale)
     if not value or value.copy_abs() >= 10:
@@ -146,7 +146,8 @@ def price(amount: Number, currency: str) -> str:
 
 
 def number(value: Number, places: int = 6) -> str:
-    """`1,234.5`: a count or quantity without zeros behind the point; what is smaller than `places` keeps three digits."""
+    """`1,234.5`: a count or quantity without trailing zeros; a number too small for `places` decimals keeps three
+    significant digits."""
     exact = Decimal(str(value))
     size = exact.copy_abs()
     if size and size < Decimal(1).scaleb(-places):
@@ -169,7 +170,7 @@ def quantity(value: Number, unit: str | None, *, short: bool = False, places: in
 
 
 def percent(ratio: Number) -> str:
-    """0.3233 → `32.3%`; what is not zero and would read as it is `<0.1%`."""
+    """0.3233 → `32.3%`; a share that is not zero but would be rounded to it is `<0.1%`."""
     value = Decimal(str(ratio)) * 100
     prefix, suffix = symbols(locales.active().locale).percent
     tenth = Decimal("0.1")
@@ -179,7 +180,7 @@ def percent(ratio: Number) -> str:
 
 
 def change(ratio: Number) -> str:
-    """`+4.2%`, `−4.2%`; `0%` where nothing changed that a tenth of a percent would show."""
+    """`+4.2%`, `−4.2%`; `0%` for a change that rounds to zero at a tenth of a percent."""
     value = Decimal(str(ratio))
     if value.copy_abs() < _LEVEL:
         value = Decimal(0)
@@ -188,12 +189,12 @@ def change(ratio: Number) -> str:
 
 
 def is_level(ratio: Number) -> bool:
-    """Whether a change reads as 0%."""
+    """Whether a change is shown as 0%."""
     return Decimal(str(ratio)).copy_abs() < _LEVEL
 
 
 def plural(unit: str, count: Number) -> str:
-    """A unit beside a count: `documents`, for one `document`. Symbols of units (`GB`, `kWh`) stay as they are."""
+    """A unit after a count: `documents`, for one `document`. Symbols of units (`GB`, `kWh`) do not change."""
     if not _COUNTED.fullmatch(unit) or unit in _UNCOUNTED:
         return unit
     if count in (1, -1):
@@ -226,7 +227,7 @@ _Y = re.compile(r"(?<![aeiou])y$")
 
 
 def filesize(count: int) -> str:
-    """Bytes in the largest unit that leaves a whole part: `12.3 MB` (units of 1,000)."""
+    """Format bytes in the largest unit that leaves a whole part: `12.3 MB` (units of 1,000)."""
     size, unit = Decimal(count), "B"
     for larger in ("kB", "MB", "GB", "TB"):
         if size < 1000:
@@ -246,7 +247,7 @@ def _with_currency(value: Decimal, currency: str) -> str:
 
 
 def _around(text: str, prefix: str, suffix: str, value: Decimal) -> str:
-    """The minus only before what does not read as zero."""
+    """Add prefix, suffix and a minus, which a number shown as zero does not get."""
     is_negative = value < 0 and any(each in "123456789" for each in text)
     return f"{MINUS if is_negative else ''}{prefix}{text}{suffix}"
 
@@ -267,13 +268,13 @@ def _compact(size: Decimal) -> str:
 
 
 def _significant(size: Decimal, digits: int, at_least: int) -> str:
-    """So many digits that count, without zeros behind them, yet `at_least` decimals."""
+    """Format with this many significant digits, without trailing zeros but with `at_least` decimals."""
     places = max(at_least, digits - 1 - size.adjusted())
     return _digits(size, at_least, places)
 
 
 def _digits(size: Decimal, at_least: int, places: int) -> str:
-    """A number without its sign: rounded to `places`, of whose zeros behind the point `at_least` stay."""
+    """Format a number without its sign, rounded to `places`; of its trailing zeros `at_least` decimals stay."""
     own = symbols(locales.active().locale)
     rounded = size.quantize(Decimal(1).scaleb(-places), context=_WIDE)
     whole, _point, decimals = f"{rounded:f}".partition(".")

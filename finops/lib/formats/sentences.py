@@ -1,7 +1,7 @@
-"""Sentences of answers in the reader's formats.
+"""Sentences of answers converted to the reader's formats.
 
-Answers say the same to assistants and to people: exact, days in ISO, currencies as codes. A page writes their amounts,
-shares, days and times as everything beside them. What is quoted is of others and stays.
+Answers are the same for assistants and people: exact, days in ISO, currencies as codes. A page formats their amounts,
+shares, days and times like the rest of the page. Quoted values come from the account's data and stay unchanged.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _rule(pattern: str, write: Callable[[re.Match[str]], str]) -> tuple[re.Patte
 
 
 def _or_as_it_is(write: Callable[[re.Match[str]], str]) -> Callable[[re.Match[str]], str]:
-    """A day that the calendar lacks is no day."""
+    """Leave a day that is not in the calendar unchanged."""
 
     def careful(match: re.Match[str]) -> str:
         try:

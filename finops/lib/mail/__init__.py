@@ -1,6 +1,7 @@
-"""How e-mails look: one layout beside the plain text, with the logo and charts as inline images (RFC 2392).
+"""The HTML of e-mails: one layout beside the plain text, with the logo and charts as inline images (RFC 2392).
 
-Tables, with every style at its element: mail programs take little else. Dark mode is by `prefers-color-scheme`, where they have it.
+Tables with inline styles, because mail programs support little else. Dark mode uses `prefers-color-scheme`, where
+supported.
 """
 
 from finops.lib.mail.files import MailWithFiles

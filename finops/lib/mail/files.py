@@ -1,4 +1,4 @@
-"""Mails with files beside them."""
+"""E-mails with attached files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from django.core.mail import EmailMultiAlternatives, SafeMIMEMultipart
 
 
 class MailWithFiles(EmailMultiAlternatives):
-    """Its attachments are the images within (`multipart/related`); files stand beside all of it (`multipart/mixed`), where
-    every mail program lists them."""
+    """An e-mail whose inline images are `multipart/related`; attached files are outside of that part (`multipart/mixed`),
+    where every mail program lists them."""
 
     def __init__(self, *args: object, **fields: object) -> None:
         super().__init__(*args, **fields)  # type: ignore[arg-type]

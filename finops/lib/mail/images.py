@@ -1,4 +1,4 @@
-"""Images within a mail."""
+"""Inline images of an e-mail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mail's plain text in its parts, for the HTML beside it: the text is written once."""
+"""The parts of an e-mail's plain text, from which its HTML is made: the text is written once."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ OPEN = "Open"
 
 @dataclass(frozen=True)
 class TextPart:
-    """A paragraph, with the button that its address became; `facts` are its lines `- Label: value`; `is_code`: something
-    to type in; `is_foot`: who sent it."""
+    """A paragraph, with the button that its address became; `facts` are its lines `- Label: value`; `is_code`: a code to
+    type in; `is_foot`: who sent the e-mail."""
 
     text: str = ""
     url: str = ""
@@ -27,8 +27,9 @@ class TextPart:
 
 
 def text_parts(text: str, site: str) -> Iterator[TextPart]:
-    """The paragraphs, one a block of lines. `Accept or decline:` above an address is the label of its button. Addresses
-    outside of `site` (`https://finops.example`) stay text: an account's name may have one, and goes to whoever is invited."""
+    """Return the paragraphs, one for each block of lines. `Accept or decline:` above an address becomes the label of its
+    button. Addresses outside of `site` (`https://finops.example`) stay text: an account's name may contain one, and invited
+    people receive it."""
     for block in re.split(r"\n\s*\n", text.strip()):
         if block.strip() == _FOOT or block.startswith((f"{_FOOT} ", f"{_FOOT}\n")):
             yield TextPart(text=block.removeprefix(_FOOT).strip(), is_foot=True)

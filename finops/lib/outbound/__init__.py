@@ -1,9 +1,10 @@
 """Requests to addresses that people entered, guarded against SSRF.
 
-https alone; every address that the name has must be public; the connection goes to the address that was checked, so
-DNS cannot rebind; no redirect is followed; DNS, connection, request and answer have one deadline together, which drips
-cannot stretch; of an answer to `post` the first 4 KiB are read, of one to `open_stream` what its caller bounds. What an operator
-allows in ALERT_ALLOWED_NETWORKS may be private, and plain http. The environment's proxies are not used: a proxy would resolve the name again.
+Only https; every address of the name must be public; the connection goes to the address that was checked, which prevents
+DNS rebinding; no redirect is followed; DNS, connection, request and response share one deadline, which a slow response
+cannot extend; the first 4 KiB of a response to `post` are read, and as much of one to `open_stream` as its caller allows.
+Networks in ALERT_ALLOWED_NETWORKS may be private, and plain http. The environment's proxies are not used: a proxy would
+resolve the name again.
 
 An error's text names the host and never the rest of the URL, which holds secrets.
 """

@@ -1,4 +1,4 @@
-"""Which addresses may be sent to: public ones, and what the operator allows."""
+"""Addresses that requests may be sent to: public ones, and those that the operator allows."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def is_public(address: str) -> bool:
-    """Whether it is a public unicast address; anything that is no address is not.
+    """Whether this is a public unicast address; False for a text that is no address.
 
-    Of IPv6 only what IANA gave out (2000::/3), without the ranges that carry an IPv4 address inside or are for
-    documentation; an address of NAT64 (64:ff9b::/96) is judged by the IPv4 address it leads to.
+    Of IPv6 only the range that IANA assigned (2000::/3), without ranges that embed an IPv4 address or are for
+    documentation; for an address of NAT64 (64:ff9b::/96) the embedded IPv4 address decides.
     """
     try:
         parsed = ipaddress.ip_address(address)
@@ -43,7 +43,7 @@ _NEVER_6 = tuple(map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "2002
 
 
 def is_allowed(address: str) -> bool:
-    """Whether it lies in ALERT_ALLOWED_NETWORKS."""
+    """Whether the address is in ALERT_ALLOWED_NETWORKS."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""One request to a checked endpoint, within a deadline that nothing stretches."""
+"""One request to a checked endpoint, within a fixed deadline."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from finops.lib.outbound.endpoints import DeliveryTimeout, Endpoint, UrlRefusal,
 
 MAX_BODY: Final = 4_096
 BLOCK_BYTES: Final = 256 * 1024
-"""Of a file that is sent, read at once."""
+"""Bytes of a sent file that are read at a time."""
 CHECK_SECONDS: Final = 5.0
 BODY_SECONDS: Final = 2.0
-"""For an answer's body, once its status is here: the message has arrived, and the rest is only shown."""
+"""Seconds for a response's body, once its status is here: the message has arrived, and the body is only shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """`body` is its beginning."""
+    """A response; `body` is its beginning."""
 
     status: int
     headers: Mapping[str, str]
@@ -32,7 +32,7 @@ class Response:
 
 
 def check_url(url: str, *, field: str = "url") -> None:
-    """Raises UrlRefusal, with the field, for a URL that `post` would refuse, and for a name that DNS does not know. Asks
+    """Raise UrlRefusal, with the field, for a URL that `post` would refuse, and for a name that DNS does not have. Queries
     DNS: up to 5 s."""
     try:
         resolve_endpoint(url, field, time.monotonic() + CHECK_SECONDS)
@@ -41,7 +41,8 @@ def check_url(url: str, *, field: str = "url") -> None:
 
 
 def post(url: str, *, body: bytes, headers: Mapping[str, str], seconds: float) -> Response:
-    """Send it, and give the answer whatever its status. Raises UrlRefusal and DeliveryTimeout, within the seconds."""
+    """Send a POST request and return the response whatever its status. Raises UrlRefusal and DeliveryTimeout, within the
+    seconds."""
     deadline = time.monotonic() + seconds
     endpoint = resolve_endpoint(url, "url", deadline)
     all_headers = {"Accept-Encoding": "identity", **headers}
@@ -53,7 +54,7 @@ def post(url: str, *, body: bytes, headers: Mapping[str, str], seconds: float) -
 
 
 class ResponseStream:
-    """An answer whose body is read part by part. Names of headers are in small letters."""
+    """A response whose body is read in parts. Header names are in lower case."""
 
     def __init__(self, host: str, response: http.client.HTTPResponse) -> None:
         self.host = host
@@ -62,8 +63,8 @@ class ResponseStream:
         self._response = response
 
     def read(self, max_bytes: int) -> bytes:
-        """The next part as it was sent, compressed or not; empty at the end. Raises DeliveryTimeout at the deadline, and for
-        a body that is shorter than its Content-Length."""
+        """Return the next part as it was sent, compressed or not; empty at the end. Raises DeliveryTimeout at the deadline,
+        and for a body that is shorter than its Content-Length."""
         with _explain_failures(self.host):
             part = self._response.read1(max_bytes)
             if not part and self._response.length:
@@ -81,9 +82,9 @@ def open_stream(
     headers: Mapping[str, str],
     seconds: float,
 ) -> Iterator[ResponseStream]:
-    """Send a request; inside, its answer can be read, whatever its status and length: the caller bounds what it reads. The
-    seconds are for all of it together. `query` is encoded already. A body that is an open file is sent in parts, and needs its
-    Content-Length among the headers. Raises UrlRefusal and DeliveryTimeout."""
+    """Send a request and yield its response, whatever its status and length: the caller bounds how much it reads. The
+    seconds cover all of it together. `query` is encoded already. A body that is an open file is sent in parts, and needs
+    its Content-Length among the headers. Raises UrlRefusal and DeliveryTimeout."""
     deadline = time.monotonic() + seconds
     endpoint = resolve_endpoint(url, "url", deadline)
     if query:
@@ -106,7 +107,7 @@ def _explain_failures(host: str) -> Iterator[None]:
 
 
 def _connect(endpoint: Endpoint, deadline: float) -> socket.socket:
-    """A connection to the first address that takes one; each gets its share of the time that is left."""
+    """Connect to the first address that accepts; each gets its share of the remaining time."""
     reason = "could not be reached"
     for number, address in enumerate(endpoint.addresses):
         share = (deadline - time.monotonic()) / (len(endpoint.addresses) - number)
@@ -151,7 +152,7 @@ def _exchange(
 
 
 def _read_beginning(response: http.client.HTTPResponse) -> bytes:
-    """What came of the body in time. That some is missing is no failure: the status says how it went."""
+    """Return what arrived of the body in time. A partial body is no failure: the status is the result."""
     body = b""
     try:
         while len(body) < MAX_BODY and (part := response.read1(MAX_BODY - len(body))):
@@ -162,14 +163,14 @@ def _read_beginning(response: http.client.HTTPResponse) -> bytes:
 
 
 class _TlsHostConnection(http.client.HTTPConnection):
-    """For its Host header alone: the socket is secured already."""
+    """A connection whose socket is TLS already; used for its Host header only."""
 
     default_port = 443
 
 
 class _DeadlineSocket:
-    """What http.client needs of a socket, where each wait ends at the one deadline: a socket's own time-out begins anew
-    with every byte."""
+    """The parts of a socket that http.client needs, with one deadline for all waits: a socket's own timeout restarts with
+    every byte."""
 
     def __init__(self, sock: socket.socket, deadline: float) -> None:
         self._sock, self._deadline = sock, deadline
@@ -191,7 +192,7 @@ class _DeadlineSocket:
         return io.BufferedReader(_Reader(self))
 
     def close(self) -> None:
-        """`post` closes it."""
+        """Do nothing: `post` closes the socket."""
 
     def _wait(self) -> None:
         seconds_left = self._deadline - time.monotonic()

@@ -1,4 +1,4 @@
-"""A URL that people entered: read, looked up once, and judged."""
+"""URLs that people entered: parsed, resolved once, and checked."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from finops.lib.outbound.addresses import is_allowed, is_public
 MAX_URL: Final = 2_000
 
 Resolver = Callable[[str, int], list[str]]
-"""The addresses of a host's name. Raises OSError when it has none."""
+"""A function that returns the addresses of a host name. Raises OSError when it has none."""
 
 
 class UrlRefusal(UserError):
-    """The URL is none that we send to."""
+    """A URL to which requests are not sent."""
 
 
 class DeliveryTimeout(Exception):
-    """Nothing came back in time; the text says why, and may be shown. Another time it may work."""
+    """No response in time; the text says why, and may be shown. A retry may succeed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A checked URL. `addresses` are all that its name has, each of them permitted."""
+    """A checked URL. `addresses` are all addresses of its name, each of them permitted."""
 
     parts: SplitResult
     host: str
@@ -49,8 +49,8 @@ class Endpoint:
 
 @contextmanager
 def use_resolver(resolver: Resolver) -> Iterator[None]:
-    """Inside, names are looked up with this instead of the system's resolver: the seam for tests, and for an operator's
-    own DNS. What it answers is checked as any answer is. Seen by this thread or task alone."""
+    """Resolve names inside the block with this function instead of the system's resolver: for tests, and for an operator's
+    own DNS. Its addresses are checked like any others. For this thread or task only."""
     token = _resolver.set(resolver)
     try:
         yield
@@ -59,7 +59,8 @@ def use_resolver(resolver: Resolver) -> Iterator[None]:
 
 
 def resolve_endpoint(url: str, field: str, deadline: float) -> Endpoint:
-    """The URL, checked, with its addresses of now. Raises UrlRefusal and DeliveryTimeout. `deadline` is of time.monotonic."""
+    """Check the URL and return it with its current addresses. Raises UrlRefusal and DeliveryTimeout. `deadline` is a time
+    of time.monotonic."""
     parts, host, port = _parse_url(url, field)
     addresses = _resolve_addresses(host, port, deadline)
     if all(is_allowed(each) for each in addresses):
@@ -106,7 +107,7 @@ def _is_host(host: str) -> bool:
 
 
 def _literal(host: str) -> str | None:
-    """The host when it is an address. Its one spelling: Python takes no octal, hexadecimal or short forms."""
+    """Return the host as an address if it is one, in canonical form: Python accepts no octal, hexadecimal or short forms."""
     try:
         return None if "%" in host else str(ipaddress.ip_address(host))
     except ValueError:
@@ -124,7 +125,7 @@ _LOOKUP_SLOTS = threading.BoundedSemaphore(20)
 
 
 def _resolve_addresses(host: str, port: int, deadline: float) -> list[str]:
-    """In a thread of its own, which is left at the deadline: nothing ends a look-up that hangs."""
+    """Resolve in a thread of its own, which is abandoned at the deadline: a look-up that hangs cannot be ended."""
     literal = _literal(host)
     if literal is not None:
         return [literal]

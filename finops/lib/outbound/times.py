@@ -1,4 +1,4 @@
-"""What the headers of an answer say about time."""
+"""Times in the headers of a response."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from finops.lib import clock
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
-    """Seconds of a Retry-After, whole or a date; 0 without one that can be read."""
+    """Return the seconds of a Retry-After, a number or a date; 0 without a valid one."""
     text = _header(headers, "retry-after")
     if text.isascii() and text.isdigit():
         return float(text[:9])
@@ -19,7 +19,7 @@ def retry_after(headers: Mapping[str, str]) -> float:
 
 
 def clock_skew(headers: Mapping[str, str]) -> float:
-    """Seconds by which our clock is ahead of the answer's Date (negative: behind); 0 without one that can be read."""
+    """Return the seconds by which our clock is ahead of the response's Date (negative: behind); 0 without a valid one."""
     moment = _moment(_header(headers, "date"))
     return (clock.now() - moment).total_seconds() if moment else 0.0
 

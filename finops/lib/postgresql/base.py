@@ -1,7 +1,7 @@
-"""Django's backend for PostgreSQL, whose pool gives no connection that the server has ended.
+"""Django's backend for PostgreSQL, with a pool that hands out no connection that the server has closed.
 
-Django's own check (CONN_HEALTH_CHECKS) asks the server at each request: 40 µs of CPU here, and a round trip to a database
-elsewhere. But an idle connection has nothing to read unless the server ended it, or told it of a change.
+Django's own check (CONN_HEALTH_CHECKS) sends a query for each request: 40 µs of CPU here, and a round trip to a remote
+database. But an idle connection has nothing to read unless the server closed it or sent a notice on it.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
 def add_request_id(
     execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]
 ) -> Any:
-    """The request id as a comment behind the statement, as sqlcommenter writes it: no query more, where application_name
-    takes one. Statements of `prepared_statements` stay as they are, since PostgreSQL knows them by their text.
+    """Append the request id to the statement as a comment, as sqlcommenter writes it: no extra query, which setting
+    application_name would need. `prepared_statements` are left unchanged, since PostgreSQL caches them by their text.
 
-    The id is a value among the others: psycopg keeps what it has parsed of a statement by its text, and parsing each anew
-    took 5 % of a page. Cost: 2 µs.
+    The id is passed as a value: psycopg caches the parsed statement by its text, and parsing each one anew took 5 % of a
+    page. Cost: 2 µs.
     """
     request_id = telemetry.request_id()
     if (
@@ -62,7 +62,7 @@ def add_request_id(
 def span_of_statement(
     execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]
 ) -> Any:
-    """The statement as a span, with its text and without its values."""
+    """Record the statement as a span, with its text and without its values."""
     if not spans.are_on():
         return execute(sql, params, many, context)
     text = sql if isinstance(sql, str) and params is not None else ""
@@ -71,7 +71,7 @@ def span_of_statement(
 
 
 def is_alive(connection: psycopg.Connection[Any]) -> bool:
-    """Whether the server keeps this idle connection. It is asked only where something waits to be read."""
+    """Whether the server still has this idle connection open. Queries the server only when something is waiting to be read."""
     poll = select.poll()
     poll.register(connection.pgconn.socket, select.POLLIN)
     if not poll.poll(0):

@@ -1,4 +1,4 @@
-"""What operators see of the running programs: the work at hand (`context`), logs (`logs`), metrics (`metrics`).
+"""Telemetry of the running programs for operators: the current work (`context`), logs (`logs`), metrics (`metrics`).
 
-Nothing here needs Django or a database. `finops.telemetry` has what does: the middleware, the page /metrics.
+Nothing here needs Django or a database. `finops.telemetry` has the parts that do: the middleware, the page /metrics.
 """

@@ -1,7 +1,7 @@
-"""The work that a thread has at hand: a request or a task, its request id and its account.
+"""The current work of a thread: a request or a task, its request id and its account.
 
-A request id goes from the web server through messages to workers and, in a comment of each statement, to PostgreSQL. Cost:
-1 µs a request.
+A request id is passed from the web server through messages to workers and, in a comment of each statement, to PostgreSQL.
+Cost: 1 µs a request.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 TENANT: Final = "finops.tenant"
-"""In the environment of a request, once its account is known: `account 7`."""
+"""Key in a request's environment, set once the account is known: `account 7`."""
 
 _ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """`environment` is that of the request: the account is known later than the rest."""
+    """The current work. `environment` is that of the request: its account is set later than the rest."""
 
     request_id: str
     environment: Mapping[str, Any] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Work:
 
     @property
     def fields(self) -> dict[str, str | int]:
-        """Those that are not empty, by their names in logs."""
+        """The fields that are not empty, by their names in logs."""
         fields = {
             "request_id": self.request_id,
             "account_id": self.account_id,
@@ -54,13 +54,13 @@ def current() -> Work | None:
 
 
 def request_id() -> str:
-    """That of the work at hand; empty without one."""
+    """The request id of the current work; empty without one."""
     at_hand = _current.get()
     return at_hand.request_id if at_hand is not None else ""
 
 
 def accepted_request_id(value: object) -> str:
-    """The id that a client or a proxy gave where it is 1 to 64 letters, digits, dots, dashes or underscores; else a new one.
+    """Return the id from a client or a proxy if it is 1 to 64 letters, digits, dots, dashes or underscores; else a new one.
 
     Nothing else gets into logs, headers and comments of SQL.
     """
@@ -69,7 +69,7 @@ def accepted_request_id(value: object) -> str:
 
 @contextmanager
 def work(at_hand: Work) -> Iterator[None]:
-    """What this thread does inside is of `at_hand`."""
+    """Set the current work of this thread to `at_hand` inside the block."""
     token = _current.set(at_hand)
     try:
         yield

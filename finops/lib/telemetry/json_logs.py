@@ -1,4 +1,4 @@
-"""Log records as JSON, one a line, with the work at hand."""
+"""Log records as JSON, one a line, with the current work."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from finops.lib.telemetry import context, spans
 
 
 class JsonFormatter(MsgspecFormatter):
-    """`timestamp` (UTC), `level`, `logger`, `message`, and where there are any: `request_id`, `account_id`, `task_id`,
+    """Fields: `timestamp` (UTC), `level`, `logger`, `message`, and where present: `request_id`, `account_id`, `task_id`,
     `task`, `exc_info`. Cost: 20 µs a record."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""How log records are written: plain in development, as JSON in production (`json_logs`), never with secrets."""
+"""The format of log records: plain in development, JSON in production (`json_logs`), never with secrets."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from finops.lib.redaction import without_secrets
 from finops.lib.telemetry import metrics
 
 PACKAGES: Final = ("finops", "accounts", "ingestion", "mcpserver")
-"""Whose loggers have LOG_LEVEL."""
+"""Packages whose loggers have LOG_LEVEL."""
 FORMATTERS: Final = {"json": "json_logs.JsonFormatter", "plain": "logs.PlainFormatter"}
-"""By LOG_FORMAT. By name: what formats JSON is imported where it is wanted."""
+"""Formatters by LOG_FORMAT. They are dotted paths, so the JSON formatter is imported only when it is used."""
 PLAIN: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 class RecordCounter(logging.Handler):
-    """Counts records, from WARNING on, as a metric."""
+    """Handler that counts records of level WARNING and above as a metric."""
 
     def emit(self, record: logging.LogRecord) -> None:
         metrics.LOG_RECORDS.inc(record.levelname.lower())
 
 
 class PlainFormatter(logging.Formatter):
-    """For a person at a terminal. Without secrets too."""
+    """Formatter for a person at a terminal. Hides secrets too."""
 
     def __init__(self) -> None:
         super().__init__(PLAIN)
@@ -34,7 +34,7 @@ class PlainFormatter(logging.Formatter):
 
 
 def configure(lines: dict[str, Any]) -> None:
-    """Log by this `configuration` from now on, Python's warnings too. Django calls it (LOGGING_CONFIG)."""
+    """Apply this logging `configuration`, also to Python's warnings. Django calls it (LOGGING_CONFIG)."""
     logging.config.dictConfig(lines)
     logging.captureWarnings(True)
 
@@ -44,16 +44,17 @@ def default_form(*, production: bool) -> str:
 
 
 def environment_configuration() -> dict[str, Any]:
-    """As the settings have it, for programs that load none: the supervisor of web processes, and granian before it loads
-    Django. Raises ValueError as `configuration` does."""
+    """Return the same configuration as the settings, for programs that load none: the supervisor of web processes, and
+    granian before it loads Django. Raises ValueError as `configuration` does."""
     production = os.environ.get("FINOPS_ENV") == "production"
     form = os.environ.get("LOG_FORMAT", default_form(production=production))
     return configuration(form=form, level=os.environ.get("LOG_LEVEL", "INFO"))
 
 
 def configuration(*, form: str, level: str) -> dict[str, Any]:
-    """What `logging.config.dictConfig` and Django's LOGGING take. Libraries log from WARNING on: at INFO those of HTTP name each
-    address, and an address of a webhook is a secret. Raises ValueError for a form or level that there is not."""
+    """Return the configuration for `logging.config.dictConfig` and Django's LOGGING. Libraries log from WARNING on: at INFO
+    those of HTTP name each address, and the address of a webhook is a secret. Raises ValueError for an unknown format or
+    level."""
     if form not in FORMATTERS:
         raise ValueError(f"LOG_FORMAT is {form!r}. Set json or plain.")
     number = logging.getLevelNamesMapping().get(level.upper())

@@ -1,9 +1,9 @@
-"""The metrics that programs count, all of them, by the naming conventions of Prometheus.
+"""All metrics of the programs, by the naming conventions of Prometheus.
 
-Off unless METRICS_TOKEN is set: then `inc` and `observe` return at once and prometheus_client is never imported. On, counts
-are kept in files that all processes of this machine share (`slots`), and each of them can answer for all.
+Off unless METRICS_TOKEN is set: then `inc` and `observe` return at once and prometheus_client is never imported. When on,
+counts are stored in files that all processes of this machine share (`slots`), and each process can expose them all.
 
-A label has few values, known beforehand: never an account, a customer or what people typed.
+A label has few values, fixed in advance: never an account, a customer or text that people typed.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 _FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 _FINGERPRINT: Final = re.compile(r"[0-9a-f]{12}")
 SAMPLE_SECONDS: Final = 5.0
-"""How often a process writes what it holds: places, connections."""
+"""Seconds between two samples of a process's gauges: slots, connections."""
 
 instruments: Final[list[Instrument]] = []
 
 
 @dataclass(eq=False)
 class Instrument:
-    """`kind` is prometheus_client's class."""
+    """A metric. `kind` is prometheus_client's class."""
 
     kind: str
     name: str
@@ -47,7 +47,7 @@ class Instrument:
 
     @property
     def series(self) -> list[str]:
-        """The names that it has where it is stored."""
+        """The names of the stored time series."""
         match self.kind:
             case "Histogram":
                 return [f"{self.name}_{part}" for part in ("bucket", "sum", "count")]
@@ -82,7 +82,7 @@ class Counter(Instrument):
 
 
 class Distribution(Instrument):
-    """Seconds, as a histogram, or as sum and count alone where there are many series of it."""
+    """Seconds, as a histogram, or as sum and count only where there are many series."""
 
     def __init__(self, name: str, help: str, *labels: str, buckets: tuple[float, ...] = SECONDS) -> None:  # noqa: A002
         kind, options = ("Histogram", {"buckets": buckets}) if buckets else ("Summary", {})
@@ -102,7 +102,7 @@ class Distribution(Instrument):
 
 
 class Gauge(Instrument):
-    """What a process holds now, summed over the processes that run."""
+    """A current value of a process, summed over the running processes."""
 
     def __init__(self, name: str, help: str, *labels: str) -> None:  # noqa: A002
         super().__init__("Gauge", name, help, labels, {"multiprocess_mode": "livesum"})
@@ -169,20 +169,20 @@ BEAT_SENT: Final = Counter("finops_beat_messages_total", "Messages that beat sen
 PROCESSES: Final = Gauge("finops_processes", "Programs that run.", "program")
 
 samplers: Final[list[Callable[[], None]]] = []
-"""What sets the gauges of this process."""
+"""Functions that set the gauges of this process."""
 
 _directory: Path | None = None
 _slots: Slots | None = None
 
 
 def directory() -> Path | None:
-    """Where counts are; None while metrics are off."""
+    """The directory of the counts; None while metrics are off."""
     return _directory
 
 
 def enable(parent: Path) -> None:
-    """Count from now on, in files below `parent`, and remove those of versions that run no more. Raises OSError where they
-    cannot be made."""
+    """Start counting, in files below `parent`, and remove the files of versions that no longer run. Raises OSError where
+    they cannot be created."""
     global _directory, _slots
     folder = parent / _fingerprint()
     parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -206,7 +206,7 @@ def enable(parent: Path) -> None:
 
 
 def disable() -> None:
-    """For tests: as before `enable`."""
+    """Undo `enable`; for tests."""
     global _directory
     from prometheus_client.values import close_all_multiprocess_files
 
@@ -220,7 +220,7 @@ def disable() -> None:
 
 
 def start_sampling(program: str) -> None:
-    """Write each SAMPLE_SECONDS what this process holds, in a thread of its own."""
+    """Set this process's gauges every SAMPLE_SECONDS, in a thread of its own."""
 
     def sample() -> None:
         PROCESSES.set(1, program)
@@ -235,7 +235,7 @@ def start_sampling(program: str) -> None:
 
 
 def listen_address(listen: str) -> tuple[str, int]:
-    """Host and port of `0.0.0.0:9464` or `[::]:9464`. Raises ValueError for anything else."""
+    """Return host and port of `0.0.0.0:9464` or `[::]:9464`. Raises ValueError for anything else."""
     host, _, port = listen.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
         raise ValueError(f"METRICS_LISTEN is {listen!r}, not an address with a port such as 0.0.0.0:9464.")
@@ -243,7 +243,8 @@ def listen_address(listen: str) -> tuple[str, int]:
 
 
 def exposition(*collectors: Any) -> tuple[str, bytes]:
-    """Content type and text of all processes' counts and of `collectors`. Raises RuntimeError while metrics are off."""
+    """Return content type and text of the counts of all processes and of `collectors`. Raises RuntimeError while metrics
+    are off."""
     if _directory is None:
         raise RuntimeError("Metrics are off.")
     from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
@@ -258,6 +259,6 @@ def exposition(*collectors: Any) -> tuple[str, bytes]:
 
 
 def _fingerprint() -> str:
-    """Of all instruments: a version that counts other things counts in other files."""
+    """A hash of all instruments: a version with other metrics uses other files."""
     text = repr([(each.kind, each.name, each.help, each.labels, each.options) for each in instruments])
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()

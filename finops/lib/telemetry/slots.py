@@ -1,7 +1,7 @@
-"""Files of metrics by slot and not by process: a process takes the lowest slot that is free, and goes on with its counts.
+"""Files of metrics by slot and not by process: a process takes the lowest free slot, and continues its counts.
 
-So there are as many files as processes at once, however often they start again, and a counter never falls when a process
-ends. Room on the disk is taken when a slot is: a file mapped into memory ends its process where the disk is full.
+So there are as many files as processes at a time, however often they restart, and a counter never falls when a process
+ends. Disk space is allocated with the slot: a file mapped into memory ends its process where the disk is full.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from pathlib import Path
 from typing import Final
 
 FILE_BYTES: Final = 2**20
-"""Of each kind of metric, about 5,000 series."""
+"""Bytes of each kind of metric, about 5,000 series."""
 LIVE: Final = "gauge_livesum"
 KINDS: Final = ("counter", "histogram", "summary", LIVE)
 
 
 class Slots:
-    """`identifier` is what prometheus_client names the files of this process by."""
+    """The slots of a directory. prometheus_client names the files of this process by `identifier`."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._pid, self._number, self._lock = 0, 0, -1
 
     def identifier(self) -> int:
-        """The slot of this process. A child of a fork takes one of its own. Raises OSError for a disk that is full."""
+        """Return the slot of this process. A forked child takes its own. Raises OSError for a disk that is full."""
         pid = os.getpid()
         if pid != self._pid:
             if self._lock >= 0:
@@ -58,7 +58,7 @@ def _take(directory: Path) -> tuple[int, int]:
 
 
 def remove_stale_gauges(directory: Path) -> None:
-    """Gauges of processes that have ended are removed. Their counts stay."""
+    """Remove gauges of processes that have ended. Their counts stay."""
     for file in directory.glob("slot_*.lock"):
         lock = _lock(file)
         if lock is not None:
@@ -68,7 +68,7 @@ def remove_stale_gauges(directory: Path) -> None:
 
 @contextmanager
 def exclusive(folder: Path) -> Iterator[None]:
-    """No other process that asks for the same is within."""
+    """Exclude other processes that lock the same path while the block runs."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -78,7 +78,7 @@ def exclusive(folder: Path) -> Iterator[None]:
 
 
 def remove_stale_files(folder: Path) -> None:
-    """Remove the files of slots, and the folder when it had nothing else, unless a process has one of its slots."""
+    """Remove the files of slots, and the directory if nothing else is in it, unless a process has one of its slots."""
     locks = [_lock(file) for file in folder.glob("slot_*.lock")]
     if None not in locks:
         for pattern in ("slot_*.lock", *(f"{kind}_*.db" for kind in KINDS)):
@@ -92,7 +92,8 @@ def remove_stale_files(folder: Path) -> None:
 
 
 def _lock(file: Path) -> int | None:
-    """The descriptor that holds it, None where another process does. It is free when the process ends, however it ends."""
+    """Return the descriptor that holds the lock, None where another process holds it. The lock ends with the process,
+    however that ends."""
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,6 +1,6 @@
-"""Spans of what takes time, for OpenTelemetry: requests, tasks, statements, queries of the lake.
+"""Spans for OpenTelemetry: requests, tasks, statements, queries of the lake.
 
-Off until `finops.telemetry.traces` gives a tracer: then `span` costs less than a microsecond and nothing is imported.
+Off until `finops.telemetry.traces` sets a tracer: before that `span` costs less than a microsecond and nothing is imported.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ TRACE_PARENT: Final = "traceparent"
 
 
 def use(tracer: Any | None) -> None:
-    """From now on spans are of this tracer; None: there are none."""
+    """Use this tracer for spans from now on; None: no spans."""
     _tracers[:] = [] if tracer is None else [tracer]
 
 
@@ -26,8 +26,8 @@ def are_on() -> bool:
 
 @contextmanager
 def span(name: str, kind: str = "INTERNAL", *, parent: object = None, **attributes: str) -> Iterator[Any]:
-    """What happens inside, by a name of few values; yields the span, None while there are none. `parent` is the value of a
-    traceparent, of another program. Attributes with `__` for a dot; never what people typed."""
+    """Record the block as a span with a name of few values; yields the span, None while tracing is off. `parent` is the
+    traceparent value of another program. Attributes have `__` for a dot; never text that people typed."""
     if not _tracers:
         yield None
         return
@@ -49,7 +49,7 @@ def span(name: str, kind: str = "INTERNAL", *, parent: object = None, **attribut
 
 
 def carry(headers: dict[str, Any]) -> None:
-    """Put the span at hand into the headers of a message."""
+    """Put the current span into the headers of a message."""
     if _tracers:
         from opentelemetry import propagate
 
@@ -57,7 +57,7 @@ def carry(headers: dict[str, Any]) -> None:
 
 
 def fields() -> Mapping[str, str]:
-    """`trace_id` and `span_id` of the span at hand, for logs; empty without one."""
+    """`trace_id` and `span_id` of the current span, for logs; empty without one."""
     if not _tracers:
         return {}
     from opentelemetry import trace
