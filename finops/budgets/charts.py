@@ -1,4 +1,4 @@
-"""What the pages of a budget draw: the burn-up of its period, and the periods before it."""
+"""Charts of the pages of a budget: the burn-up of its period, and the periods before it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BAND: Final = "80% range"
 
 @dataclass(frozen=True)
 class BurnDay:
-    """A day of the period: the cost of the day and up to it, the forecast up to it, the even pace."""
+    """A day of the period: its cost, the cost and the forecast up to it, and the even pace."""
 
     day: date
     cost: Decimal | None
@@ -39,7 +39,7 @@ class BurnUp:
 
 
 def burn_up(figures: BudgetFigures, as_of: date) -> BurnUp:
-    """The cost of the period added up day by day, beside what an even spread of the amount would be."""
+    """Return the cost of the period accumulated by day, compared with an even spread of the amount."""
     days = _days(figures, as_of)
     labels = [each.day.isoformat() for each in days]
     status = figures.status
@@ -65,8 +65,8 @@ def burn_up(figures: BudgetFigures, as_of: date) -> BurnUp:
 
 
 def _days(figures: BudgetFigures, as_of: date) -> list[BurnDay]:
-    """One for each day of the period. `pace` is amount · days so far ÷ days: the budget spent evenly, the
-    burn-up's straight line."""
+    """Return the days of the period. `pace` is amount · days so far ÷ days: the straight line of an evenly spent
+    budget."""
     status = figures.status
     count = (status.end_date - status.start_date).days + 1
     points = {point.day: point.band for point in figures.projection.points()} if figures.projection else {}
@@ -95,7 +95,7 @@ def _days(figures: BudgetFigures, as_of: date) -> list[BurnDay]:
 
 
 def history_chart(past: Sequence[PastPeriod], status: BudgetStatus) -> dict[str, Any]:
-    """Bars of what earlier periods spent, and this one so far, beside their amounts; the oldest first."""
+    """Return bars of the spend of earlier periods and the current one so far, with their amounts; oldest first."""
     ordered = list(reversed(past))
     return chart_spec(
         unit=status.currency,
@@ -111,7 +111,7 @@ def history_chart(past: Sequence[PastPeriod], status: BudgetStatus) -> dict[str,
 
 @dataclass(frozen=True)
 class Bar:
-    """A budget's progress as a drawing 100 wide; places are None where nothing is known."""
+    """A budget's progress as a bar with a width of 100; positions are None where the value is unknown."""
 
     spent: float
     forecast: float | None
@@ -121,12 +121,12 @@ class Bar:
 
     @property
     def band(self) -> float:
-        """How wide the band of the forecast is."""
+        """The width of the forecast's band."""
         return round(self.high - self.low, 2) if self.low is not None and self.high is not None else 0.0
 
 
 def bar_of(status: BudgetStatus) -> Bar:
-    """The bar is as long as the amount, or as the most of what is spent and forecast where that is more."""
+    """Return the bar. Its full width is the amount, or the spend or forecast where that is larger."""
     most = max(
         [status.amount, *(each for each in (status.spent, status.forecast, status.forecast_high) if each)]
     )

@@ -11,20 +11,20 @@ MONTHS: Final = {"monthly": 1, "quarterly": 3, "yearly": 12}
 
 
 def period_of(kind: str, day: date, fiscal_start_month: int) -> DateRange:
-    """The budget period that a day is in. Raises KeyError for another kind than monthly, quarterly or yearly."""
+    """Return the budget period that includes a day. Raises KeyError for other kinds than monthly, quarterly, yearly."""
     length = MONTHS[kind]
     starts = {1: month_start(day), 3: quarter_start(day, fiscal_start_month)}
     return _from(starts.get(length, year_start(day, fiscal_start_month)), length)
 
 
 def shift_period(kind: str, period: DateRange, count: int) -> DateRange:
-    """The period `count` periods later, or earlier when negative."""
+    """Return the period `count` periods later, or earlier when negative."""
     length = MONTHS[kind]
     return _from(add_months(period.start, count * length), length)
 
 
 def is_first_day(kind: str, day: date, fiscal_start_month: int) -> bool:
-    """Whether a period of this kind begins on the day."""
+    """Return whether a period of this kind starts on the day."""
     return period_of(kind, day, fiscal_start_month).start == day
 
 

@@ -1,4 +1,4 @@
-"""What the page Forecast draws: what was spent, what is expected, and the band, one chart for each currency."""
+"""Charts of the page Forecast: actual cost, expected cost and its band, one chart for each currency."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BAND: Final = "80% range"
 
 @dataclass(frozen=True)
 class ChartPoint:
-    """A day or a month: spent, or expected with its band where days of it are forecast."""
+    """A day or a month: its actual cost, or its expected cost with a band if any of its days are forecast."""
 
     label: str
     spent: Decimal | None
@@ -42,7 +42,7 @@ class ForecastChart:
 
 
 def charts_of(figures: ForecastFigures) -> list[ForecastChart]:
-    """By day, with the weeks before; by month, with the year before, where days are too many."""
+    """Return a chart per currency: by day with the weeks before, or for many days by month with the year before."""
     return [_chart(outlook, figures.span) for outlook in figures.totals]
 
 
@@ -69,7 +69,7 @@ def _chart_data(currency: str, points: Sequence[ChartPoint]) -> dict[str, Any]:
     begins = next((index for index, point in enumerate(points) if point.expected), len(points))
 
     def value_or_last(index: int, value: Decimal | None) -> Decimal | None:
-        """The forecast's line begins where that of what was spent ends."""
+        """The value that the forecast's line starts from: the last actual one."""
         return points[index].spent if index == begins - 1 else value
 
     bands = [point.expected for point in points]

@@ -1,4 +1,4 @@
-"""The form of a budget: its scope decides which fields it has, its period which single periods can have an amount."""
+"""The form of a budget. Its scope decides which fields it has, its period which single periods can have an amount."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SCOPE_FIELDS = {
 
 
 class BudgetForm(forms.Form):
-    """Fields that do not go with the scope are left out. `amount_<first day>` is the amount of one period."""
+    """The form of a budget. Fields of other scopes are left out. `amount_<first day>` is the amount of one period."""
 
     name = forms.CharField(max_length=100, error_messages={"required": "Enter a name."})
     scope = forms.ChoiceField(label="Budget for", choices=Budget.Scope.choices)
@@ -89,7 +89,7 @@ class BudgetForm(forms.Form):
             )
 
     def current_value(self, name: str, default: str = "") -> str:
-        """What the form has in a field before it is checked."""
+        """Return the value of a field before validation."""
         value = self.data.get(name) if self.is_bound else self.initial.get(name)
         return str(value) if value not in (None, "") else default
 
@@ -106,7 +106,7 @@ class BudgetForm(forms.Form):
                 field.choices = [("", "Choose…"), *choices]
 
     def _period_starts(self) -> list[date]:
-        """This period and those after it, and every other that has an amount already."""
+        """Return the starts of the current and coming periods, and of every period with its own amount."""
         kind = self.current_value("period", "monthly")
         if kind not in MONTHS:
             return []
@@ -144,7 +144,7 @@ class BudgetForm(forms.Form):
         return any(self.current_value(f"{AMOUNT}{day}") for day in self.period_starts)
 
     def draft(self) -> BudgetDraft:
-        """What a valid form says."""
+        """Return the budget of a valid form."""
         cleaned = self.cleaned_data
         return BudgetDraft(
             name=cleaned["name"],
@@ -167,8 +167,8 @@ class BudgetForm(forms.Form):
         )
 
     def unsaved_row(self) -> Budget:
-        """A budget of the scope and period that the form has so far, to look at its cost; the whole account while the
-        scope is not said."""
+        """Return an unsaved budget with the form's scope and period so far, to read its cost; the whole account while
+        no scope is chosen."""
         budget = Budget(account=self.account, period=self.current_value("period", "monthly"))
         row = self._scope_row()
         if row is not None:
@@ -189,7 +189,7 @@ def _id(text: str | None) -> int | None:
 
 
 def initial_of(budget: Budget) -> dict[str, Any]:
-    """What the form of a saved budget begins with."""
+    """Return the initial values of the form of a saved budget."""
     fields: dict[str, Any] = {
         "name": budget.name,
         "scope": budget.scope,

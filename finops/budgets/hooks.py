@@ -1,4 +1,4 @@
-"""What budgets add to lower apps: a panel on a team's page, which budgets use a cost tag, a first step."""
+"""What budgets register with lower apps: a team's panel, budgets that use a cost tag, an onboarding step."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MONTH_END = "budgets/_month_end.html"
 
 @team_panels.register("budgets")
 def team_budgets(account: Account, team: Team) -> TeamPanel:
-    """Where the team's budgets stand: one lake query when it has any. A lake that cannot answer is said in the panel."""
+    """Return the panel of the team's budgets. One lake query when it has any. The panel shows errors of the lake."""
     rows = Budget.objects.filter(account=account, team=team).select_related("cost_source", "team", "cost_tag")
     budgets = visible_budgets(rows.prefetch_related("amounts"))
     try:
@@ -38,7 +38,7 @@ def team_budgets(account: Account, team: Team) -> TeamPanel:
 
 @spend_forecasts.register("budgets")
 def month_forecast(request: ForecastQuestion) -> SpendForecast:
-    """The forecast of this month, in buckets and as a whole. One lake query."""
+    """Return the forecast of this month, by bucket and in total. One lake query."""
     query = request.query
     filters = [CostFilter(dimension=item.dimension, op=item.op, values=item.values) for item in query.filters]
     question = ForecastQuery(
@@ -52,7 +52,7 @@ def month_forecast(request: ForecastQuestion) -> SpendForecast:
     try:
         answer = forecast_spend(request.account, question, sources=request.sources)
     except UserError as problem:
-        # The answer about spend stands without it.
+        # The answer about spend is complete without the forecast.
         return SpendForecast({}, MONTH_END, {"error": problem.message})
     expected = {
         (total.currency, date.fromisoformat(day)): amount

@@ -1,4 +1,4 @@
-"""Budgets: what may be spent in each period, on what."""
+"""Budgets: the amount that a scope may spend in each period."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from finops.lib.constraints import not_empty, unique_in_account
 
 
 class Budget(AccountModel):
-    """An amount for each month, quarter or year of a scope. `amount` holds where no BudgetAmount says otherwise."""
+    """An amount for each month, quarter or year of a scope. A BudgetAmount replaces `amount` in its own period."""
 
     class Period(models.TextChoices):
         MONTHLY = "monthly", "Monthly"
@@ -87,7 +87,7 @@ class Budget(AccountModel):
 
 
 class BudgetAmount(AccountModel):
-    """The amount of the one period of a budget that begins on `starts_on`, instead of the budget's own."""
+    """The amount of the one period of a budget that starts on `starts_on`; it replaces the budget's amount."""
 
     budget = models.ForeignKey(Budget, on_delete=models.CASCADE, related_name="amounts")
     starts_on = models.DateField()

@@ -1,6 +1,6 @@
-"""What a period will cost in the end: its complete days as they are, the others as they are forecast. Pure.
+"""The expected cost of a period: the actual cost of complete days plus the forecast of the others. Pure.
 
-Days that some sources have completed and others have not count as what is there, with what is expected of the rest.
+Days that only some sources have completed count with their cost so far plus the expected cost of the other sources.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from finops.lib.money import exact_difference, exact_sum
 from finops.lib.periods import DateRange
 
 HISTORY_DAYS: Final = 365
-"""Days before today that a forecast looks at: the weekly pattern, month ends, and a year's worth of them."""
+"""Days before today that a forecast reads: they cover the weekly pattern, month ends, and a year of them."""
 
 ByDay = Mapping[date, Decimal]
 
 
 @dataclass(frozen=True)
 class CostPart:
-    """The cost by day of sources that are complete to the same day; None: of a source of which that is not known."""
+    """The daily cost of sources with the same last complete day (`end`); None where that day is unknown."""
 
     end: date | None
     costs: ByDay
     one_time: ByDay = field(default_factory=dict)
-    """What of the costs are one-time charges."""
+    """The part of the costs that is one-time charges."""
 
 
 @dataclass(frozen=True)
 class CompletedCosts:
-    """The cost by day of all sources as if all were complete to the same day; `slack` is by how much the expectation
-    that is in it may be off, in the days of the period."""
+    """The daily cost of all sources as if all were complete to the same day. `slack` is the possible error, over the
+    days of the period, of the expected part."""
 
     costs: ByDay
     slack: Decimal = Decimal(0)
 
 
 def complete_days(coverage: Coverage, day: date) -> list[date]:
-    """The covered days of the last year before `day` that are complete, in order; late sources are filled up to them."""
+    """Return the complete days of the year before `day`, in order. Late sources are estimated up to them."""
     through = coverage.complete_through_for_most
     if through is None:
         return []
@@ -55,12 +55,12 @@ def complete_days(coverage: Coverage, day: date) -> list[date]:
 
 
 def total_by_day(parts: Sequence[CostPart]) -> dict[date, Decimal]:
-    """The cost of each day, of all parts."""
+    """Return the cost of each day over all parts."""
     return _sum_by_day(part.costs for part in parts)
 
 
 def one_time_by_day(parts: Sequence[CostPart]) -> dict[date, Decimal]:
-    """What of `together` are one-time charges."""
+    """Return the one-time charges of each day over all parts."""
     return _sum_by_day(part.one_time for part in parts)
 
 
@@ -75,10 +75,10 @@ def _sum_by_day(amounts: Iterable[ByDay]) -> dict[date, Decimal]:
 def complete_late_days(
     parts: Sequence[CostPart], covered: Sequence[date], through: date, since: date, period: DateRange
 ) -> CompletedCosts:
-    """The cost to `through`, with what is expected of sources that are complete to an earlier day, but not
-    before `since`: those have stopped. A day has at least what has come of it, and one-time charges beside
-    it. `covered` are the days that have data, in order. Our rule, as no bill says when it is complete
-    (docs/adr/0018)."""
+    """Return the cost up to `through`, plus the expected cost of sources whose last complete day is earlier. Sources
+    complete only to before `since` have stopped and get none. A day has at least its actual cost; one-time charges
+    are added to the expectation. `covered` are the days that have data, in order. Our rule, because no bill says when
+    it is complete (docs/adr/0018)."""
     costs, slack = total_by_day(parts), Decimal(0)
     for part in parts:
         if part.end is None or not since <= part.end < through:
@@ -116,7 +116,7 @@ def _half_width(expected: Forecast, period: DateRange) -> Decimal:
 
 
 def incomplete_cost(parts: Sequence[CostPart], days: DateRange) -> Decimal:
-    """What of the cost of these days is of days that are not complete."""
+    """Return the part of the cost of these days that is on incomplete days."""
     return exact_sum(
         amount
         for part in parts
@@ -130,7 +130,7 @@ NO_HISTORY: Final = "No cost in this currency to forecast from."
 
 @dataclass(frozen=True)
 class Point:
-    """The cost of a period up to a day's end, as expected, with its band."""
+    """The expected cost of a period up to the end of a day, with its band."""
 
     day: date
     band: Band
@@ -138,15 +138,16 @@ class Point:
 
 @dataclass(frozen=True)
 class Projection:
-    """`known` is the cost of the period's days before the horizon; `extra` what lines of a day in the horizon are above
-    its forecast: a day costs at least what it has cost already, and one-time charges come on top of what it costs."""
+    """The expected cost of a period. `known_cost` is the cost of the days before the horizon; `extra` the amount by
+    which a day of the horizon exceeds its forecast: a day costs at least its cost so far, and one-time charges are
+    added."""
 
     known_cost: Decimal
     spent: Decimal
     forecast: Forecast
     extra: Mapping[date, Decimal]
     slack: Decimal = Decimal(0)
-    """By how much what is known may be off, where some of it is expected of sources that are late."""
+    """The possible error of the known cost, where a part of it is the expected cost of late sources."""
 
     @property
     def days(self) -> DateRange:
@@ -157,13 +158,13 @@ class Projection:
         return self._up_to(self.days.end)
 
     def points(self) -> list[Point]:
-        """One for each day of the horizon."""
+        """Return a point for each day of the horizon."""
         start = self.days.start
         days = (start + timedelta(days=count) for count in range(self.days.days))
         return [Point(day, self._up_to(day)) for day in days]
 
     def reaches(self, amount: Decimal) -> date | None:
-        """The first day on which the expected cost of the period is at least the amount."""
+        """Return the first day on which the expected cost of the period reaches the amount; None if it never does."""
         total = self.known_cost
         for count, mean in enumerate(self.forecast.means):
             day = self.days.start + timedelta(days=count)
@@ -176,7 +177,7 @@ class Projection:
         band = self.forecast.total(DateRange(self.days.start, day))
         shift = exact_sum([self.known_cost, *(extra for each, extra in self.extra.items() if each <= day)])
         mean = exact_sum([shift, band.mean])
-        # What is spent stays spent, unless the forecast itself sees credits coming.
+        # The total cannot fall below the amount spent, unless the forecast itself expects credits.
         floor = min(self.spent, mean)
         lower, upper = exact_difference(band.lower, self.slack), exact_sum([band.upper, self.slack])
         return Band(mean, max(exact_sum([shift, lower]), floor), exact_sum([shift, upper]))
@@ -193,15 +194,15 @@ def project_period(
     one_time: Mapping[date, Decimal] | None = None,
     country: str = "",
 ) -> tuple[Projection | None, str]:
-    """The projection of a period, or why there is none: actual cost of complete days + forecast of the
+    """Return the projection of a period, or the reason for none: actual cost of complete days + forecast of the
     others.
 
-    `costs` by day in one currency; `covered` the complete days that have data, in order: one of them without
-    cost is 0. The history begins on the first day with cost, for what did not exist cost nothing. `through`
-    is the last complete day, before `as_of`; both lie before the period's end. `late` is `costs` with what is
-    expected, up to `through`, of sources that are complete to an earlier day only. `one_time` is what of
-    `costs` are one-time charges. `country`: whose public holidays count. Which days are complete, and what
-    late sources add: our rule (docs/adr/0018).
+    `costs` are by day in one currency; `covered` are the complete days that have data, in order: one without cost
+    counts as 0. The history starts on the first day with cost, because a scope that did not exist cost nothing.
+    `through` is the last complete day, before `as_of`; both are before the period's end. `late` is `costs` plus, up
+    to `through`, the expected cost of sources that are complete to an earlier day only. `one_time` is the part of
+    `costs` that is one-time charges. `country` selects the public holidays. Which days are complete, and what late
+    sources add: our rule (docs/adr/0018).
     """
     costs_with_late, slack = (late.costs, late.slack) if late else (costs, Decimal(0))
     first = next((day for day in covered if day in costs_with_late), None)
@@ -225,9 +226,9 @@ def project_period(
 def _extra(
     means: Mapping[date, Decimal], costs: Mapping[date, Decimal], one_time: Mapping[date, Decimal]
 ) -> dict[date, Decimal]:
-    """What days cost above their means. A one-time charge counts on top of the least that its weekday is
-    expected to cost: a mean above that may have it, as of a fee of every month. Our rule: a forecast of
-    usual days has no fees that came once."""
+    """Return the amounts by which days exceed their forecast means. A one-time charge is added to the smallest mean
+    of its weekday, because a larger mean may include it, as with a monthly fee. Our rule: a forecast of usual days
+    has no one-time fees."""
     extra = {}
     for day in costs.keys() & means.keys():
         mean, once = means[day], one_time.get(day, Decimal(0))

@@ -1,4 +1,4 @@
-"""What a budget or an alert is of: the whole account, or one cost source, team or cost tag value."""
+"""Scopes of budgets and alerts: the whole account, or one cost source, team or cost tag value."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from finops.lib.sentences import join_with_and, quote, truncate
 WHOLE_ACCOUNT: Final = "Whole account"
 
 Reference = int | str | None
-"""A row of the account by its name, or by its id."""
+"""The name or the id of a row of the account."""
 
 
 class ScopeRows(TypedDict):
-    """What a scope can be of, as somebody names it."""
+    """The rows of a scope, by name or id."""
 
     cost_source: Reference
     team: Reference
@@ -35,7 +35,7 @@ class ScopeRows(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class ScopeDraft:
-    """A scope as somebody says it: rows by name or id, only those that the scope is of."""
+    """A requested scope: rows by name or id, only those that the scope needs."""
 
     scope: str = Budget.Scope.ACCOUNT.value
     cost_source: Reference = None
@@ -46,7 +46,7 @@ class ScopeDraft:
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedScope:
-    """The same with its rows' ids, all of the account in scope."""
+    """The same scope with ids of rows, all of the account in scope."""
 
     scope: str
     cost_source_id: int | None = None
@@ -81,10 +81,10 @@ _LISTED_BY: Final = {
 
 
 def find_scope(draft: ScopeDraft, *, of: str = "a budget") -> ResolvedScope:
-    """The rows that a draft names, of the account in scope. One query, none for the whole account.
+    """Return the rows that a draft names, of the account in scope. One query, none for the whole account.
 
-    `of` is what has the scope, in words. Raises UserError for what is missing, does not go with the scope, or is not
-    there: another account's row is not.
+    `of` names the owner of the scope, in words. Raises UserError for a row that is missing, belongs to another scope,
+    or does not exist; a row of another account does not exist here.
     """
     needs = _NEEDS.get(draft.scope)
     if needs is None:
@@ -114,8 +114,8 @@ def _check_presence(name: str, value: Any, scope: str, of: str, *, needed: bool)
 
 
 def find_row(field: str, reference: Reference, among: Any, column: str) -> int | None:
-    """The id of the row that is named, `among` rows of the account in scope (a manager or a query); None when none is. One
-    query. Raises UserError for one that is not there."""
+    """Return the id of the named row `among` rows of the account in scope (a manager or a query); None without a
+    name. One query. Raises UserError for a row that does not exist."""
     if reference is None or str(reference).strip() == "":
         return None
     rows: Sequence[tuple[int, str]] = list(among.values_list("pk", column))
@@ -130,7 +130,7 @@ def find_row(field: str, reference: Reference, among: Any, column: str) -> int |
 
 
 def named_scope(*, cost_source: Reference, team: Reference, cost_tag: Reference, cost_tag_value: str) -> str:
-    """The scope that is meant by what is named, "" when nothing is; of two at once `find_scope` refuses one."""
+    """Return the scope that the given fields imply, "" without any. With two at once, `find_scope` refuses one."""
     if cost_source not in (None, ""):
         return Budget.Scope.COST_SOURCE.value
     if team not in (None, ""):
@@ -139,7 +139,7 @@ def named_scope(*, cost_source: Reference, team: Reference, cost_tag: Reference,
 
 
 def scope_name(row: HasScope) -> str:
-    """What a row is of, in a few words. The scope's row must be loaded."""
+    """Return the scope of a row in a few words. The scope's row must be loaded."""
     if row.cost_source is not None:
         return row.cost_source.name
     if row.team is not None:
@@ -150,7 +150,7 @@ def scope_name(row: HasScope) -> str:
 
 
 def filters_of(budget: Budget) -> list[Filter]:
-    """The same cost as filters of the cost explorer."""
+    """Return the filters that select the same cost in the cost explorer."""
     if budget.cost_source is not None:
         return [Filter(dimension="source", values=[budget.cost_source.name])]
     if budget.team is not None:
@@ -165,7 +165,7 @@ MAX_LENGTH = 100
 
 
 def check_scope_in_data(account: Account, budget: Budget) -> None:
-    """Raises UserError, with what the account has, for a currency or a cost tag value that none of its cost has.
+    """Check that the account's cost has the currency and the cost tag value. Raises UserError that lists what it has.
 
     An account without cost may plan ahead. One lake query; with a cost tag one or two more.
     """
@@ -200,8 +200,8 @@ def _check_value(account: Account, dimension: str, value: str) -> None:
 
 
 def visible_budgets(budgets: Iterable[Budget]) -> list[Budget]:
-    """Those whose cost the reader sees whole: a budget of more would look far from its amount. Decided by the filters of limit and
-    budget, not by the lines. The rows of scopes must be loaded."""
+    """Return the budgets whose whole cost the reader can see: others would look far below their amount. Compares the
+    filters of the access limit and the budget, not lines. The rows of scopes must be loaded."""
     return [
         each
         for each in budgets

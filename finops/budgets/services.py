@@ -1,4 +1,4 @@
-"""Writes on budgets. Who may call them is the door's matter; the cap and the checks are the same for every door."""
+"""Writes on budgets. The caller checks permissions; the maximum number and the validation apply to every caller."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from finops.lib.errors import UserError, unknown_value
 from finops.lib.registry import Registry
 
 MAX_AMOUNTS = 120
-"""Periods with an amount of their own: ten years of months."""
+"""The maximum of periods with their own amount: ten years of months."""
 
 budget_listeners: Registry[Callable[[Budget], None]] = Registry("listener to budgets")
-"""Called in the transaction of a budget's change, with the account in scope: effects wait for the commit."""
+"""Called in the transaction of a budget's change, with the account in scope; side effects wait for the commit."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetDraft:
-    """A budget as somebody wants it. `amounts` are those of single periods, by their first day."""
+    """The fields of a budget. `amounts` are those of single periods, by their first day."""
 
     name: str
     amount: Decimal
@@ -46,9 +46,10 @@ class BudgetDraft:
 
 @transaction.atomic
 def create_budget(*, account: Account, actor: Actor, draft: BudgetDraft) -> Budget:
-    """A new budget. Raises UserError for a name that is taken (it says which budget has it), a full account (cap and
-    count), a scope, currency or period that is not there, a currency or cost tag value that the account's cost does not
-    have (one to three lake queries); ValidationError for what the database would refuse."""
+    """Create a budget. Raises UserError for a name that is taken (naming the budget that has it), an account at its
+    maximum (with maximum and count), a scope, currency or period that does not exist, a currency or cost tag value
+    that the account's cost does not have (one to three lake queries); ValidationError for what the database would
+    refuse."""
     with account_scope(account):
         lock_account(account)
         _check_name(draft.name, but=None)
@@ -71,10 +72,10 @@ def create_budget(*, account: Account, actor: Actor, draft: BudgetDraft) -> Budg
 
 @transaction.atomic
 def change_budget(*, budget: Budget, actor: Actor, draft: BudgetDraft) -> Budget:
-    """Make a budget what the draft says, amounts of single periods included: those that it leaves out go.
-    `budget_listeners` get one with another amount, period or scope.
+    """Replace the fields of a budget, including amounts of single periods: those not in the draft are deleted.
+    `budget_listeners` get the budget if its amount, period or scope changed.
 
-    Raises as `create_budget` does, and UserError for a budget that is gone.
+    Raises as `create_budget` does, and UserError for a budget that no longer exists.
     """
     account = budget.account
     with account_scope(account):
@@ -103,7 +104,7 @@ def change_budget(*, budget: Budget, actor: Actor, draft: BudgetDraft) -> Budget
 
 @transaction.atomic
 def delete_budget(*, budget: Budget, actor: Actor) -> None:
-    """Remove a budget with its amounts. Raises UserError for one that is gone already."""
+    """Delete a budget with its amounts. Raises UserError when it is already deleted."""
     account = budget.account
     with account_scope(account):
         lock_account(account)
@@ -115,7 +116,7 @@ def delete_budget(*, budget: Budget, actor: Actor) -> None:
 
 
 def unsaved_budget(*, account: Account, draft: BudgetDraft) -> Budget:
-    """What the draft would be, checked as far as its scope and words go: to see where it would stand. Not written."""
+    """Return a draft's budget without saving it, to show its status. Checks only the scope and the text fields."""
     budget = Budget(account=account)
     with account_scope(account):
         _fill(budget, draft, account)
@@ -185,13 +186,13 @@ def _write_amounts(budget: Budget, draft: BudgetDraft, account: Account) -> None
 
 
 def _alert_basis(budget: Budget, amounts: Mapping[date, Decimal]) -> tuple[object, ...]:
-    """What decides which cost is held against what: all but the name and the percentage that warns on its page."""
+    """Return the fields that decide what alerts compare: all but the name and the warning percentage of the page."""
     scope = (budget.scope, budget.cost_source_id, budget.team_id, budget.cost_tag_id, budget.cost_tag_value)
     return budget.amount, budget.currency, budget.period, scope, dict(amounts)
 
 
 def _audit_snapshot(budget: Budget, amounts: Mapping[date, Decimal]) -> dict[str, Any]:
-    """What the audit log keeps."""
+    """Return the values for the audit log."""
     return {
         "name": budget.name,
         "amount": f"{budget.amount:f} {budget.currency}",

@@ -1,4 +1,4 @@
-"""When a budget is ok, at risk or exceeded. Pure: product.md, "Budgets, alerts, dashboards"."""
+"""The rules for ok, at risk and exceeded budgets. Pure: product.md, "Budgets, alerts, dashboards"."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ OK, WARNING, EXCEEDED = "ok", "warning", "exceeded"
 STATUSES: Final = (OK, WARNING, EXCEEDED)
 
 _EXACT: Final = Context(prec=80)
-"""An amount has up to 38 digits; Python's own context would round products to 28."""
+"""A context for amounts of up to 38 digits; Python's default context would round products to 28."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StatusInputs:
-    """What decides a status: amounts are of one currency, None where nothing is known."""
+    """The inputs of a status. Amounts are in one currency, None where unknown."""
 
     amount: Decimal
     currency: str
@@ -52,7 +52,7 @@ def _forecast_above(inputs: StatusInputs) -> bool:
 
 
 def reason_of(inputs: StatusInputs, *, crosses_on: date | None) -> str:
-    """Why a budget has the status that `status_of` gives, in a sentence or two."""
+    """Return why a budget has the status of `status_of`, in one or two sentences."""
     words = _ReasonText(inputs)
     if status_of(inputs) == EXCEEDED:
         since = f" since {crosses_on}" if crosses_on else ""

@@ -1,7 +1,7 @@
 """Daily cost of many scopes in few lake queries: one for sources and the whole account, one for teams, one for each
-cost tag. Groupings are shared, so fifty budgets ask no more often than three kinds of scope have dimensions.
+cost tag. Budgets share groupings: fifty budgets need no more queries than their scopes have dimensions.
 
-Sums are before splits: a budget says what its scope's own lines cost, as the invoices do.
+Sums are before splits: a budget counts the lines of its scope as the invoices do.
 """
 
 from __future__ import annotations
@@ -45,24 +45,24 @@ TEAM: Final = "team"
 
 ByDay = Mapping[date, Decimal]
 ByCurrency = Mapping[str, ByDay]
-"""Cost by currency and day; a day without lines is not there."""
+"""Cost by currency and day; days without lines are left out."""
 
 
 @dataclass(frozen=True)
 class ScopeCosts:
-    """What a scope cost by day, or why that cannot be said."""
+    """The cost of a scope by day, or the error that prevents it."""
 
     costs: ByCurrency
     problem: str = ""
     ends: Mapping[int, ByCurrency] = field(default_factory=dict)
-    """The same by the place of the sources' last complete day in the coverage's `ends`, -1 for none."""
+    """The same, by the index of the sources' last complete day in the coverage's `ends`; -1 without one."""
     one_time: Mapping[int, ByCurrency] = field(default_factory=dict)
-    """What of `ends` are one-time charges; days without any are not there."""
+    """The part of `ends` that is one-time charges; days without any are left out."""
 
 
 @dataclass(frozen=True)
 class CostRequest:
-    """The cost of a budget's scope on these days."""
+    """A request for the cost of a budget's scope on these days."""
 
     budget: Budget
     days: DateRange
@@ -71,11 +71,11 @@ class CostRequest:
 def daily_costs(
     account: Account, requests: Sequence[CostRequest], sources: Sources, *, deadline: float | None = None
 ) -> dict[int, ScopeCosts]:
-    """The daily cost of each budget's scope in the account's cost view, by the budget's id.
+    """Return the daily cost of each budget's scope in the account's cost view, by the budget's id.
 
-    A grouping is read once, over all the days that one of its budgets wants; more days than it wanted may come with a
-    budget's. A dimension that is not there any more is that budget's problem alone; errors of the lake are raised.
-    Cost: a lake query for each grouping; PostgreSQL as resolving `team` and `cost_tag:<key>` takes.
+    A grouping is read once, over all the days that its budgets request, so a budget may get more days than it
+    requested. A dimension that no longer exists is an error of that budget only; errors of the lake are raised. Cost:
+    a lake query for each grouping; in PostgreSQL, the queries that resolve `team` and `cost_tag:<key>`.
     """
     context = sources.context(account)
     groups: dict[tuple[str, Currencies | None], list[CostRequest]] = defaultdict(list)
@@ -90,8 +90,8 @@ def daily_costs(
 
 
 def _currencies_of_budgets(account: Account) -> Callable[[str], Currencies | None]:
-    """A budget is an amount in its own currency: where answers are converted, its lines are converted to that; else those
-    of its currency count."""
+    """Return the currencies of a budget's cost. With a display currency, lines are converted to the budget's
+    currency; otherwise only lines in its currency count."""
     target, currencies = display_currency(), current_currencies()
     if not target:
         return lambda _currency: None
@@ -101,7 +101,7 @@ def _currencies_of_budgets(account: Account) -> Callable[[str], Currencies | Non
 
 
 def grouping_of(budget: Budget) -> str:
-    """The dimension whose values tell the budget's lines from others; the whole account is all sources together."""
+    """Return the dimension that selects the budget's lines. A whole account uses sources, all together."""
     if budget.cost_tag is not None:
         return f"cost_tag:{budget.cost_tag.key}"
     return TEAM if budget.team is not None else SOURCE
@@ -147,7 +147,7 @@ def _grouping_costs(
 
 
 def _values(members: Iterable[CostRequest]) -> tuple[str, ...]:
-    """The values to tell apart, sorted, so that equal questions are equal; none: all of them."""
+    """Return the values to distinguish, sorted, so that equal questions are equal. Empty: all values."""
     budgets = [each.budget for each in members]
     if any(budget.scope == Budget.Scope.ACCOUNT for budget in budgets):
         return ()
@@ -155,7 +155,7 @@ def _values(members: Iterable[CostRequest]) -> tuple[str, ...]:
 
 
 def value_of(budget: Budget) -> str:
-    """The value of the budget's grouping that its lines have, in small letters."""
+    """Return the value of the grouping that the budget's lines have, in lower case."""
     if budget.cost_source_id is not None:
         return str(budget.cost_source_id)
     return fold_case(budget.team.name if budget.team is not None else budget.cost_tag_value)
@@ -163,10 +163,10 @@ def value_of(budget: Budget) -> str:
 
 @dataclass(frozen=True)
 class _DailyBuild:
-    """Sums by value, currency and day; equal for equal questions, so that the lake compiles each once.
+    """Sums by value, currency and day. Equal for equal questions, so that the lake compiles each once.
 
-    Values come as numbers where those are known (`dictionary_encoding_of`), every line then, as a filter costs more than it saves;
-    else as they are written: small letters are made of a few groups, not of every line.
+    Values with an encoding (`dictionary_encoding_of`) are numbers, read for every line because a filter costs more
+    than it saves. Others are as written: lower-casing a few groups is cheaper than every line.
     """
 
     dimension: Dimension
@@ -196,7 +196,7 @@ class _DailyBuild:
 
 
 Sums = Mapping[str, Mapping[int, ByCurrency]]
-"""Cost by value, place of the end, currency and day."""
+"""Cost by value, index of the last complete day, currency and day."""
 
 
 def _read(table: pa.Table, dimension: Dimension, measure: str) -> Sums:
@@ -243,5 +243,5 @@ def _sum_parts(parts: Iterable[ByCurrency]) -> ByCurrency:
 
 
 def sum_of_days(costs: ByDay, days: DateRange) -> Decimal:
-    """The exact sum of these days."""
+    """Return the exact sum of these days."""
     return exact_sum(amount for day, amount in costs.items() if days.start <= day <= days.end)

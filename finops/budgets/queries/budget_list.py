@@ -30,7 +30,7 @@ _WORST_FIRST = {EXCEEDED: 0, WARNING: 1, OK: 2}
 
 
 def list_budgets(account: Account, query: BudgetsQuery, *, deadline: float | None = None) -> BudgetsAnswer:
-    """The budgets that a query asks for, the worst first, page by page. Cost as `budget_statuses`, whatever the page."""
+    """Return a page of the query's budgets, most urgent first. Cost as `budget_statuses`, whatever the page."""
     question = (sorted(query.status), sorted(query.scope), clock.today())
     offset = offset_of(query.cursor, *question)
     sources = load_sources(account).for_planning
@@ -64,7 +64,7 @@ def list_budgets(account: Account, query: BudgetsQuery, *, deadline: float | Non
 
 
 def new_budget_answer(account: Account, budget: Budget, *, deadline: float | None = None) -> BudgetAnswer:
-    """A budget that was just made, as the list shows it. One lake query."""
+    """Return the answer for a new budget, in the form of the list. One lake query."""
     sources = load_sources(account).for_planning
     (status,) = budget_statuses(account, [budget], sources=sources, deadline=deadline)
     return BudgetAnswer(
@@ -85,7 +85,7 @@ def new_budget_answer(account: Account, budget: Budget, *, deadline: float | Non
 
 
 def _spend_question(status: BudgetStatus, basis: str) -> str:
-    """The cost of a budget by service, as querySpend takes it."""
+    """Return the querySpend arguments for the cost of a budget by service."""
     key, _, value = status.scope_name.partition(": ")
     filters = {
         "cost_source": [{"dimension": "source", "values": [status.scope_name]}],
@@ -121,7 +121,7 @@ def _summary(
 
 
 def _not_final(matches: Sequence[BudgetStatus]) -> str:
-    """A clause on budgets of which a part of what is spent is not final, the one with the largest such share first."""
+    """Return a clause on budgets whose spend is partly not final, the one with the largest such share first."""
     late = sorted(
         (each for each in matches if each.not_final),
         key=lambda each: -(ratio(each.not_final, each.amount) or Decimal(0)),

@@ -1,4 +1,4 @@
-"""From the days of a series to the amounts that an answer says of it. Pure."""
+"""Compute the amounts of a forecast answer from the days of a series. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHARE = Decimal("0.0001")
 
 @dataclass(frozen=True)
 class Span:
-    """The period that is asked about, the one before, and which days have data."""
+    """The requested period, the period before, and the days that have data."""
 
     period: DateRange
     previous: DateRange
@@ -37,14 +37,14 @@ class Span:
 
     @cached_property
     def covered_days(self) -> list[date]:
-        """The complete days of the last year, in order; late sources are filled up to them."""
+        """Return the complete days of the last year, in order; the cost of late sources is estimated up to them."""
         return complete_days(self.coverage, self.today)
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """One series in one currency: its cost by day, and its projection or why there is none. `key` is None for the whole
-    and for the sum of groups that are not listed."""
+    """One series in one currency: its cost by day, and its projection or the reason for none. `key` is None for the
+    total and for the sum of groups that are not listed."""
 
     key: str | None
     label: str
@@ -55,11 +55,11 @@ class Outlook:
     other_groups: int = 0
     late: CompletedCosts | None = None
     incomplete: Decimal = Decimal(0)
-    """What of the cost so far is of days that are not complete."""
+    """The part of the cost so far that is on incomplete days."""
 
     @property
     def costs_with_late(self) -> Mapping[date, Decimal]:
-        """With what is expected of sources that are late."""
+        """The cost by day with the expected cost of late sources."""
         return self.late.costs if self.late else self.costs
 
 
@@ -103,7 +103,7 @@ def row_of(outlook: Outlook, span: Span, dimension: str) -> ForecastRow:
 
 
 def _amounts(outlook: Outlook, span: Span) -> tuple[Decimal, Band | None]:
-    """What was spent so far, and what the whole period is expected to be."""
+    """Return the cost so far, and the expected cost of the whole period."""
     return sum_of_days(outlook.costs, span.so_far), outlook.projection.total if outlook.projection else None
 
 
@@ -141,7 +141,7 @@ def _share(value: float | None) -> Decimal | None:
 
 
 def _series(outlook: Outlook, span: Span, granularity: str) -> tuple[Series, Series, Series]:
-    """The period by bucket: spent, or expected where days of it are forecast; and the band of those."""
+    """Return the period by bucket: the actual cost, or the expected cost if any days are forecast, and its band."""
     expected: Series = {}
     lower: Series = {}
     upper: Series = {}
@@ -157,7 +157,7 @@ def _series(outlook: Outlook, span: Span, granularity: str) -> tuple[Series, Ser
 
 
 def band_of(outlook: Outlook, days: DateRange) -> Band | None:
-    """What these days are expected to cost, known days among them; None where none of them is forecast."""
+    """Return the expected cost of these days, including known days; None where no day is forecast."""
     projection = outlook.projection
     if projection is None or days.end < projection.days.start:
         return None

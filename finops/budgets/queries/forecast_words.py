@@ -1,4 +1,4 @@
-"""The summary, the warnings and the hint of an answer about spend to come."""
+"""The summary, the warnings and the hint of a forecast answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TWO_MONTHS: Final = 62
 def summary_of(
     account: Account, span: Span, facts: SpendFacts, totals: Sequence[ForecastTotal], not_final: str = ""
 ) -> str:
-    """One plain sentence: what the period will come to, within what, how much of it is spent, and what moved."""
+    """Return the summary in one sentence: the expected cost, its band, the part already spent, and the change."""
     when = f"from {span.period.start} to {span.period.end}"
     filtered = " within the filters" if facts.plan.filters else ""
     if not totals:
@@ -62,7 +62,7 @@ def warnings_of(
     totals: Sequence[ForecastTotal],
     rows: Sequence[ForecastRow],
 ) -> list[str]:
-    # Of a period that begins after the data, from the data's last day on.
+    # For a period that starts after the data, count from the data's last day.
     last, days = span.coverage.last_day, span.so_far
     to_date = DateRange(min(days.start, last), days.end) if last is not None else days
     facts_to_date = replace(facts, plan=replace(facts.plan, days=to_date))
@@ -92,7 +92,7 @@ def _short_history(whole: Sequence[Outlook]) -> list[str]:
 
 
 def _parts(total: ForecastTotal, rows: Sequence[ForecastRow]) -> list[str]:
-    """How the groups' own forecasts relate to that of the whole."""
+    """Return a sentence on how the groups' own forecasts relate to the forecast of the total."""
     mine = [row.expected for row in rows if row.currency == total.currency and row.expected is not None]
     if not mine or total.expected is None:
         return []
@@ -110,7 +110,7 @@ def _parts(total: ForecastTotal, rows: Sequence[ForecastRow]) -> list[str]:
 
 
 def hint_of(query: ForecastQuery, span: Span, totals: Sequence[ForecastTotal]) -> str:
-    """What to ask next."""
+    """Return a hint for the next question."""
     if span.coverage.first_day is None:
         return "Connect a cost source on the Connections page."
     if not totals and query.filters:

@@ -1,4 +1,4 @@
-"""What will be spent: the one function behind the page Forecast and the tool forecastSpend."""
+"""Forecasts of spend: the one function behind the page Forecast and the tool forecastSpend."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _KINDS: Final = {"month": "monthly", "quarter": "quarterly", "year": "yearly"}
 
 @dataclass(frozen=True)
 class ForecastFigures:
-    """The answer, and what the page draws: the days of each currency's total."""
+    """The answer, and the data of the page's charts: the days of each currency's total."""
 
     answer: ForecastAnswer
     totals: Sequence[Outlook]
@@ -66,12 +66,13 @@ def forecast_spend(
     deadline: float | None = None,
     sources: Sources | None = None,
 ) -> ForecastAnswer:
-    """What a period will cost, in the account's cost view for planning unless the query overrides it: what was
-    spent, what its other days are expected to cost, and a band that holds in about 80 % of cases.
+    """Return what a period will cost, in the account's cost view for planning unless the query overrides it: the
+    actual cost, the expected cost of the other days, and a band that holds in about 80 % of cases.
 
-    Every currency, group and the whole have models of their own, so groups add up to the whole only nearly. An amount
-    that cannot be forecast is None with its reason. Raises UserError for what the caller can repair. Cost: one lake
-    query over the last year (for `year` up to two), as `query_spend` of them by day; then 6 ms for each series.
+    Each currency, each group and the total have their own models, so groups add up to the total only approximately.
+    An amount without a forecast is None with its reason. Raises UserError for errors that the caller can correct.
+    Cost: one lake query over the last year (for `year` up to two), as `query_spend` of them by day; then 6 ms for
+    each series.
     """
     return forecast_figures(account, query, deadline=deadline, sources=sources).answer
 
@@ -83,7 +84,7 @@ def forecast_figures(
     deadline: float | None = None,
     sources: Sources | None = None,
 ) -> ForecastFigures:
-    """As `forecast_spend`, with the days."""
+    """Return the answer of `forecast_spend` together with its days."""
     sources, today = (sources or load_sources(account)).for_planning, clock.today()
     span = _span(account, query, sources.coverage, today)
     facts, sums = _read(account, query, span, sources, deadline)
@@ -123,7 +124,7 @@ def forecast_figures(
 
 
 def _not_final(facts: SpendFacts, span: Span, whole: Sequence[Outlook]) -> str:
-    """A clause on what of the cost so far is not final, and on late sources, which count as expected."""
+    """Return a clause on cost so far that is not final, and on late sources, whose expected cost counts."""
     amounts = {each.currency: each.incomplete for each in whole if each.incomplete}
     text = incomplete_words(span.coverage, span.so_far, amounts, facts.names)
     through, since = span.coverage.complete_through_for_most, span.coverage.complete_through
@@ -156,7 +157,7 @@ def _span(account: Account, query: ForecastQuery, coverage: Coverage, today: dat
 def _read(
     account: Account, query: ForecastQuery, span: Span, sources: Sources, deadline: float | None
 ) -> tuple[SpendFacts, list[SpendSum]]:
-    """The sums by day from the first that is needed to the period's end: a bill may already have lines of days to come."""
+    """Return the sums by day from the first needed day to the period's end: a bill may have lines of future days."""
     spend_query = SpendQuery(
         start_date=span.today,
         end_date=span.today,
@@ -206,7 +207,7 @@ def _groups(facts: SpendFacts, span: Span, sums: Sequence[SpendSum]) -> list[Out
 def _outlook(
     facts: SpendFacts, span: Span, sums: Sequence[SpendSum], currency: str, *, groups: int = 0
 ) -> Outlook:
-    """The days of these sums in one currency, and their projection."""
+    """Return the days of these sums in one currency, and their projection."""
     mine = [part for part in sums if part.currency == currency]
     parts = _parts(facts.plan, mine)
     costs = total_by_day(parts)
@@ -243,7 +244,7 @@ def _outlook(
 
 
 def _parts(plan: SpendPlan, sums: Sequence[SpendSum]) -> list[CostPart]:
-    """The sums by day, those apart that are complete to another day."""
+    """Return the cost by day, in one part per last complete day of the sources."""
     by_end: dict[int, list[SpendSum]] = {}
     for each in sums:
         if each.bucket is not None:
@@ -277,7 +278,7 @@ def _stale(span: Span) -> str:
 
 
 def _sort_rows(rows: Sequence[ForecastRow], totals: Sequence[ForecastTotal]) -> list[ForecastRow]:
-    """By currency as the totals, the largest first, the others last; groups that neither cost nor will are left out."""
+    """Sort by the totals' currencies, largest first, others last. Drop groups without actual or expected cost."""
     place = {total.currency: index for index, total in enumerate(totals)}
     with_cost = [row for row in rows if row.actual or row.expected or row.expected is None]
     return sorted(

@@ -1,4 +1,4 @@
-"""Where budgets stand: spent, forecast, status and why."""
+"""The statuses of budgets: spent, forecast, status and reason."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from finops.lib.periods import DateRange
 from finops.lib.sentences import money
 
 PAST_PERIODS: Final = {"monthly": 12, "quarterly": 4, "yearly": 1}
-"""Periods before the current one that are reported: all of them within the days that forecasts read or the year before."""
+"""Earlier periods that are reported: as many as fit the days that forecasts read, or the year before."""
 
 
 @dataclass(frozen=True)
 class BudgetFigures:
-    """A budget's status, and what its page draws: the cost of each day of the period, and what is expected."""
+    """A budget's status and the data of its page: the cost of each day of the period, and the expected cost."""
 
     budget: Budget
     status: BudgetStatus
@@ -51,7 +51,7 @@ class BudgetFigures:
 
 
 def budgets_of(account: Account) -> list[Budget]:
-    """The account's budgets by name that the reader sees, with what their scopes are of and their amounts. Two queries."""
+    """Return the budgets that the reader can see, by name, with their scopes' rows and amounts. Two queries."""
     rows = Budget.objects.filter(account=account).select_related("cost_source", "team", "cost_tag")
     return visible_budgets(rows.prefetch_related("amounts"))
 
@@ -64,11 +64,13 @@ def budget_statuses(
     deadline: float | None = None,
     sources: Sources | None = None,
 ) -> list[BudgetStatus]:
-    """Where budgets stand in the period that `day` (today) is in, in their order; all of the account without `budgets`.
+    """Return the statuses of budgets in the period that includes `day` (today), in their order; all of the account
+    without `budgets`.
 
-    Amounts are exact, in the account's cost view for planning, before splits. `day` in the past knows no later line. Raises
-    UserError of the lake. Cost: one lake query for budgets of the account and its sources, one for those of teams, one
-    for each cost tag, over the last 365 days and the current periods; PostgreSQL: two for budgets, one for sources.
+    Amounts are exact, in the account's cost view for planning, before splits. A `day` in the past ignores later
+    lines. Raises UserError of the lake. Cost: one lake query for budgets of the account and its sources, one for
+    those of teams, one for each cost tag, over the last 365 days and the current periods; PostgreSQL: two for
+    budgets, one for sources.
     """
     rows = budgets_of(account) if budgets is None else budgets
     return [
@@ -85,8 +87,8 @@ def budget_figures(
     sources: Sources | None = None,
     with_past: bool = False,
 ) -> list[BudgetFigures]:
-    """As `budget_statuses`, with the days. `with_past` reads as far back as PAST_PERIODS says; without it, earlier
-    periods are those that were read anyway."""
+    """Return the answer of `budget_statuses` with the days. `with_past` reads as many periods as PAST_PERIODS;
+    without it, earlier periods are only those already read."""
     if not budgets:
         return []
     sources = (sources or load_sources(account)).for_planning
@@ -98,7 +100,7 @@ def budget_figures(
 
 
 class _StatusContext:
-    """The moment that is asked about, and which days have data for whom."""
+    """The day of the question, and the days with data of each source."""
 
     def __init__(self, account: Account, day: date, sources: Sources, *, with_past: bool) -> None:
         self.account, self.day, self.with_past = account, day, with_past
@@ -113,7 +115,7 @@ class _StatusContext:
         self.data_days: Callable[[int | None], _DataDays] = data_days
 
     def parts(self, scope_costs: ScopeCosts, data_days: _DataDays, currency: str) -> list[CostPart]:
-        """A scope's cost by day, apart for sources that are complete to another day."""
+        """Return a scope's cost by day, in one part per last complete day of the sources."""
         return [
             CostPart(
                 self._end(end, data_days),
@@ -124,7 +126,7 @@ class _StatusContext:
         ]
 
     def _end(self, place: int, data_days: _DataDays) -> date | None:
-        """The last complete day of the sources at this place, as of the day that is asked about."""
+        """Return the last complete day of the sources at this index, as of the day of the question."""
         if place < 0:
             return None
         sources = self._sources.coverage.ends[place][1]
@@ -145,13 +147,13 @@ class _StatusContext:
         first = min(period.start, self.day - timedelta(days=HISTORY_DAYS))
         if self.with_past:
             first = min(first, shift_period(budget.period, period, -PAST_PERIODS[budget.period]).start)
-        # Lines of days to come, such as a fee on the month's last day, are known; on a day of the past they were not.
+        # Today, lines of future days are known, such as a fee on the month's last day; on a past day they were not.
         last = period.end if self.day >= clock.today() else self.day
         return CostRequest(budget, DateRange(first, last))
 
 
 class _DataDays:
-    """Which days have data, of the account or of one source."""
+    """The days that have data, for the account or for one source."""
 
     def __init__(self, coverage: Coverage, day: date) -> None:
         self.coverage = coverage
@@ -227,7 +229,7 @@ def _project(
     costs: Mapping[date, Decimal],
     parts: Sequence[CostPart],
 ) -> tuple[Projection | None, str]:
-    """What the period will cost, or why that cannot be forecast."""
+    """Return the expected cost of the period, or the reason why it cannot be forecast."""
     late = None
     if data_days.through and data_days.since:
         late = complete_late_days(parts, data_days.days, data_days.through, data_days.since, period)
@@ -244,7 +246,7 @@ def _project(
 
 
 def _not_final(parts: Sequence[CostPart], days: DateRange, data_days: _DataDays, currency: str) -> str:
-    """A sentence on what of the spent amount is of days that are not complete; empty where it is nothing."""
+    """Return a sentence on the part of the spent amount on incomplete days; empty without any."""
     amount = incomplete_cost(parts, days)
     if not amount:
         return ""
@@ -253,7 +255,7 @@ def _not_final(parts: Sequence[CostPart], days: DateRange, data_days: _DataDays,
 
 
 def amount_of(budget: Budget, period: DateRange) -> Decimal:
-    """The budget's amount for one of its periods. Its amounts must be loaded; one that is not saved has its own only."""
+    """Return the amount of one period. The budget's amounts must be loaded; an unsaved budget has only its own."""
     if budget._state.adding:
         return budget.amount
     own = (each.amount for each in budget.amounts.all() if each.starts_on == period.start)
@@ -268,7 +270,7 @@ def _percent(part: Decimal | None, amount: Decimal) -> Decimal | None:
 def _spent_so_far(
     scope_costs: ScopeCosts, data_days: _DataDays, costs: Mapping[date, Decimal], days: DateRange
 ) -> tuple[Decimal | None, str]:
-    """Spent so far, or why that is not known: 0 is said only of days that have data."""
+    """Return the amount spent so far, or the reason why it is unknown: it is 0 only where days have data."""
     if scope_costs.problem:
         return None, scope_costs.problem
     if data_days.coverage.first_day is None:
@@ -292,7 +294,7 @@ def _other_currencies(scope_costs: ScopeCosts, currency: str, days: DateRange) -
 
 
 def _missing_rates(scope_costs: ScopeCosts, budget: Budget, others: Sequence[MoneyAmount]) -> list[str]:
-    """Sentences on what is left out of the amounts because its days have no rate to the budget's currency."""
+    """Return warnings about cost that the amounts leave out for lack of an exchange rate to the budget's currency."""
     spent = {each.currency: each.amount for each in others}
     if warnings := missing_rate_warnings(spent, budget.currency):
         return warnings
@@ -306,7 +308,7 @@ def _missing_rates(scope_costs: ScopeCosts, budget: Budget, others: Sequence[Mon
 def _crossing_day(
     amount: Decimal, costs: Mapping[date, Decimal], projection: Projection | None, day: date
 ) -> date | None:
-    """The day on which the cost of the period reached the amount; else the day on which the forecast does."""
+    """Return the day on which the period's cost reached the amount; else the day on which the forecast does."""
     total = Decimal(0)
     for each, cost in costs.items():
         if each > day:
@@ -320,7 +322,7 @@ def _crossing_day(
 def _past_periods(
     context: _StatusContext, budget: Budget, coverage: Coverage, costs: Mapping[date, Decimal]
 ) -> list[PastPeriod]:
-    """Earlier periods, the newest first, as far as their days were read and there is data."""
+    """Return earlier periods, newest first, as far as their days were read and have data."""
     first = context.cost_request(budget).days.start
     periods, period = [], context.period(budget)
     for _ in range(PAST_PERIODS[budget.period]):

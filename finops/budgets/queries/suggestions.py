@@ -1,4 +1,4 @@
-"""What a scope has cost, to choose a budget's amount by."""
+"""The past cost of a scope, for choosing a budget's amount."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from finops.lib.periods import DateRange
 
 
 def suggested_amount(spent: Sequence[Decimal]) -> Decimal | None:
-    """The mean of what earlier periods spent, up to the next amount of two digits: 263,120 → 270,000. None
-    without. Our rule."""
+    """Return the mean spend of earlier periods, rounded up to two significant digits: 263,120 → 270,000; None without
+    periods. Our rule."""
     mean = ratio(exact_sum(spent), Decimal(len(spent)))
     if mean is None or mean <= 0:
         return None
@@ -32,7 +32,7 @@ PERIODS_CONSIDERED = {"monthly": 3, "quarterly": 2, "yearly": 1}
 
 @dataclass(frozen=True)
 class EarlierPeriod:
-    """A period before this one and what its scope cost in the currency; `whole`: every day has data."""
+    """An earlier period and what its scope cost in the currency. `whole`: every day has data."""
 
     days: DateRange
     spent: Decimal
@@ -42,8 +42,8 @@ class EarlierPeriod:
 
 @dataclass(frozen=True)
 class BudgetSuggestion:
-    """Currencies of the scope, the one with most cost first; earlier periods in `currency`; a round amount, if any; and the
-    basis in which budgets count."""
+    """The scope's currencies, the one with most cost first; earlier periods in `currency`; a round amount, if any;
+    and the cost basis of budgets."""
 
     currencies: list[str]
     currency: str
@@ -55,7 +55,7 @@ class BudgetSuggestion:
 def suggestion(
     account: Account, budget: Budget, *, currency: str = "", deadline: float | None = None
 ) -> BudgetSuggestion:
-    """For a budget that need not be saved: its scope's last periods. One lake query. Raises UserError of the lake."""
+    """Return the last periods of a budget's scope, saved or not. One lake query. Raises UserError of the lake."""
     sources = load_sources(account).for_planning
     kind = budget.period if budget.period in MONTHS else Budget.Period.MONTHLY.value
     now = period_of(kind, clock.today(), account.fiscal_start_month)

@@ -1,4 +1,4 @@
-"""How templates write budgets."""
+"""Template filters and tags for budgets."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ register = template.Library()
 
 @register.filter
 def percent_of_100(percent: Decimal | None) -> str:
-    """91.234 → `91.2%`."""
+    """Format a percentage: 91.234 → `91.2%`."""
     return "—" if percent is None else numbers.percent(percent.scaleb(-2))
 
 
 @register.filter
 def bar_words(status: BudgetStatus) -> str:
-    """What the drawing of a budget's progress says to a screen reader."""
+    """Describe a budget's progress bar to a screen reader."""
     spent = percent_of_100(status.spent_percent) if status.spent_percent is not None else "share unknown"
     forecast = (
         f", forecast {percent_of_100(status.forecast_percent)}" if status.forecast_percent is not None else ""
@@ -36,13 +36,13 @@ def bar_words(status: BudgetStatus) -> str:
 
 @register.filter
 def size(amount: Decimal | None) -> Decimal | None:
-    """Without its sign."""
+    """The absolute value."""
     return None if amount is None else amount.copy_abs()
 
 
 @register.filter
 def finer_forecast(query: ForecastQuery, row: ForecastRow) -> str:
-    """The query string of the forecast narrowed to a row's group, by what is finer."""
+    """The query string of the forecast filtered to a row's group and grouped by a finer dimension."""
     filters = explorer_steps.narrow(query.filters, row.group)
     groups = explorer_steps.finer_groups(filters, row.group)
     of_cost = [CostFilter(dimension=item.dimension, op=item.op, values=item.values) for item in filters]

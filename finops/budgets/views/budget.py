@@ -1,4 +1,4 @@
-"""A budget: the burn-up of its period, the forecast, what drives it, and the periods before."""
+"""The page of a budget: the burn-up of its period, the forecast, its cost drivers, and earlier periods."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TOP_SERVICES = 8
 
 
 def budget_of(budget_id: int) -> Budget:
-    """The budget of the account in scope, with its scope's row and amounts; 404 for another's."""
+    """Return the budget of the account in scope, with its scope's row and amounts; 404 for another account's."""
     rows = Budget.objects.select_related("account", "cost_source", "team", "cost_tag", "created_by")
     budget = get_object_or_404(rows.prefetch_related("amounts"), pk=budget_id)
     if not visible_budgets([budget]):
@@ -62,7 +62,7 @@ def page(request: AccountRequest, budget_id: int) -> HttpResponse:
 def _drivers(
     request: AccountRequest, budget: Budget, status: BudgetStatus, sources: Sources
 ) -> dict[str, Any]:
-    """The services that the period's cost is made of, against as many days of the period before."""
+    """Return the services with the period's cost, compared with the same number of days in the period before."""
     query = SpendQuery(
         start_date=status.start_date,
         end_date=min(clock.today(), status.end_date),

@@ -1,4 +1,4 @@
-"""Making, changing and deleting a budget. The form asks again, as a GET, when what it offers depends on a field."""
+"""Create, change and delete a budget. The form reloads with a GET when its choices depend on a field."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SUGGESTED = ("amount", "currency")
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: AccountRequest) -> HttpResponse:
-    """An empty form, or one filled from the URL; a POST makes the budget."""
+    """Show a form, empty or filled in from the URL; a POST creates the budget."""
     if request.method != "POST":
         return _page(request, BudgetForm(request.account, initial={**NEW, **_form_data(request)}))
     form = BudgetForm(request.account, request.POST)
@@ -68,7 +68,7 @@ def delete(request: AccountRequest, budget_id: int) -> HttpResponse:
 
 
 def _form_data(request: AccountRequest) -> dict[str, str]:
-    """What the URL says, but what the form itself has suggested: that follows the scope, the period and the currency."""
+    """Return the URL's form data without the form's own suggestions: these follow scope, period and currency."""
     data = request.GET.dict()
     for name, value in zip(SUGGESTED, data.get("suggested", "").split(), strict=False):
         if data.get(name) == value:
@@ -92,7 +92,7 @@ def _page(request: AccountRequest, form: BudgetForm, *, status: int = 200) -> Ht
 
 
 def _prefill(form: BudgetForm, proposal: BudgetSuggestion) -> str:
-    """Fill a new budget's amount and currency where nothing is said yet; what was filled in."""
+    """Fill in the amount and currency of a new budget where they are empty, and return the filled-in values."""
     if form.is_bound or form.budget is not None:
         return ""
     filled = []
@@ -105,7 +105,7 @@ def _prefill(form: BudgetForm, proposal: BudgetSuggestion) -> str:
 
 
 def _values(request: AccountRequest, form: BudgetForm) -> list[str]:
-    """Values of the chosen cost tag to offer, the costliest first."""
+    """Return values of the chosen cost tag to offer, the costliest first."""
     budget: Budget = form.unsaved_row()
     if budget.cost_tag is None:
         return []

@@ -1,4 +1,4 @@
-"""Budgets: every budget with where it stands, and the few at risk for the overview."""
+"""The list of budgets with their statuses, and the budgets at risk for the overview."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WORST_FIRST = {EXCEEDED: 0, WARNING: 1, OK: 2}
 
 @dataclass(frozen=True)
 class BudgetEntry:
-    """A budget as the list shows it."""
+    """A row of the list of budgets."""
 
     status: BudgetStatus
     bar: Bar
@@ -112,7 +112,7 @@ BUDGETS = ListPage[BudgetEntry](
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
-    """`?status=` and `?scope=` narrow the list; the worst come first."""
+    """Render the list, the most urgent first. `?status=` and `?scope=` filter it."""
     context: dict[str, Any] = {"cap": limit_of(request.account, "BUDGETS_PER_ACCOUNT")}
     try:
         sources = load_sources(request.account).for_planning
@@ -139,7 +139,7 @@ def _first_suggestion(request: AccountRequest) -> Any:
     try:
         result = suggestion(request.account, Budget(account=request.account))
     except UserError:
-        # Only a hint: the page says what a budget is without it.
+        # Optional: the page explains budgets without it.
         return None
     return result if result.amount is not None else None
 
@@ -147,8 +147,8 @@ def _first_suggestion(request: AccountRequest) -> Any:
 @account_page()
 @require_safe
 def at_risk(request: AccountRequest) -> HttpResponse:
-    """The tile of the overview that htmx brings after it, and its panel of budgets that warn or are exceeded, the worst
-    first."""
+    """Render the overview's tile and panel of budgets that are at risk or exceeded, most urgent first. htmx loads
+    both."""
     try:
         statuses = budget_statuses(request.account)
     except UserError as problem:

@@ -1,4 +1,4 @@
-"""Forecast: the query of the tool `forecastSpend`, its state in the URL, its answer as charts, table and CSV."""
+"""The page Forecast: the query of the tool `forecastSpend` in the URL, its answer as charts, table and CSV."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ForecastPage(CostQueryPage[ForecastQuery, ForecastFigures]):
     }
 
     def complete(self, query: ForecastQuery) -> ForecastQuery:
-        """The charts have their own days or months, whatever granularity the URL names."""
+        """Clear the granularity: the charts choose days or months themselves, whatever the URL says."""
         return structs.replace(query, granularity="none")
 
     def answer(self, query: ForecastQuery) -> ForecastFigures:
@@ -72,7 +72,7 @@ TOTAL_FIGURES: Final = ("spent",)
 
 
 def _csv(figures: ForecastFigures, original: OriginalAmounts) -> HttpResponseBase:
-    """Every group; without groups the totals by day or month. Exact amounts."""
+    """Return a row for every group; without groups, the totals by day or month. Exact amounts."""
     answer = figures.answer
     name = f"forecast-{answer.period.start_date}-{answer.period.end_date}"
     if answer.group_by:
