@@ -1,4 +1,4 @@
-"""Writes on connections and their syncs. Who may call them is the door's matter."""
+"""Writes on connections and their syncs. Callers check permissions."""
 
 from finops.connections.services.connections import (
     change_connection,

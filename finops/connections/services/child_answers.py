@@ -1,4 +1,4 @@
-"""What a connector answers in a process of its own (`finops.lib.child_process`), as a file that its parent reads."""
+"""Result of a connector in a child process (`finops.lib.child_process`), as a file that the parent process reads."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def uploads() -> Path:
 
 
 class ChildAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """Files of a fetch, months (with fingerprint and bytes) of a look, findings of a test, or the name of an error's class with its
-    text."""
+    """Files of a fetch, months (with fingerprint and bytes) of a listing, findings of a test, or the class name and
+    text of an error."""
 
     files: list[tuple[str, str]] = []
     notes: list[str] = []
@@ -55,7 +55,7 @@ class ChildAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Raises SourceError for one that is larger than any honest one."""
+        """Read the file. Raises SourceError for one that is too large."""
         if path.stat().st_size > MAX_BYTES:
             raise SourceError(f"The provider listed more than {MAX_BYTES >> 20} MB. Name a longer prefix.")
         return msgspec.json.decode(path.read_bytes(), type=cls)
@@ -64,7 +64,7 @@ class ChildAnswer(msgspec.Struct, frozen=True, kw_only=True):
         path.write_bytes(msgspec.json.encode(self))
 
     def or_raise(self) -> Self:
-        """Raises the error that it carries: MonthConflict, UserError and its classes."""
+        """Return the result. Raises the error that it holds: MonthConflict, UserError and its subclasses."""
         if self.error == _CONFLICT:
             raise MonthConflict(self.message)
         if self.error:
@@ -76,7 +76,8 @@ class ChildAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def answer_of(call: Callable[[], ChildAnswer], action: str) -> ChildAnswer:
-    """In the child: what the call answers or raises. What nobody expected is in the log as an error of the action."""
+    """Run the call in the child process and return its result or error. An unexpected error is logged as an error of
+    the action."""
     try:
         return call()
     except MonthConflict as conflict:

@@ -1,4 +1,4 @@
-"""Connections: made with their source, changed, paused; what was entered is validated, and its secrets are sealed.
+"""Connections: created with their source, changed, paused. Input is validated, and secrets are sealed.
 
 A connection is deleted with its source (`finops.costs.services.delete_cost_source`).
 """
@@ -53,10 +53,11 @@ def create_connection(
     interval_minutes: int = DEFAULT_INTERVAL,
     external_id: str | None = None,
 ) -> CostConnection:
-    """A new source of this name, of what the connector brings, that is fetched, and its first sync, which begins on commit.
+    """Create a source with this name for the connector's contents, its connection, and its first sync, which starts
+    on commit.
 
-    `values` are the fields of the connector's config. Raises UserError on the field that is wrong, and for an external id
-    that was not made for the account; ValidationError for the name, the interval or the month.
+    `values` are the fields of the connector's config. Raises UserError for an invalid field and for an external id of
+    another account; ValidationError for the name, the interval or the month.
     """
     external_id = _check_external_id(account, external_id)
     config = config_of_values(connector_of(connector), values, external_id=external_id)
@@ -89,10 +90,11 @@ def change_connection(
     interval_minutes: int,
     first_month: date | None,
 ) -> CostConnection:
-    """Other settings, from the next sync on: one that runs goes on with what it began with, so a new secret leaves no gap.
+    """Change settings from the next sync on. A running sync continues with its settings, so that a new secret causes
+    no gap.
 
-    An empty secret keeps the stored one. Months are read again when a setting that is no secret changes. Raises UserError
-    on the field that is wrong; ValidationError for the interval or the month.
+    An empty secret keeps the stored one. Months are read again when a setting that is not a secret changes. Raises
+    UserError for an invalid field; ValidationError for the interval or the month.
     """
     with account_scope(connection.account):
         row = (
@@ -122,13 +124,13 @@ def change_connection(
 
 @transaction.atomic
 def pause_connection(*, connection: CostConnection, actor: Actor) -> CostConnection:
-    """No more syncs by itself. A sync that waits ends; one that runs goes on. Pausing twice changes nothing."""
+    """Pause scheduled syncs. A queued sync is canceled; a running one continues. Idempotent."""
     return _pause(connection, actor, is_paused=True)
 
 
 @transaction.atomic
 def resume_connection(*, connection: CostConnection, actor: Actor) -> CostConnection:
-    """Sync again, at once. Resuming twice changes nothing."""
+    """Resume syncs, the first at once. Idempotent."""
     return _pause(connection, actor, is_paused=False)
 
 
@@ -141,9 +143,9 @@ def check_config(
     external_id: str | None = None,
     in_child: bool = False,
 ) -> list[CheckFinding]:
-    """*Test connection*: what the connector finds with these values, the stored secrets of `connection` where they are empty.
-    Nothing is kept. `in_child` ends what takes too much time or memory. Raises UserError on a field that is wrong, and while the
-    account has another test under way, before anything is tried."""
+    """Run *Test connection* with these values; empty secrets are those of `connection`. Nothing is stored. `in_child`
+    limits time and memory. Raises UserError for an invalid field, and before the test if another one of the account
+    is in progress."""
     if connection is not None and connection.account_id != account.pk:
         raise ValueError("The connection belongs to another account.")
     external_id = connection.external_id if connection else _check_external_id(account, external_id)
@@ -229,7 +231,7 @@ def _snapshot(row: CostConnection) -> dict[str, Any]:
 
 
 def _record(row: CostConnection, actor: Actor, what: str, detail: dict[str, Any]) -> None:
-    """Names of fields, never their values."""
+    """Record the names of changed fields in the audit log, never their values."""
     audit.record(
         account=row.account,
         actor=actor,

@@ -1,4 +1,4 @@
-"""Cost keys, which cost sources have that nothing is fetched for, for `/api/costs` (`accounts/source_keys.py`)."""
+"""Cost keys for `/api/costs`, of cost sources without a connection (`accounts/source_keys.py`)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ PREFIX: Final = "fcst_"
 
 
 class RevokedCostKey(Exception):
-    """The key ended while its request was under way."""
+    """The key was revoked or replaced during its request."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CostCredential(SourceCredential):
-    """A cost key that was alive when it was shown: whose rows come, and into which source."""
+    """A valid cost key: its account, and the source of its rows."""
 
     @property
     def actor(self) -> Actor:
@@ -32,7 +32,8 @@ class CostCredential(SourceCredential):
 
 
 def _lock_source(source: CostSource) -> None:
-    """Until the transaction ends nobody else changes the source's key. Raises UserError for a source that is fetched."""
+    """Lock the source until the end of the transaction, against other changes of its key. Raises UserError for a
+    source with a connection."""
     # Unscoped: the caller found the source in its account.
     CostSource.objects.unscoped().select_for_update(no_key=True).get(pk=source.pk)
     # Unscoped: of that source.
@@ -50,15 +51,16 @@ revoke_cost_key = COST_KEYS.revoke
 
 
 def lock_living_key(credential: CostCredential) -> None:
-    """Keep the key living until the caller's transaction ends. Raises RevokedCostKey when it has ended. One statement."""
+    """Lock the key until the end of the caller's transaction. Raises RevokedCostKey if it was revoked or replaced.
+    One statement."""
     if not COST_KEYS.lock(credential.key_id):
         raise RevokedCostKey
 
 
 @transaction.atomic
 def create_pushed_source(*, account: Account, actor: Actor, name: str) -> tuple[CostSource, CostKey, str]:
-    """A new cost source for a program of one's own, with its key and the key's plaintext. Raises ValidationError for a name
-    that is empty, too long or taken."""
+    """Create a cost source for pushes, with its key and the key's plaintext. Raises ValidationError for a name that
+    is empty, too long or already used."""
     source = create_cost_source(account=account, name=name, actor=actor)
     key, plaintext = generate_cost_key(source=source, actor=actor)
     return source, key, plaintext

@@ -1,4 +1,4 @@
-"""The sealed secrets of a connection, and its config with them."""
+"""Sealed secrets of a connection, and its config with them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from finops.lib import sealing
 
 
 def config_of(connection: CostConnection) -> ConnectorConfig:
-    """The connector's config, its secrets open. Raises AccessError when the secrets can no longer be read, UserError when
-    the config does not fit the connector any more."""
+    """Return the connector's config with its secrets in plaintext. Raises AccessError if the secrets can no longer be
+    read, UserError if the config no longer fits the connector."""
     try:
         secrets = _open_secrets(connection)
     except sealing.Unsealable as error:
@@ -33,7 +33,7 @@ def config_of(connection: CostConnection) -> ConnectorConfig:
 
 
 def mapping_of(connection: CostConnection) -> MappingDocument | None:
-    """The column mapping of its source, where its connector takes one. The account is in scope."""
+    """Return the column mapping of the source, if its connector supports one. The account is in scope."""
     if not connector_of(connection.connector).takes_any_columns:
         return None
     row = ColumnMapping.objects.filter(source_id=connection.source_id).first()
@@ -41,7 +41,7 @@ def mapping_of(connection: CostConnection) -> MappingDocument | None:
 
 
 def secrets_of(connection: CostConnection) -> dict[str, Any]:
-    """Those that are stored; none where they can no longer be read, so that all are entered again."""
+    """Return the stored secrets; none if they can no longer be read, so that all must be entered again."""
     try:
         return _open_secrets(connection)
     except sealing.Unsealable:
@@ -49,7 +49,7 @@ def secrets_of(connection: CostConnection) -> dict[str, Any]:
 
 
 def seal_secrets(connection: CostConnection, secrets: Mapping[str, Any]) -> str:
-    """What the row keeps; empty without any."""
+    """Return the sealed secrets for the row; empty without any."""
     return sealing.seal(secrets, purpose=_purpose(connection)) if secrets else ""
 
 

@@ -1,4 +1,5 @@
-"""A month of change events that a connector fetched, put into its event source (`finops.change_events.services.pulls`)."""
+"""Stores a month of change events, fetched by a connector, in its event source
+(`finops.change_events.services.pulls`)."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ def store_month(
     files: Sequence[FocusFile],
     checkpoint: Callable[[], None],
 ) -> StoredMonth:
-    """Make the month of an event source what its file says; without one it is empty. Whole or not at all, so what kill -9 left is
-    found as it was the next time."""
+    """Replace the month of an event source by the events of its file; without a file it is empty. Atomic: after kill
+    -9 the next attempt finds the previous state."""
     if not isinstance(source, EventSource):
         raise TypeError("Change events are stored in event sources alone.")
     path = files[0].path if files else None

@@ -1,5 +1,6 @@
-"""What a person waits for: *Test connection*, and a file to map columns by. The other side is asked in a process of its own whose time
-and memory have an end, so that one that hangs holds a place of the web server no longer than CONNECTION_TEST_SECONDS."""
+"""Calls that a person waits for: *Test connection*, and fetching a file to map its columns. They run in a child
+process with limited time and memory, so that a server that hangs occupies a web worker for at most
+CONNECTION_TEST_SECONDS."""
 
 from __future__ import annotations
 
@@ -30,10 +31,10 @@ from finops.lib.child_process import ChildOutcome, ChildResult
 from finops.lib.errors import UserError
 
 MAX_CALLS: Final = 3
-"""At once, of this process: of 8 places for pages."""
+"""Maximum number of concurrent calls of this process, of its 8 slots for pages."""
 MAX_MEMORY: Final = child_process.MIN_MEMORY
 ANSWER_SECONDS: Final = 5.0
-"""For the process to say itself which step took too long."""
+"""Seconds for the child process to report which step took too long."""
 _TEST: Final = "The test"
 _SAMPLE: Final = "Fetching the file"
 _running: Final[set[int]] = set()
@@ -41,11 +42,12 @@ _lock: Final = threading.Lock()
 
 
 class TooManyCalls(UserError):
-    """Others are under way."""
+    """Too many other calls are in progress."""
 
 
 def check(connector: Configurable, config: ConnectorConfig) -> list[CheckFinding]:
-    """What the connector finds, and where all of it works, what else its credentials may read. Raises what it raises."""
+    """Return the connector's findings; if all checks pass, also the optional permissions of its credentials. Raises
+    the connector's errors."""
     findings = connector.check(config)
     return [*findings, *(optional_findings(config) if all(each.is_ok for each in findings) else ())]
 
@@ -53,8 +55,8 @@ def check(connector: Configurable, config: ConnectorConfig) -> list[CheckFinding
 def check_in_child(
     connector: Configurable, config: ConnectorConfig, *, account: Account
 ) -> list[CheckFinding]:
-    """As `check`. Raises TooManyCalls while the account, or too many others, have such a call under way; SourceError where the
-    process took too much time or memory, or died."""
+    """Run `check` in a child process. Raises TooManyCalls if the account has another call in progress, or too many
+    others are; SourceError if the process took too much time or memory, or died."""
     with tempfile.TemporaryDirectory(prefix="test-", dir=uploads()) as folder:
         return _call("check_to_folder", connector, config, Path(folder), account, _TEST).or_raise().findings
 
@@ -62,7 +64,7 @@ def check_in_child(
 def newest_file_in_child(
     connector: Connector[Any], config: ConnectorConfig, folder: Path, *, account: Account
 ) -> FocusFile:
-    """The connector's `newest_file`, in `folder`. Raises as it does, and as `check_in_child`."""
+    """Fetch the connector's `newest_file` into `folder`. Raises its errors, and those of `check_in_child`."""
     answer = _call("newest_file_to_folder", connector, config, folder, account, _SAMPLE)
     ((path, name),) = answer.or_raise().files
     return FocusFile(Path(path), name)
@@ -109,7 +111,7 @@ def _place(account: Account) -> Iterator[None]:
 
 
 def check_to_folder(connector: Configurable, config: ConnectorConfig, folder: Path, seconds: float) -> None:
-    """In the child."""
+    """Entry point of the child process."""
 
     def findings() -> ChildAnswer:
         with time_limit.limit_time(seconds, _too_long(_TEST, seconds)):
@@ -121,7 +123,7 @@ def check_to_folder(connector: Configurable, config: ConnectorConfig, folder: Pa
 def newest_file_to_folder(
     connector: Connector[Any], config: ConnectorConfig, folder: Path, seconds: float
 ) -> None:
-    """In the child."""
+    """Entry point of the child process."""
 
     def newest() -> ChildAnswer:
         with time_limit.limit_time(seconds, _too_long(_SAMPLE, seconds)):

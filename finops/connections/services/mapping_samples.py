@@ -1,4 +1,4 @@
-"""A file of a connection to map its columns by, and reading its months anew once they are mapped."""
+"""A file of a connection to map its columns by, and syncs of its months with a changed mapping."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from finops.lib.errors import UserError
 
 
 def fetch_sample(*, connection: CostConnection, in_child: bool = False) -> None:
-    """Fetch the newest file of a connection whose files may have any columns, and keep it to look at. Raises UserError
-    (SourceError, AccessError, LowDisk) for what the other side answers, and for a connector whose columns are its own. `in_child`
-    ends a fetch that takes too much time or memory."""
+    """Fetch and store the newest file of a connection whose files can have any columns, as a sample. Raises UserError
+    (SourceError, AccessError, LowDisk) for errors of the provider, and for a connector with fixed columns. `in_child`
+    limits time and memory."""
     connector = connector_of(connection.connector)
     if not connector.takes_any_columns:
         raise UserError(f"Files of {connector.title} have fixed columns and need no column mapping.")
@@ -39,8 +39,8 @@ def fetch_sample(*, connection: CostConnection, in_child: bool = False) -> None:
 
 
 def sync_again(*, connection: CostConnection, actor: Actor) -> bool:
-    """Read the months by the mapping that the source has now. False while a sync waits or runs, or the connection is paused:
-    the next one does it."""
+    """Queue a sync that reads the months with the source's current mapping. Returns False if a sync is queued or
+    running, or the connection is paused: the next sync does it."""
     if connection.paused_at is not None:
         return False
     try:

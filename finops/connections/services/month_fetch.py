@@ -1,8 +1,8 @@
-"""The fetch of a month in a process of its own (`finops.lib.child_process`): one that hangs, trickles or takes memory without end is
-ended from outside, and so is one that a person cancels, within a second.
+"""Fetches a month in a child process (`finops.lib.child_process`), which is killed from outside if it hangs, is too
+slow or takes too much memory, and within a second if a person cancels the sync.
 
-The process knows neither account nor database: it gets the connector and its config, and leaves files and a word on what came
-of it. Bytes that came are counted in a file that the sync looks at once a second.
+The process has access neither to the account nor to the database: it gets the connector and its config, and writes
+files and a result. It counts received bytes in a file that the sync reads every second.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from finops.lib.child_process import ChildOutcome, ChildResult
 
 _COUNT_BYTES: Final = 8
 _ATTEMPTS: Final = 2
-"""Of a process that ends by itself, as by the kernel's killer."""
+"""Attempts for a process that dies, for example by the kernel's OOM killer."""
 
 
 def fetch_in_child(
@@ -44,11 +44,11 @@ def fetch_in_child(
     deadline: float,
     pages: Path | None = None,
 ) -> list[FocusFile]:
-    """As `Connector.fetch`. `fetch.progress` is called once a second with the bytes since, and raises when the sync is to end; the
-    process, called `name`, is killed then, and at the deadline (`time.monotonic()`).
+    """Run `Connector.fetch`. `fetch.progress` is called every second with the new bytes, and raises to end the sync;
+    the process, named `name`, is then killed, as at the deadline (`time.monotonic()`).
 
-    Raises MonthConflict and UserError as the connector does; SourceUnavailable when no byte came for SYNC_STALL_SECONDS; and
-    SourceError when the process took more memory than it may, or died twice.
+    Raises MonthConflict and UserError as the connector does; SourceUnavailable if no byte arrived for
+    SYNC_STALL_SECONDS; and SourceError if the process took too much memory, or died twice.
     """
     for attempt in range(_ATTEMPTS):
         watch = _FetchWatch(fetch)
@@ -75,7 +75,7 @@ def fetch_in_child(
 
 
 class _FetchWatch:
-    """Looks at the bytes that came."""
+    """Watches the number of received bytes."""
 
     def __init__(self, fetch: Fetch) -> None:
         self._count, self._progress = _count_path(fetch.folder), fetch.progress
@@ -83,7 +83,7 @@ class _FetchWatch:
         self._count.unlink(missing_ok=True)
 
     def is_wanted(self) -> bool:
-        """Whether bytes came lately. Raises what `progress` raises."""
+        """Return whether bytes arrived recently. Raises the errors of `progress`."""
         now, count = time.monotonic(), self._read()
         self._progress(count - self._bytes)
         if count != self._bytes:
@@ -128,7 +128,7 @@ def fetch_to_folder(
     folder: Path,
     pages: Path | None = None,
 ) -> None:
-    """In the child: fetch, and say beside the folder what came of it."""
+    """Entry point of the child process: fetch, and write the result beside the folder."""
     _answer_path(folder).unlink(missing_ok=True)
     count = os.open(_count_path(folder), os.O_WRONLY | os.O_CREAT, 0o600)
     total = 0

@@ -1,4 +1,5 @@
-"""The pages of a connection's lists (`transports.page_cache`): from its row into a file for the look or fetch, and back."""
+"""Cached pages of a connection's lists (`transports.page_cache`): copied from its row to a file for the listing or
+fetch, and back."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ from finops.lib import clock
 
 @contextmanager
 def page_cache_file(sync: CostSync, connector: Connector[Any]) -> Iterator[Path | None]:
-    """A file with the pages, which is read back also where the block fails: requests that were made need not be made again. None
-    for a connector that keeps none."""
+    """Context manager with a file of the pages. It is stored also if the block fails, so that requests are not
+    repeated. None for a connector without a page cache."""
     if not connector.caches_pages:
         yield None
         return
@@ -37,7 +38,7 @@ def page_cache_file(sync: CostSync, connector: Connector[Any]) -> Iterator[Path 
 
 
 def _store(sync: CostSync, content: bytes) -> None:
-    """Nothing where another process has taken the sync up, or it went with its source."""
+    """Store the pages, unless another process has claimed the sync, or it was deleted with its source."""
     with suppress(sync_claims.SyncTakeover), transaction.atomic():
         sync_claims.lock_sync(sync)
         ConnectionPageCache.objects.update_or_create(

@@ -1,4 +1,4 @@
-"""The folder of each push beneath the uploads folder: the parts as they came, and what a worker makes of them."""
+"""Folder of each push in the uploads folder: its parts as received, and the files that a worker makes of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from finops.costs.services.files import pushes
 from finops.lib import clock, disk
 
 UNNAMED_RETENTION: Final = timedelta(days=1)
-"""Of a folder that no push names: a body may still be arriving."""
+"""Seconds until a folder without a push is removed; its body may still be arriving."""
 
 _WITH_FILES: Final = ("open", "queued", "running")
 
@@ -25,7 +25,8 @@ def folder_of(public_id: uuid.UUID) -> Path:
 
 
 def store(public_id: uuid.UUID, number: int, chunks: Iterable[bytes]) -> Path:
-    """The body of a part, in a file of its own. Raises LowDisk, OSError and what reading the body raises; then nothing is left."""
+    """Store the body of a part in a file of its own. Raises LowDisk, OSError and the errors of reading the body;
+    nothing is left then."""
     folder = folder_of(public_id)
     folder.mkdir(exist_ok=True, mode=0o700)
     path = folder / f"{number}-{uuid.uuid4().hex}"
@@ -45,7 +46,7 @@ def remove(public_id: uuid.UUID) -> None:
 
 
 def remove_of_account(account: Account) -> int:
-    """Remove the parts of an account that is being deleted: how many pushes had some."""
+    """Remove the parts of an account that is being deleted; returns the number of pushes with parts."""
     # Unscoped: the account is being deleted by a task.
     public_ids = CostPush.objects.unscoped().filter(account=account).values_list("public_id", flat=True)
     folders = [folder for folder in map(folder_of, public_ids) if folder.exists()]
@@ -55,7 +56,7 @@ def remove_of_account(account: Account) -> int:
 
 
 def remove_forgotten() -> int:
-    """Remove the folders of pushes that have ended, and those that no push names a day after: how many went."""
+    """Remove the folders of ended pushes, and after a day those without a push; returns their number."""
     folders = {folder.name: folder for folder in pushes().iterdir()}
     # Unscoped: the sweep serves every account.
     rows = CostPush.objects.unscoped().values_list("public_id", "status")

@@ -1,7 +1,7 @@
-"""What a worker does with a committed push: JSON becomes Parquet, and the month is imported whole by the importer of every file.
+"""Imports a committed push: a worker converts JSON to Parquet, then the common importer imports the whole month.
 
-One push of a source at a time, in the order of their commits, so that the last one of a month is what stays. Another
-process takes up a push whose process died; importing a month again changes nothing.
+One push of a source at a time, in the order of their commits, so that the last push of a month counts. Another
+process continues a push whose process died; importing a month again changes nothing.
 """
 
 from __future__ import annotations
@@ -50,23 +50,23 @@ PushStatus = CostPush.PushStatus
 
 
 class _PushTakeover(Exception):
-    """Another process has taken the push up, or it went with its source; this one must leave no effect."""
+    """Another process claimed the push, or it was deleted with its source; this process must write nothing."""
 
 
 def unfinished_pushes() -> list[tuple[int, int]]:
-    """Account and id of pushes that some worker should look at: queued ones, and running ones whose process may have died; in
-    the order of their commits."""
+    """Return account and id of pushes for workers: queued ones, and running ones whose process may have died; in the
+    order of their commits."""
     # Unscoped: the queue serves every account.
     rows = CostPush.objects.unscoped().filter(status__in=UNFINISHED_STATUSES)
     return list(rows.order_by("committed_at", "pk").values_list("account_id", "pk"))
 
 
 def run_push(push_id: int, *, in_child: bool = False) -> bool:
-    """Import a committed push, or take up one whose process died. False when it is not ours to do now: it has ended, an earlier
-    one of its source has not, or there is little room on disk.
+    """Import a committed push, or continue one whose process died. Returns False if it cannot run now: it has ended,
+    an earlier push of its source has not, or disk space is low.
 
-    Safe to call twice, at once, and after kill -9 at any moment. What fails is kept in the row. With `in_child` files are read
-    in a process of their own.
+    Safe to call twice, concurrently, and after kill -9 at any moment. Errors are stored in the row. With `in_child`
+    files are read in a child process.
     """
     if disk.low_disk():
         return False
@@ -115,8 +115,8 @@ def _import(push: CostPush, *, in_child: bool) -> CostImport:
 
 
 def _prepare(push: CostPush, parts: Sequence[CostPushPart], *, in_child: bool) -> list[Path]:
-    """The files to import, in a folder of this attempt, by the names that an error calls them. Raises UserError for a part whose
-    file is gone or cut, and for JSON that is none."""
+    """Return the files to import, in a folder of this attempt, by their names in error messages. Raises UserError for
+    a part whose file is missing or truncated, and for invalid JSON."""
     folder = push_folders.folder_of(push.public_id)
     work = folder / f"attempt-{push.attempts}"
     work.mkdir(parents=True, exist_ok=True)
@@ -157,7 +157,7 @@ def _convert(push: CostPush, conversions: list[tuple[str, str, str, str]], *, in
 
 
 def convert_in_child(conversions: list[tuple[str, str, str, str]]) -> None:
-    """What its parent should know of an error lies beside the first file."""
+    """Entry point of the child process. It writes details of an error beside the first file."""
     try:
         convert(conversions)
     except UserError as error:
@@ -165,7 +165,7 @@ def convert_in_child(conversions: list[tuple[str, str, str, str]]) -> None:
 
 
 def convert(conversions: list[tuple[str, str, str, str]]) -> None:
-    """Each: the part, the Parquet file to write, its name, its format. Raises FocusFileError."""
+    """Convert parts, each given as part, Parquet file to write, name and format. Raises FocusFileError."""
     for path, target, name, format_ in conversions:
         convert_to_parquet(Path(path), Path(target), name, PartFormat(format_))
 
@@ -193,7 +193,7 @@ def _finish(push: CostPush, job: CostImport) -> None:
 
 
 def _plain(amount: str) -> str:
-    """Without zeros at its end: 10.5."""
+    """Return a number as text without trailing zeros: 10.5."""
     return format(Decimal(amount).normalize(Context(prec=60)), "f")
 
 
@@ -226,7 +226,8 @@ def _ours(push: CostPush) -> QuerySet[CostPush]:
 
 @contextmanager
 def _claim(push_id: int) -> Iterator[CostPush | None]:
-    """The push, now running and ours; None when it has ended, waits for an earlier one, or its source is imported elsewhere."""
+    """Return the push, marked as running by this process; None if it has ended, waits for an earlier push, or another
+    process imports into its source."""
     # Unscoped: a worker names the row itself.
     row = CostPush.objects.unscoped().select_related("source").filter(pk=push_id).first()
     if row is None or row.status not in UNFINISHED_STATUSES:

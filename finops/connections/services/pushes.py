@@ -1,6 +1,6 @@
-"""A billing month that a program pushes: opened, its parts stored, committed as one; the import is `push_run`'s.
+"""A billing month pushed by a program: opened, stored in parts, committed as one; `push_run` imports it.
 
-Each step is one transaction that locks the push. Files lie beside it: a part counts once its row does.
+Each step is one transaction that locks the push. Files are stored beside it: a part counts once its row exists.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ MESSAGE_SECONDS: Final = 3600
 
 OPEN_TIME: Final = timedelta(hours=24)
 MAX_OPEN: Final = 20
-"""Open pushes of a source: of a client that begins and never ends."""
+"""Maximum number of open pushes of a source, for clients that open pushes and never commit."""
 MAX_UNFINISHED: Final = 100
-"""Committed pushes of a source that wait and run."""
+"""Maximum number of committed pushes of a source that are queued or running."""
 NAMED_PARTS: Final = 20
-"""Missing parts that an error names."""
+"""Number of missing parts named in an error."""
 
 PushStatus = CostPush.PushStatus
 
@@ -50,16 +50,16 @@ class UnknownPush(Exception):
 
 
 class PushConflict(UserError):
-    """The push is not in the state that this needs, or not whole."""
+    """The push is in the wrong state for the request, or incomplete."""
 
 
 class PushTooLarge(UserError):
-    """All parts together are larger than a push may be."""
+    """All parts together exceed the size limit of a push."""
 
 
 @dataclass(frozen=True)
 class PartFile:
-    """A part as it lies on the disk."""
+    """A stored file of a part."""
 
     path: Path
     format: PartFormat
@@ -68,8 +68,8 @@ class PartFile:
 
 @transaction.atomic
 def open_push(*, credential: CostCredential, month: date) -> CostPush:
-    """A push of a billing month, open for a day. Raises PushConflict while the source has too many open ones,
-    RevokedCostKey for a key that ended."""
+    """Open a push of a billing month for a day. Raises PushConflict if the source has too many open pushes,
+    RevokedCostKey for a revoked or replaced key."""
     lock_living_key(credential)
     with account_scope(credential.account):
         _lock_source(credential)
@@ -82,10 +82,10 @@ def open_push(*, credential: CostCredential, month: date) -> CostPush:
 def store_part(
     *, credential: CostCredential, push_id: uuid.UUID, number: int, chunks: Iterable[bytes]
 ) -> CostPush:
-    """Keep a part of an open push; it takes the place of an earlier one of that number. No part is kept when its body breaks off.
+    """Store a part of an open push; it replaces an earlier part with that number. An incomplete body stores nothing.
 
-    Raises UnknownPush, PushConflict for a push that is not open, LowDisk, PushTooLarge, FocusFileError for what is no part,
-    RevokedCostKey for a key that ended.
+    Raises UnknownPush, PushConflict for a push that is not open, LowDisk, PushTooLarge, FocusFileError for an invalid
+    part, RevokedCostKey for a revoked or replaced key.
     """
     with account_scope(credential.account):
         _check_open(_push_of(credential, push_id))
@@ -94,7 +94,7 @@ def store_part(
 
 
 def push_month(*, credential: CostCredential, month: date, chunks: Iterable[bytes]) -> CostPush:
-    """A whole month in one body: opened, stored and committed, or nothing of it. Raises as `store_part` and `commit_push`."""
+    """Open, store and commit a whole month in one body; atomic. Raises the errors of `store_part` and `commit_push`."""
     disk.check_disk()
     public_id = uuid.uuid4()
 
@@ -116,11 +116,12 @@ def push_month(*, credential: CostCredential, month: date, chunks: Iterable[byte
 
 @transaction.atomic
 def commit_push(*, credential: CostCredential, push_id: uuid.UUID, parts: int) -> CostPush:
-    """Let the parts 1 to `parts` take the place of what the source has of the month: a worker imports them, whole or not at
-    all. Twice is once.
+    """Commit the parts 1 to `parts`, which replace the month of the source: a worker imports them, all or nothing.
+    Idempotent.
 
-    Raises UnknownPush; PushConflict where parts are missing, more than that came or two have the same rows, for another count
-    than the first commit's, and for a push that ended without one; RevokedCostKey for a key that ended.
+    Raises UnknownPush; PushConflict if parts are missing, unexpected or have equal rows, for another number of parts
+    than in the first commit, and for a push that ended without a commit; RevokedCostKey for a revoked or replaced
+    key.
     """
     lock_living_key(credential)
     with account_scope(credential.account):
@@ -135,8 +136,8 @@ def commit_push(*, credential: CostCredential, push_id: uuid.UUID, parts: int) -
 
 @transaction.atomic
 def cancel_push(*, credential: CostCredential, push_id: uuid.UUID) -> CostPush:
-    """End a push that no worker has begun with; its parts go. Twice is once. Raises UnknownPush; PushConflict for one that runs
-    or has ended; RevokedCostKey for a key that ended."""
+    """Cancel a push that is not running yet; its parts are deleted. Idempotent. Raises UnknownPush; PushConflict for
+    one that is running or has ended; RevokedCostKey for a revoked or replaced key."""
     lock_living_key(credential)
     with account_scope(credential.account):
         push = _push_of(credential, push_id, lock=True)
@@ -146,7 +147,7 @@ def cancel_push(*, credential: CostCredential, push_id: uuid.UUID) -> CostPush:
 
 @transaction.atomic
 def cancel_cost_push(*, push: CostPush, actor: Actor) -> CostPush:
-    """The same by a person. Raises PushConflict for one that runs or has ended."""
+    """Cancel a push as a person. Raises PushConflict for one that is running or has ended."""
     with account_scope(push.account):
         row = CostPush.objects.select_for_update(of=("self",)).get(pk=push.pk)
         _cancel(row, push.account, actor)
@@ -165,7 +166,7 @@ def _cancel(push: CostPush, account: Account, actor: Actor) -> None:
 
 
 def expire_pushes() -> int:
-    """End pushes that were open for a day, and remove files that no push needs any more: how many pushes ended."""
+    """Expire pushes that were open for a day, and remove files of ended pushes; returns the number of expired pushes."""
     # Unscoped: the sweep serves every account.
     due = CostPush.objects.unscoped().filter(status=PushStatus.OPEN, expires_at__lte=clock.now())
     error = "Not committed within 24 hours. Push the month again."
@@ -224,7 +225,7 @@ def _save_part(push: CostPush, number: int, part: PartFile) -> None:
 
 
 def _check_open(push: CostPush) -> None:
-    """An open push whose day is over is as good as expired, whenever the sweep comes."""
+    """Check that the push is open. After its day an open push counts as expired, whether or not the sweep has run."""
     if push.status != PushStatus.OPEN:
         raise PushConflict(f"This push is {push.status} and can no longer be changed. Open a new push.")
     if push.expires_at <= clock.now():
@@ -244,7 +245,8 @@ def _check_parts(push: CostPush, parts: int) -> None:
 
 
 def _check_distinct(push: CostPush) -> None:
-    """Two parts with the same rows are a mistake of the sender, who can still mend it. What repeats without a row is none."""
+    """Check that no two parts have the same rows, which is a mistake of the client that it can still correct. Parts
+    without rows may be equal."""
     first_by_hash: dict[str, CostPushPart] = {}
     for part in CostPushPart.objects.filter(push=push).exclude(content_hash="").order_by("number"):
         first = first_by_hash.setdefault(part.content_hash, part)
@@ -293,7 +295,8 @@ def _create(credential: CostCredential, month: date, public_id: uuid.UUID) -> Co
 
 
 def _lock_source(credential: CostCredential) -> None:
-    """Until the transaction ends no other push of the source is opened or committed, so that counts hold."""
+    """Lock the source until the end of the transaction against opening and committing other pushes, so that counts
+    hold."""
     list(CostSource.objects.select_for_update(no_key=True).filter(pk=credential.source_id).values_list("pk"))
 
 

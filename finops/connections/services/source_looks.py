@@ -1,5 +1,5 @@
-"""Looks at the months that a source has: in a process of their own, whose time and memory have an end whatever the other side
-sends. Between two pages or rows a look sees itself that its time is over; a page that never ends is ended from outside."""
+"""Lists the months of a source in a child process with limited time and memory, whatever the provider sends. The
+process checks its time between two pages or rows; one that hangs within a page is killed from outside."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from finops.lib import child_process, time_limit
 from finops.lib.child_process import ChildOutcome, ChildResult
 
 ANSWER_SECONDS: Final = 5.0
-"""For the process to say itself that its time is over."""
+"""Seconds for the child process to report that its time is over."""
 _ATTEMPTS: Final = 2
-"""Of a process that ends by itself, as by the kernel's killer."""
+"""Attempts for a process that dies, for example by the kernel's OOM killer."""
 
 
 def look(
@@ -35,8 +35,8 @@ def look(
     month: date | None = None,
     seconds: float | None = None,
 ) -> list[BillMonth]:
-    """The months of a source, or the one that is named, if it is there. Raises as `Connector.months` does, and SourceUnavailable
-    after `seconds` (SYNC_LOOK_SECONDS), which is seen between two pages."""
+    """Return the months of a source, or the given one if it exists. Raises the errors of `Connector.months`, and
+    SourceUnavailable after `seconds` (SYNC_LOOK_SECONDS), checked between two pages."""
     seconds = settings.SYNC_LOOK_SECONDS if seconds is None else seconds
     try:
         with time_limit.limit_time(seconds):
@@ -58,8 +58,9 @@ def look_in_child(
     progress: Callable[[], None],
     pages: Path | None = None,
 ) -> list[BillMonth]:
-    """As `look`, in a process called `name`, which leaves its answer in a file, and the pages of its lists in `pages`. `progress` is called once a second and raises when
-    the sync is to end. Raises SourceError besides when the process took more memory than it may, or died twice."""
+    """Run `look` in a child process named `name`, which writes its result to a file, and the pages of its lists to
+    `pages`. `progress` is called every second and raises to end the sync. Also raises SourceError if the process took
+    too much memory, or died twice."""
 
     def is_wanted() -> bool:
         progress()
@@ -97,7 +98,7 @@ def look_to_file(
     seconds: float,
     pages: Path | None = None,
 ) -> None:
-    """In the child."""
+    """Entry point of the child process."""
 
     def months() -> ChildAnswer:
         found = look(connector, config, month, seconds)

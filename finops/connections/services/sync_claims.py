@@ -1,7 +1,7 @@
-"""Who runs a sync: one process a connection, and another one as soon as that has died.
+"""Claims of syncs: one process for each connection, and another one as soon as that has died.
 
-As for imports (`finops.costs.services.claims`): a lock of PostgreSQL that is free after kill -9, and `attempts` as the
-fence should the lock's connection break while the process lives on.
+As for imports (`finops.costs.services.claims`): a PostgreSQL lock that is released by kill -9, and `attempts` as the
+fencing token in case the lock's connection breaks while the process continues.
 """
 
 from __future__ import annotations
@@ -18,16 +18,18 @@ from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
 
 MAX_ATTEMPTS = 6
-"""A sync that takes its worker down so often will do so again; the look is one. What it imported stays, and the next one goes on."""
+"""Maximum number of attempts of a sync that kills its worker, including the listing. Imported months stay, and the
+next sync continues."""
 
 
 class SyncTakeover(SyncCancellation):
-    """Another process has taken this sync up, or it was removed with its source; this one must leave no effect."""
+    """Another process claimed this sync, or it was deleted with its source; this process must write nothing."""
 
 
 @contextmanager
 def claim_sync(sync_id: int) -> Iterator[CostSync | None]:
-    """The sync, now running and ours; None when it is finished, or its connection is synced elsewhere."""
+    """Return the sync, marked as running by this process; None if it has ended, or another process syncs its
+    connection."""
     # Unscoped: a worker names the row itself.
     row = CostSync.objects.unscoped().filter(pk=sync_id, status__in=UNFINISHED_STATUSES).first()
     if row is None:
@@ -38,20 +40,20 @@ def claim_sync(sync_id: int) -> Iterator[CostSync | None]:
 
 
 def update(sync: CostSync, **values: object) -> None:
-    """Change the row while it is this attempt's. Raises SyncTakeover otherwise."""
+    """Update the row if this attempt still owns it. Raises SyncTakeover otherwise."""
     if not _ours(sync).update(**values):
         raise SyncTakeover(f"sync {sync.pk} is no longer run by attempt {sync.attempts}")
 
 
 def update_running(sync: CostSync, **values: object) -> None:
-    """The same; raises SyncCancellation once a person canceled it."""
+    """Update the row as `update` does. Raises SyncCancellation if a person canceled the sync."""
     if not _ours(sync).filter(cancel_requested_at=None).update(**values):
         update(sync, **values)
         raise SyncCancellation
 
 
 def lock_sync(sync: CostSync) -> None:
-    """Hold the row until the transaction ends. Raises SyncTakeover when it is not this attempt's any more."""
+    """Lock the row until the end of the transaction. Raises SyncTakeover if this attempt no longer owns it."""
     if not list(_ours(sync).select_for_update().values_list("pk", flat=True)):
         raise SyncTakeover(f"sync {sync.pk} is no longer run by attempt {sync.attempts}")
 

@@ -1,4 +1,4 @@
-"""How far a sync is, in its row a few times a second at most; and whether it may go on."""
+"""Progress of a sync, written to its row a few times a second at most, and checks whether it may continue."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from finops.lib import clock
 from finops.lib.jobs import JobDeadline
 
 UPDATE_SECONDS: Final = 0.4
-"""Between two updates of a sync's row."""
+"""Seconds between two updates of a sync's row."""
 
 
 class SyncTimeout(SyncCancellation):
-    """The sync has taken longer than a job may."""
+    """The sync exceeded the time limit of a job."""
 
 
 class SyncHeartbeat:
-    """Raises SyncCancellation once the sync was canceled, SyncTimeout once it took too long, and SyncTakeover when it is not
-    this process's any more.
+    """Reports progress. Raises SyncCancellation once the sync was canceled, SyncTimeout once it took too long, and
+    SyncTakeover if this process no longer owns it.
 
-    A month's bytes, as listed, are done by half when they are fetched and whole when they are imported, so that the time left
-    can be told from them.
+    The listed bytes of a month count half when they are fetched and fully when they are imported, which gives the
+    remaining time.
     """
 
     def __init__(self, sync: CostSync) -> None:
@@ -36,11 +36,11 @@ class SyncHeartbeat:
         self._before = 0
         self._month_bytes = self._fetched = 0
         self.stop: SyncCancellation | None = None
-        """Why the import that runs was asked to end."""
+        """Why the running import was asked to stop."""
 
     @property
     def deadline(self) -> float:
-        """When the sync has to have ended, as `time.monotonic()` has it."""
+        """Deadline of the sync, in `time.monotonic()`."""
         return self._deadline.end
 
     def stage(self, stage: str) -> None:
@@ -53,13 +53,13 @@ class SyncHeartbeat:
         self.stage(f"fetching {month.month:%Y-%m}")
 
     def fetch(self, count: int) -> None:
-        """`count` bytes more were fetched."""
+        """Count `count` more fetched bytes."""
         self._fetched += count
         self._sync.bytes_done = self._before + min(self._fetched, self._month_bytes) // 2
         self._keep_sometimes()
 
     def importing(self, job: CostImport) -> None:
-        """How far the month's import is; asks it to end when the sync is to end."""
+        """Report the progress of the month's import; stop the import if the sync must end."""
         share = job.bytes_done / job.bytes_total if job.bytes_total else 0
         half = self._month_bytes // 2
         self._sync.bytes_done = self._before + half + int(half * min(share, 1))
@@ -76,7 +76,7 @@ class SyncHeartbeat:
         self._sync.bytes_done = self._before
 
     def fail_month(self) -> int:
-        """The bytes that were fetched of the month: they count as read."""
+        """Count the fetched bytes of a failed month as read."""
         self._before += self._fetched
         self._sync.bytes_done = self._before
         return self._fetched
@@ -85,7 +85,7 @@ class SyncHeartbeat:
         self._keep()
 
     def check_sometimes(self) -> None:
-        """As `check`, for what asks often."""
+        """Run `check` at most once per interval, for frequent callers."""
         self._keep_sometimes()
 
     def _keep_sometimes(self) -> None:

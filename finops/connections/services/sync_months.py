@@ -1,4 +1,5 @@
-"""One billing month of a sync: fetched whole into a folder, imported whole, and only then known by its fingerprint."""
+"""One billing month of a sync: fetched completely into a folder, imported completely, and then recorded with its
+fingerprint."""
 
 from __future__ import annotations
 
@@ -50,14 +51,14 @@ from finops.lib.sentences import join_with_and
 logger = logging.getLogger(__name__)
 
 MAX_FETCHES: Final = 3
-"""Of a month that changes while it is read."""
+"""Maximum number of fetches of a month that changes while it is read."""
 
 _CONFLICT: Final = "The files changed during three reads. The next sync tries again."
 
 
 @dataclass(frozen=True)
 class SyncContext:
-    """What the months of a sync share."""
+    """Context shared by the months of a sync."""
 
     sync: CostSync
     connector: Connector[Any]
@@ -73,16 +74,16 @@ class SyncContext:
 
 @dataclass(frozen=True)
 class MonthOutcome:
-    """What came of a month; `error` where it failed, with what the other side asked for."""
+    """Result of a month; `error` if it failed, with the delay that the provider requested."""
 
     result: PeriodResult
     error: SourceError | None = None
 
 
 def fingerprint_of(sync: CostSync, month: BillMonth, mapping: MappingDocument | None) -> str:
-    """What is kept of a month that was imported: a digest of the connector, its settings that are no secret, the column mapping
-    that it was read by, and the listing's fingerprint. So other settings or another mapping read every month again; another name of
-    the provider, which is only shown, does not."""
+    """Return the fingerprint of an imported month: a digest of the connector, its settings without secrets, the
+    column mapping, and the listing's fingerprint. With other settings or another mapping every month is read again;
+    another display name of the provider does not change it."""
     config = {name: value for name, value in sync.connection.config.items() if name != PROVIDER_FIELD}
     parts: list[object] = [sync.connection.connector, config, month.fingerprint]
     if mapping is not None:
@@ -99,7 +100,7 @@ def list_months(
     in_child: bool,
     month: date | None = None,
 ) -> list[BillMonth]:
-    """A look at the months that the other side has, or at one. Raises SourceError and its classes, and SyncCancellation."""
+    """List the provider's months, or one of them. Raises SourceError and its subclasses, and SyncCancellation."""
     with page_cache_file(sync, connector) as pages:
         if not in_child:
             with use_page_cache(pages):
@@ -110,8 +111,8 @@ def list_months(
 
 
 def sync_month(context: SyncContext, month: BillMonth) -> MonthOutcome:
-    """Fetch and import a month. What fails is in the outcome. Raises SyncCancellation when the sync is to end, and what the
-    database raises."""
+    """Fetch and import a month. Errors are in the result. Raises SyncCancellation when the sync must end, and errors
+    of the database."""
     started = time.monotonic()
     context.progress.begin_month(month)
     try:
@@ -150,7 +151,7 @@ def sync_month(context: SyncContext, month: BillMonth) -> MonthOutcome:
 
 
 def work_folders(sync: CostSync) -> Iterator[Path]:
-    """Those of a connection's syncs, also what a process that was killed has left."""
+    """Return the work folders of a connection's syncs, including those left by a killed process."""
     yield from uploads().glob(f"sync-{sync.connection_id}-*")
 
 
@@ -167,7 +168,7 @@ def _month_folder(sync: CostSync, month: BillMonth) -> Iterator[Path]:
 def _fetch(
     context: SyncContext, month: BillMonth, folder: Path
 ) -> tuple[BillMonth, list[FocusFile], list[str]]:
-    """The month as it was listed before and after, its files, and what the connector notes of it."""
+    """Return the month as listed before and after, its files, and the connector's notes on it."""
     for number in range(MAX_FETCHES):
         context.progress.begin_month(month)
         disk.check_disk(month.bytes)
@@ -266,8 +267,8 @@ def _stored_month(context: SyncContext, month: BillMonth, files: Sequence[FocusF
 def _remember(
     sync: CostSync, month: BillMonth, rows: int, mapping: MappingDocument | None, job: CostImport | None
 ) -> None:
-    """From now on the month is skipped while its fingerprint is this. Where another process has taken the sync up meanwhile,
-    nobody can say whose import came last, so the month is read again."""
+    """Record the fingerprint, with which later syncs skip the month. If another process has claimed the sync
+    meanwhile, it is unknown whose import came last, so the month is read again."""
     try:
         with transaction.atomic():
             sync_claims.lock_sync(sync)

@@ -1,4 +1,4 @@
-"""What a sync does: list the months, skip those that are known, fetch and import the others, the newest first."""
+"""Runs a sync: list the months, skip unchanged ones, fetch and import the others, newest first."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ logger = logging.getLogger(__name__)
 SyncStatus = CostSync.SyncStatus
 
 MAX_UNREACHABLE: Final = 3
-"""Months in a row for which the other side cannot be reached, before the sync gives up on it."""
+"""Number of consecutive months for which the provider cannot be reached before the sync fails."""
 
 READ_ACTIONS: Final = (PeriodAction.IMPORTED, PeriodAction.EMPTIED)
 
 
 def run(sync: CostSync, *, in_child: bool, only_look: bool = False) -> None:
-    """One attempt at a sync that is claimed, its account in scope. A failure is kept in its row and its connection's; what
-    nobody expected is raised besides. With `only_look` the months are listed: with nothing to read the sync is done, else it
-    is queued again."""
+    """Run one attempt of a claimed sync, with its account in scope. A failure is stored in its row and its
+    connection's; unexpected errors are also raised. With `only_look` the months are listed: with nothing to read the
+    sync is done, else it is queued again."""
     try:
         if _may_begin(sync):
             _SyncRun(sync, in_child=in_child).run(only_look=only_look)
@@ -73,7 +73,7 @@ def run(sync: CostSync, *, in_child: bool, only_look: bool = False) -> None:
 
 
 def _may_begin(sync: CostSync) -> bool:
-    """Clears away what a process that died has left. False while another worker has taken up its import, and is ending it."""
+    """Clean up after a process that died. Returns False while another worker still ends its import."""
     if sync.attempts > sync_claims.MAX_ATTEMPTS:
         raise UserError(
             "The sync was interrupted too often. The next one continues with the remaining months."
@@ -116,7 +116,7 @@ class _SyncRun:
         _finish(sync, error)
 
     def _plan(self, months: Sequence[BillMonth], mapping: MappingDocument | None) -> list[BillMonth]:
-        """The months to read. The others are noted."""
+        """Return the months to read, and record the others as unchanged."""
         sync = self._sync
         connections = [sync.connection] if sync.connection.contents == Contents.COST else []
         uploaded = months_to_read_again(connections).get(sync.connection_id, [])
@@ -141,7 +141,8 @@ class _SyncRun:
         return to_read
 
     def _read(self, context: SyncContext, months: Sequence[BillMonth]) -> UserError | None:
-        """The first error, if there was one. Ends early where the other side asks for time, or cannot be reached."""
+        """Read the months; returns the first error, if any. Ends early if the provider requests a delay or cannot be
+        reached."""
         first_error: SourceError | None = None
         unreachable = 0
         for month in months:
@@ -159,7 +160,7 @@ class _SyncRun:
         return first_error
 
     def _keep(self) -> None:
-        """The results so far, in the row."""
+        """Store the results so far in the row."""
         sync = self._sync
         results = [self._results[name] for name in sorted(self._results, reverse=True)]
         counts = {
@@ -188,7 +189,7 @@ def _of_month(month: BillMonth, error: SourceError) -> SourceError:
 
 
 def _finish(sync: CostSync, error: UserError | None, *, status: SyncStatus | None = None) -> None:
-    """End the sync and say when its connection is looked at next. Nothing happens when it is not this attempt's any more."""
+    """End the sync and set when its connection is due next. Does nothing if this attempt no longer owns it."""
     status = status or (SyncStatus.FAILED if error else SyncStatus.DONE)
     try:
         with transaction.atomic():
@@ -210,7 +211,7 @@ def _finish(sync: CostSync, error: UserError | None, *, status: SyncStatus | Non
 
 
 def _notify(connection: CostConnection, sync: CostSync, error: UserError | None) -> None:
-    """Once for all attempts until one succeeds."""
+    """Notify of a failure, once until a sync succeeds."""
     notify(
         account=sync.account,
         kind=Notification.Kind.SYNC,

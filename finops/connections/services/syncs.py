@@ -1,4 +1,5 @@
-"""Syncs as a queue: asked for by a person or the schedule, one unfinished a connection; the row is the queue."""
+"""Queue of syncs, requested by a person or the schedule, at most one unfinished for each connection; the row is the
+queue entry."""
 
 from __future__ import annotations
 
@@ -26,9 +27,9 @@ MESSAGE_SECONDS: Final = 3600
 
 RETENTION: Final = timedelta(days=90)
 QUIET_RETENTION: Final = timedelta(days=2)
-"""Of syncs that found nothing new: a source that is looked at each hour has 24 of them a day."""
+"""How long syncs without new data are kept: an hourly source has 24 a day."""
 NEWEST_KEPT: Final = 20
-"""Of each connection, however old."""
+"""Number of newest syncs of each connection that are kept, whatever their age."""
 
 SyncStatus = CostSync.SyncStatus
 
@@ -37,7 +38,7 @@ SyncStatus = CostSync.SyncStatus
 def queue_sync(
     *, connection: CostConnection, actor: Actor, trigger: CostSync.SyncTrigger = CostSync.SyncTrigger.MANUAL
 ) -> CostSync:
-    """Sync a connection now, also one that is paused. Raises UserError while a sync of it waits or runs."""
+    """Queue a sync of a connection, also of a paused one. Raises UserError if a sync of it is queued or running."""
     sync = CostSync(
         account=connection.account,
         connection=connection,
@@ -58,8 +59,8 @@ def queue_sync(
 
 @transaction.atomic
 def cancel_sync(*, sync: CostSync, actor: Actor) -> CostSync:
-    """Do no more of a sync: one that waits ends now, one that runs within seconds. Months that it imported stay.
-    Canceling twice changes nothing. Raises UserError when it has ended."""
+    """Cancel a sync: a queued one at once, a running one within seconds. Imported months stay. Idempotent. Raises
+    UserError if it has ended."""
     with account_scope(sync.account):
         rows = CostSync.objects.select_for_update(of=("self",)).select_related("connection", "account")
         row = rows.get(pk=sync.pk)
@@ -77,14 +78,14 @@ def cancel_sync(*, sync: CostSync, actor: Actor) -> CostSync:
 
 
 def _skip_due_time(connection: CostConnection, now: datetime) -> None:
-    """Else the schedule would queue the same sync again within a minute."""
+    """Set the next due time; otherwise the schedule would queue the same sync again within a minute."""
     # Unscoped: of the sync's connection.
     due = CostConnection.objects.unscoped().filter(pk=connection.pk, next_sync_at__lte=now)
     due.update(next_sync_at=next_sync(connection.pk, connection.interval_minutes, now))
 
 
 def queue_due_syncs() -> int:
-    """A sync for each connection whose time has come and that has none unfinished: how many. Two queries."""
+    """Queue a sync for each due connection without an unfinished one; returns their number. Two queries."""
     # Unscoped: the schedule serves every account.
     unfinished = CostSync.objects.unscoped().filter(connection=OuterRef("pk"), status__in=UNFINISHED_STATUSES)
     connections = CostConnection.objects.unscoped().filter(
@@ -98,9 +99,9 @@ def queue_due_syncs() -> int:
 
 
 def unfinished_syncs() -> list[tuple[str, int, int]]:
-    """Task, account and id of syncs that some worker should look at: queued ones, and running ones whose process may have
-    died; the oldest first. One that nobody has looked at is looked at before any month is read, so that a source that has
-    nothing new does not wait behind one that has years."""
+    """Return task, account and id of syncs for workers: queued ones, and running ones whose process may have died;
+    oldest first. Listings come before any reading, so that a source without changes does not wait for one that reads
+    years."""
     # Unscoped: the queue serves every account.
     rows = CostSync.objects.unscoped().filter(status__in=UNFINISHED_STATUSES).order_by("pk")
     return [
@@ -110,8 +111,8 @@ def unfinished_syncs() -> list[tuple[str, int, int]]:
 
 
 def look_for_changes(sync_id: int, *, in_child: bool = False) -> bool:
-    """List the months of a queued sync, `in_child` in a process of its own, and end it where nothing is new. Whether it has months
-    to read: then it is queued for `run_sync`. Safe as `run_sync`."""
+    """List the months of a queued sync, with `in_child` in a child process, and end it if nothing changed. Returns
+    whether it has months to read: then it is queued for `run_sync`. Safe to call twice, as `run_sync`."""
     if _run(sync_id, in_child=in_child, only_look=True):
         # Unscoped: a worker names the row itself.
         return CostSync.objects.unscoped().filter(pk=sync_id, status=SyncStatus.QUEUED).exists()
@@ -119,11 +120,12 @@ def look_for_changes(sync_id: int, *, in_child: bool = False) -> bool:
 
 
 def run_sync(sync_id: int, *, in_child: bool = False) -> bool:
-    """Do a queued sync, or take up one whose process died. False when it is not ours to do now: it has ended, its connection
-    is synced elsewhere, or there is little room on disk.
+    """Run a queued sync, or continue one whose process died. Returns False if it cannot run now: it has ended,
+    another process syncs its connection, or disk space is low.
 
-    Safe to call twice, at once, and after kill -9 at any moment: months swap whole, and a month that was imported is not read
-    again. What fails is kept in the row. With `in_child` months are listed, fetched and imported in processes of their own.
+    Safe to call twice, concurrently, and after kill -9 at any moment: months are replaced atomically, and an imported
+    month is not read again. Errors are stored in the row. With `in_child` months are listed, fetched and imported in
+    child processes.
     """
     return _run(sync_id, in_child=in_child, only_look=False)
 
@@ -140,8 +142,7 @@ def _run(sync_id: int, *, in_child: bool, only_look: bool) -> bool:
 
 
 def remove_old_syncs() -> int:
-    """Remove syncs that ended long ago, and sooner those that found nothing new; the newest of each connection stay. How many
-    went."""
+    """Remove old syncs, and sooner those without new data; the newest of each connection stay. Returns their number."""
     newest = Window(RowNumber(), partition_by=F("connection_id"), order_by=F("pk").desc())
     # Unscoped: the sweep serves every account.
     rows = CostSync.objects.unscoped().exclude(status__in=UNFINISHED_STATUSES).annotate(place=newest)
@@ -158,7 +159,7 @@ def remove_old_syncs() -> int:
 
 
 def cancel_queued_sync(connection: CostConnection) -> None:
-    """End the sync of a connection that waits, if one does."""
+    """Cancel the queued sync of a connection, if there is one."""
     CostSync.objects.filter(connection=connection, status=SyncStatus.QUEUED).update(
         status=SyncStatus.CANCELED, finished_at=clock.now()
     )

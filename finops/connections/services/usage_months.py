@@ -1,4 +1,4 @@
-"""A month of usage that a connector fetched, put into the inbox of usage day by day (`ingestion.services.pulls`)."""
+"""Stores a month of usage, fetched by a connector, in the inbox of usage day by day (`ingestion.services.pulls`)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def store_month(
     gauges: frozenset[str],
     checkpoint: Callable[[], None],
 ) -> StoredMonth:
-    """Make the month of a usage source what its files say, one a day; days without a file are empty. A day is stored whole or not at
-    all, so what was stored before an error or kill -9 is found unchanged the next time."""
+    """Replace the month of a usage source by its files, one for each day; days without a file are empty. Each day is
+    atomic: after an error or kill -9 the next attempt finds stored days unchanged."""
     if not isinstance(source, UsageSource):
         raise TypeError("Usage is stored in usage sources alone.")
     paths: dict[date, Path | None] = dict.fromkeys(

@@ -36,7 +36,7 @@ class ClaudeActor(msgspec.Struct, frozen=True):
 
 
 class ClaudeGroup(msgspec.Struct, frozen=True):
-    """The values that a row is broken out by: of the analytics API in a struct of its own, of the report in the row."""
+    """Values by which a row is grouped: in the analytics API as a struct, in the report as fields of the row."""
 
     workspace_id: str | None = None
     api_key_id: str | None = None
@@ -80,7 +80,7 @@ class _Usage(msgspec.Struct, frozen=True):
     server_tool_use: _ToolUse = _ToolUse()
 
     def quantities(self) -> dict[str, int]:
-        """By token type, and of web searches by cost type."""
+        """Return quantities by token type, and of web searches by cost type."""
         return {
             "uncached_input_tokens": self.uncached_input_tokens,
             "output_tokens": self.output_tokens,
@@ -121,7 +121,7 @@ class _ReportPage(TokenPage, frozen=True, kw_only=True):
 
 @dataclasses.dataclass(frozen=True)
 class ClaudeNames:
-    """Readable names by id; empty where the key may not read them."""
+    """Readable names by id; empty if the key has no permission to read them."""
 
     organization: VendorObject | None
     workspaces: Mapping[str, VendorObject]
@@ -130,7 +130,7 @@ class ClaudeNames:
 
 @dataclasses.dataclass(frozen=True)
 class ClaudeCost:
-    """A row of either API, of one day. `quantity` is of tokens, or of searches."""
+    """A row of either API for one day. `quantity` is in tokens or searches."""
 
     day: date
     money: ClaudeAmount
@@ -148,7 +148,8 @@ def _group_params(names: Sequence[str]) -> list[tuple[str, str | int]]:
 
 
 def daily_totals(api: HttpApi, month: date, kind: str = "") -> tuple[str, list[str]]:
-    """Which API answers the key, and its totals of each day as texts. Raises AccessError, of the newer one, when neither does."""
+    """Return the API that accepts the key, and its daily totals as text. Raises AccessError of the newer API if
+    neither does."""
     if kind != LEGACY:
         try:
             pages = _analytics(api, "cost", month, (), _CostPage)
@@ -164,7 +165,7 @@ def daily_totals(api: HttpApi, month: date, kind: str = "") -> tuple[str, list[s
 
 
 def _may_be_legacy(error: PermissionRefusal | RequestRefusal) -> bool:
-    """Whether the key may still read the older report: no permission, no such path, or no access to the beta."""
+    """Return whether the key may still read the older report: no permission, no such path, or no access to the beta."""
     return isinstance(error, PermissionRefusal) or error.status == 404 or "beta" in error.message
 
 
@@ -186,9 +187,9 @@ def _day(moment: datetime) -> date:
 
 
 def analytics_costs(api: HttpApi, month: date, groups: Sequence[str]) -> Iterator[ClaudeCost]:
-    """With the tokens beside each amount: those of the usage report of the same day and values. Where rows of a day have the
-    same values (people whom the key may not see), the first has the tokens of all. A day outside of the month is left to its
-    own month, which reads it itself."""
+    """Return costs with their tokens, from the usage report of the same day and group. If rows of a day have the same
+    group (people that the key may not see), the first has the tokens of all. Days outside the month are left to their
+    own month."""
     quantities = _quantities(api, month, groups)
     for page in _analytics(api, "cost", month, [*groups, "cost_type", "token_type"], _CostPage):
         for item in page.data:
@@ -199,7 +200,7 @@ def analytics_costs(api: HttpApi, month: date, groups: Sequence[str]) -> Iterato
 
 
 def _quantities(api: HttpApi, month: date, groups: Sequence[str]) -> dict[tuple[date, ClaudeGroup, str], int]:
-    """Tokens and searches by day, values and type; empty where the key may read costs alone."""
+    """Return tokens and searches by day, group and type; empty if the key may read costs only."""
     quantities: dict[tuple[date, ClaudeGroup, str], int] = defaultdict(int)
     try:
         for page in _analytics(api, "usage", month, groups, _UsagePage):
@@ -213,7 +214,7 @@ def _quantities(api: HttpApi, month: date, groups: Sequence[str]) -> dict[tuple[
 
 
 def _values(group: ClaudeGroup) -> ClaudeGroup:
-    """What cost and usage have in common."""
+    """Return the common group values of cost and usage."""
     return msgspec.structs.replace(group, cost_type=None, token_type=None)
 
 

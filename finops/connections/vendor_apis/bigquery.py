@@ -76,7 +76,7 @@ class _Error(msgspec.Struct, frozen=True):
 
 
 class _Partitions(msgspec.Struct, frozen=True):
-    """By arrival where no field is named."""
+    """Partitions; by ingestion time if no field is given."""
 
     field: str = ""
 
@@ -86,7 +86,7 @@ class _Table(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Answer(msgspec.Struct, frozen=True, rename="camel"):
-    """Of a job that is done. `errors` may be warnings; without a schema the job failed by the first of them."""
+    """Response of a finished job. `errors` may be warnings; without a schema the job failed with the first of them."""
 
     job_complete: bool = False
     job_reference: _Job | None = None
@@ -98,15 +98,15 @@ class _Answer(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Api(HttpApi):
-    """Quotas and limits are 403 and 400, as a permission that lacks and a wrong query are."""
+    """The REST API. Quotas and limits have status 403 and 400, as do missing permissions and invalid queries."""
 
     def _refusal(self, reason: str, words: str) -> SourceError | None:
         return _refusal(reason, words)
 
 
 class BigQueryWarehouse(SqlSource):
-    """BigQuery with the key of a service account. `project` pays (empty: the account's), `table` is for messages. Raises SourceError
-    for what is no key."""
+    """BigQuery with a service account key. `project` pays (empty: the account's), `table` is for messages. Raises
+    SourceError for an invalid key."""
 
     vendor = "BigQuery"
     field = "table"
@@ -128,19 +128,19 @@ class BigQueryWarehouse(SqlSource):
         self._api = api.for_fetch(fetch) if fetch else api
 
     def query(self, statement: str) -> QueryResult:
-        """Raises SourceError for a job that fails, SourceUnavailable for one that takes too long."""
+        """Run a query. Raises SourceError for a job that fails, SourceUnavailable for one that takes too long."""
         first = self._wait(self._ask(statement))
         fields = _fields_of(first)
         total = int(first.total_rows) if first.total_rows.isdecimal() else None
         return QueryResult([each.name for each in fields], self._batches(first, fields), total)
 
     def fields(self, relation: str) -> list[TableField]:
-        """The relation's columns, by a dry run, which reads nothing. Raises as `query` does."""
+        """Return the relation's columns by a dry run, which reads nothing. Raises the errors of `query`."""
         return _fields_of(self._ask(f"SELECT * FROM {relation}", dryRun=True))  # noqa: S608 the connector's own relation
 
     def is_partitioned_by_arrival(self, table: str) -> bool:
-        """Whether `_PARTITIONTIME` can be asked for; not for a view, nor where the table's description may not be read. Raises
-        SourceUnavailable."""
+        """Return whether `_PARTITIONTIME` can be queried; not for a view, nor if the table's description cannot be
+        read. Raises SourceUnavailable."""
         project, dataset, name = (path_part(each) for each in table.rsplit(".", 2))
         path = f"/bigquery/v2/projects/{project}/datasets/{dataset}/tables/{name}"
         try:
@@ -177,7 +177,7 @@ class BigQueryWarehouse(SqlSource):
         return self._api.post(path, msgspec.json.encode(body), "application/json", _Answer)
 
     def _wait(self, answer: _Answer) -> _Answer:
-        """The first page, once the job is done. Each request waits at BigQuery itself for half a minute."""
+        """Return the first page once the job is done. Each request waits up to half a minute at BigQuery."""
         deadline = time.monotonic() + JOB_SECONDS
         while not answer.job_complete:
             if time.monotonic() > deadline:
@@ -206,7 +206,7 @@ class BigQueryWarehouse(SqlSource):
 
 
 def _fields_of(answer: _Answer) -> list[TableField]:
-    """Of a job that is done. Raises SourceError for one that failed."""
+    """Return the fields of a finished job. Raises SourceError for one that failed."""
     if answer.schema is not None:
         return answer.schema.fields
     first = answer.errors[0] if answer.errors else _Error(message="The job has no result.")
@@ -215,7 +215,7 @@ def _fields_of(answer: _Answer) -> list[TableField]:
 
 
 def _refusal(reason: str, words: str) -> SourceError | None:
-    """What a reason of BigQuery's means, in our words and its own."""
+    """Return the message for an error reason, with BigQuery's own text."""
     if reason in _LATER:
         return SourceUnavailable(f"{_LATER[reason]} The next sync tries again. BigQuery's message: {words}")
     if reason in _REFUSALS:

@@ -1,4 +1,4 @@
-"""What connectors to code hosts (GitHub, GitLab) share: repositories with their scope, and rate limits."""
+"""Common parts of connectors to code hosts (GitHub, GitLab): repositories with their scope, and rate limits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAGE: Final = 100
 MAX_PAGES: Final = 1_000
 MAX_REPOSITORIES: Final = 100
 RATE_LIMIT_SECONDS: Final = 60.0
-"""To wait for a limit that does not say how long."""
+"""Seconds to wait for a rate limit without a reset time."""
 
 SCOPE_HINT: Final = (
     "One a line, with the cost that it is about: dimension=value, several by semicolons. Default: all cost."
@@ -45,7 +45,7 @@ EnvironmentNames = Annotated[
 
 @dataclass(frozen=True)
 class Repository:
-    """`name` is its path at the host; `scope` what of the cost its events are about."""
+    """A repository. `name` is its path at the host; `scope` is the cost that its events are about."""
 
     name: str
     scope: dict[str, list[str]]
@@ -56,8 +56,8 @@ class Repository:
 
 
 def repositories_of(text: str, pattern: re.Pattern[str], example: str) -> list[Repository]:
-    """The repositories of a setting, one a line: `acme/checkout service=Amazon ECS; tag:team=payments`. Raises ValueError with what to
-    enter."""
+    """Parse repositories from a setting, one per line: `acme/checkout service=Amazon ECS; tag:team=payments`. Raises
+    ValueError with what to enter."""
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) > MAX_REPOSITORIES:
         raise ValueError(f"At most {MAX_REPOSITORIES} repositories a connection. Add another connection")
@@ -85,17 +85,17 @@ def _repository_of(line: str, pattern: re.Pattern[str], example: str) -> Reposit
 
 
 def names_of(text: str) -> frozenset[str]:
-    """Names by commas, in small letters."""
+    """Return comma-separated names in lower case."""
     return frozenset(filter(None, (each.strip().casefold() for each in text.split(","))))
 
 
 def short_ref(ref: str) -> str:
-    """A branch or tag as it is, a commit by its first seven digits."""
+    """Return a branch or tag unchanged, a commit as its first seven digits."""
     return ref[:7] if _COMMIT.fullmatch(ref) else ref
 
 
 def numbered_pages(page_of: Callable[[int], Sequence[T]]) -> Iterator[T]:
-    """The entries of a list in pages of PAGE, until one that is not full. Raises SourceError beyond MAX_PAGES."""
+    """Return the entries of a list in pages of PAGE, until a page is not full. Raises SourceError beyond MAX_PAGES."""
     for number in range(1, MAX_PAGES + 1):
         page = page_of(number)
         yield from page
@@ -107,7 +107,7 @@ def numbered_pages(page_of: Callable[[int], Sequence[T]]) -> Iterator[T]:
 
 
 def while_after(rows: Iterable[T], moment_of: Callable[[T], datetime], first: datetime) -> Iterator[T]:
-    """Of a list that descends by the moment, what is not older than the first."""
+    """Return the entries of a descending list from a moment on."""
     for row in rows:
         if moment_of(row) < first:
             return
@@ -119,14 +119,14 @@ def midnight(day: date) -> datetime:
 
 
 def newest_event(events: EventList) -> PulledEvent | None:
-    """To try whether a list may be read. One page."""
+    """Return the newest entry, to test whether the list can be read. One page."""
     today = clock.today()
     return next(iter(events(today, today)), None)
 
 
 @contextmanager
 def explain_missing(vendor: str, repository: Repository, permission: str) -> Iterator[None]:
-    """Raises AccessError for a repository that the other side does not show, or shows elsewhere."""
+    """Raises AccessError for a repository that is not visible to the credential, or was moved."""
     try:
         yield
     except RequestRefusal as error:
@@ -139,8 +139,8 @@ def explain_missing(vendor: str, repository: Repository, permission: str) -> Ite
 
 
 def rate_limit(vendor: str, headers: Mapping[str, str]) -> SourceUnavailable | None:
-    """The error of an answer that says by its headers that a limit is reached, and when it ends: Retry-After, or
-    (X-)RateLimit-Remaining and -Reset (seconds since 1970). None where it does not."""
+    """Return the error of a response whose headers report a reached rate limit and its end: Retry-After, or
+    (X-)RateLimit-Remaining and -Reset (seconds since 1970). None for other responses."""
     seconds = outbound.retry_after(headers)
     if not seconds and _number(headers, "remaining") == 0:
         reset = _number(headers, "reset") or 0

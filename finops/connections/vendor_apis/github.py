@@ -1,9 +1,10 @@
-"""GitHub's REST API, as far as change events are concerned: releases, deployments and pull requests of a repository.
+"""GitHub's REST API for change events: releases, deployments and pull requests of a repository.
 
-Lists are read from the newest on: deployments to the first day, pull requests by their last update, of which the merge is one;
-releases whole, since they are listed by the commit's date. A deployment has the last of its statuses that is not `inactive`, which only
-says that another one followed.
-Sources: docs.github.com/rest/releases/releases, /rest/deployments, /rest/pulls/pulls, /rest/using-the-rest-api (rate limits, best practices).
+Lists are read from the newest entry: deployments back to the first day, pull requests by their last update, which
+includes the merge; releases completely, since they are listed by the commit's date. A deployment has its last status
+other than `inactive`, which only means that another deployment followed. Sources:
+docs.github.com/rest/releases/releases, /rest/deployments, /rest/pulls/pulls, /rest/using-the-rest-api (rate limits,
+best practices).
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class _PullRequest(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, kw_only=True)
 class GitHubApi(CachingApi):
-    """GitHub says 403 for a limit too."""
+    """The REST API. GitHub uses status 403 for rate limits too."""
 
     def _error_of(self, response: ResponseStream) -> SourceError:
         limit = rate_limit(self.vendor, response.headers) if response.status in (403, 429) else None
@@ -90,16 +91,16 @@ class GitHubApi(CachingApi):
 
 @dataclass(frozen=True)
 class RepositoryEvents:
-    """What one repository has of the chosen kinds."""
+    """Events of the chosen kinds of one repository."""
 
     api: GitHubApi
     repository: Repository
     web_url: str
     environments: frozenset[str] = frozenset()
-    """Of deployments, in small letters; none: all."""
+    """Environments of deployments, in lower case; empty: all."""
 
     def check(self) -> None:
-        """Raises as `HttpApi.get` does, AccessError where the repository is not shown."""
+        """Test access. Raises the errors of `HttpApi.get`, and AccessError if the repository is not visible."""
         with explain_missing("GitHub", self.repository, "trace"):
             self.api.get(self._path, [], dict)
 
@@ -152,7 +153,8 @@ class RepositoryEvents:
                 )
 
     def _status(self, deployment: _Deployment) -> _Status | None:
-        """The last but `inactive`. One that succeeded is not asked for again: what follows is `inactive` alone."""
+        """Return the last status other than `inactive`. A successful deployment is not read again: only `inactive`
+        can follow."""
         statuses = self.api.get_page(
             f"{self._path}/deployments/{deployment.id}/statuses",
             [("per_page", PAGE)],

@@ -1,4 +1,4 @@
-"""GitLab's REST API, as far as change events are concerned: releases, deployments and merge requests of a project.
+"""GitLab's REST API for change events: releases, deployments and merge requests of a project.
 
 Sources: docs.gitlab.com/api/deployments, /api/releases, /api/merge_requests, /api/projects, /security/rate_limits.
 """
@@ -95,15 +95,15 @@ class GitLabApi(CachingApi):
 
 @dataclass(frozen=True)
 class ProjectEvents:
-    """What one project has of the kinds of events."""
+    """Events of the chosen kinds of one project."""
 
     api: GitLabApi
     repository: Repository
     environments: frozenset[str] = frozenset()
-    """Of deployments, in small letters; none: all."""
+    """Environments of deployments, in lower case; empty: all."""
 
     def check(self) -> None:
-        """Raises as `HttpApi.get` does, AccessError where the project is not shown."""
+        """Test access. Raises the errors of `HttpApi.get`, and AccessError if the project is not visible."""
         self._project  # noqa: B018 the request
 
     def releases(self, first: date, _last: date) -> Iterator[PulledEvent]:

@@ -1,10 +1,10 @@
 """Google's standard and detailed usage cost export in BigQuery, a month at a time, for the native mapping of
-`finops.costs.native.google`: the columns that it reads are asked for, lists stay lists.
+`finops.costs.native.google`: only the columns of the mapping are queried, lists stay lists.
 
-A line is of the month that Google invoices it in (`invoice.month`). Lines of a month go on to arrive after its end, credits
-and corrections above all; each changes the month's fingerprint: lines, cost, credits and the newest `export_time`.
+A line belongs to the month of its invoice (`invoice.month`). Lines of a month still arrive after its end, mostly
+credits and corrections; each changes the month's fingerprint: lines, cost, credits and the newest `export_time`.
 
-A table that is partitioned by the day of arrival is read from two days before the month on, since no line is exported
+A table that is partitioned by ingestion day is read from two days before the month on, since no line is exported
 before its invoice's month begins.
 """
 
@@ -29,7 +29,7 @@ _EARLIEST_EXPORT: Final = timedelta(days=2)
 
 
 class GoogleBillingExport(SqlBill):
-    """The export in one table or view. Raises SourceError that names the columns which it lacks."""
+    """The export in one table or view. Raises SourceError that names missing columns."""
 
     def __init__(self, warehouse: BigQueryWarehouse, table: str, fields: Sequence[TableField]) -> None:
         self._warehouse = warehouse
@@ -75,7 +75,7 @@ class GoogleBillingExport(SqlBill):
         return f"MAX({self._columns['export_time']})" if "export_time" in self._columns else "NULL"
 
     def _since(self, month: date) -> str:
-        """Lines that just arrived are of no partition yet."""
+        """Return the condition on partitions. Lines that just arrived have no partition yet."""
         if not self._warehouse.is_partitioned_by_arrival(self._table):
             return ""
         since = f"TIMESTAMP '{month - _EARLIEST_EXPORT} 00:00:00+00'"
@@ -83,12 +83,12 @@ class GoogleBillingExport(SqlBill):
 
 
 def is_usage_cost_export(fields: Sequence[TableField]) -> bool:
-    """Whether a table with these columns is the standard or the detailed export."""
+    """Return whether a table with these columns is the standard or the detailed export."""
     return GoogleFormat().recognises([_alias(path) for path in columns_of(fields)])
 
 
 def columns_of(fields: Sequence[TableField]) -> dict[str, str]:
-    """Google's path of each column that the mapping reads -> the expression of it."""
+    """Return the expression of each column of the mapping, by its path at Google."""
     top = {each.name: each for each in fields}
     found = {}
     for ours, (name, rest) in places_of(list(top)).items():

@@ -1,4 +1,4 @@
-"""Google's service accounts: a key file, and the access token that it gets by the JWT bearer grant (RFC 7523)."""
+"""Google's service accounts: a key file, and its access token by the JWT bearer grant (RFC 7523)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Token(msgspec.Struct, frozen=True):
 
 
 class ServiceAccount(msgspec.Struct, frozen=True):
-    """Of a key file what is needed. Its `token_uri` is not used: it is Google's, or nobody's."""
+    """Fields of a key file. Its `token_uri` is ignored: tokens come from Google's endpoint only."""
 
     client_email: str
     private_key: str
@@ -40,7 +40,7 @@ class ServiceAccount(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, text: str) -> ServiceAccount:
-        """Raises SourceError for what is no key file."""
+        """Parse a key file. Raises SourceError for other files."""
         try:
             return msgspec.json.decode(text, type=cls)
         except msgspec.DecodeError:
@@ -50,8 +50,8 @@ class ServiceAccount(msgspec.Struct, frozen=True):
             ) from None
 
     def access_token(self, scope: str, connector: str) -> str:
-        """A token for an hour. Raises AccessError for a key that Google does not accept, SourceError for one that is
-        damaged. One request."""
+        """Return a token for an hour. Raises AccessError for a key that Google rejects, SourceError for a damaged
+        key. One request."""
         api = HttpApi(
             connector=f"{connector}_token",
             vendor="Google",
@@ -77,7 +77,7 @@ class ServiceAccount(msgspec.Struct, frozen=True):
 
 
 def rsa_key(pem: str, field: str) -> RSAPrivateKey:
-    """The private key of a PEM text. Raises SourceError, at that field, for another text or kind of key."""
+    """Return the private key of a PEM text. Raises SourceError, at that field, for another text or kind of key."""
     try:
         key = load_pem_private_key(pem.encode(), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
@@ -90,7 +90,7 @@ def rsa_key(pem: str, field: str) -> RSAPrivateKey:
 
 
 def signed_jwt(header: dict[str, str], claims: Mapping[str, object], key: RSAPrivateKey) -> str:
-    """A JSON Web Token with RS256 (RFC 7519, RFC 7518 3.3)."""
+    """Return a JSON Web Token with RS256 (RFC 7519, RFC 7518 3.3)."""
     text = f"{_part(msgspec.json.encode(header))}.{_part(msgspec.json.encode(claims))}"
     return f"{text}.{_part(key.sign(text.encode(), PKCS1v15(), SHA256()))}"
 
