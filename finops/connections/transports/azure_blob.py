@@ -1,4 +1,4 @@
-"""Azure Blob Storage: listing by pages of XML, reading by ranges, and what its errors mean.
+"""Azure Blob Storage: lists by pages of XML, reads by ranges, and explains errors.
 
 Source: learn.microsoft.com/rest/api/storageservices, List Blobs, Get Blob, and its error codes.
 """
@@ -37,7 +37,8 @@ _WRITES: Final = (WRITE_ROLE, "write to and delete in", "Read, Write, Delete and
 
 @dataclass(frozen=True, kw_only=True)
 class BlobApi(HttpApi):
-    """Errors by the code that Azure sends in a header. Raises MonthConflict for a blob that is another now."""
+    """The REST API. Errors are identified by the code that Azure sends in a header. Raises MonthConflict for a blob
+    that changed."""
 
     container: str = ""
     principal: str = field(default="", repr=False)
@@ -101,7 +102,7 @@ class AzureBlobBucket(RestBucket):
         return self._api.content(path, [*params, *self._credential.params()], asked, **options)
 
     def _write(self, key: str, file: Path) -> None:
-        """In one request, which takes up to 5,000 MiB."""
+        """Write an object in one request, which may have up to 5,000 MiB."""
         self._send("PUT", key, {"x-ms-blob-type": "BlockBlob", "Content-Type": OCTETS}, file)
 
     def _remove(self, key: str) -> None:
@@ -137,7 +138,8 @@ class AzureBlobBucket(RestBucket):
 
 
 def _parse_page(content: bytes) -> ElementTree.Element:
-    """Raises SourceError for what is no listing. Entities, with which a small text grows without end, are refused unread."""
+    """Parse a page of a listing. Raises SourceError for other documents. XML entities, which can expand without
+    limit, are refused before parsing."""
     if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
         raise SourceError("Azure Storage returned an invalid listing: it has a document type.")
     try:
@@ -147,7 +149,7 @@ def _parse_page(content: bytes) -> ElementTree.Element:
 
 
 def _listed_object(blob: ElementTree.Element) -> BucketObject | None:
-    """None for a folder, which accounts with a hierarchical namespace list too."""
+    """Return an object; None for a folder, which accounts with a hierarchical namespace list too."""
     name = blob.find("Name")
     if name is None or blob.findtext("Properties/ResourceType") == "directory":
         return None

@@ -1,7 +1,8 @@
-"""Objects below a prefix: listed, downloaded, written and deleted within limits, through any of fsspec's file systems.
+"""Objects below a prefix: listed, downloaded, written and deleted within limits, through any fsspec file system.
 
-A provider subclasses `StorageBucket` and says what its errors mean (`_explain`) and how its listing is paged (`_pages`). Keys are
-relative to the prefix, and nothing outside of it is listed or read: keys that a manifest names are data.
+A provider subclasses `StorageBucket` and implements how its errors are explained (`_explain`) and how its listing is
+paged (`_pages`). Keys are relative to the prefix, and nothing outside of it is listed or read: keys in a manifest are
+untrusted data.
 """
 
 from __future__ import annotations
@@ -26,24 +27,26 @@ from finops.lib import disk, time_limit
 from finops.lib.sentences import truncate
 
 MAX_OBJECTS: Final = 200_000
-"""Listed in a look: ten years of daily runs in 50 files each. About 60 MB of memory, and 200 requests."""
+"""Maximum number of objects in a listing: ten years of daily runs in 50 files each. About 60 MB of memory, and 200
+requests."""
 MAX_PAGES: Final = 2_000
-"""Of a listing: a page may hold fewer objects than asked for, or none, and an endless run of those ends here."""
+"""Maximum number of pages of a listing. A page may hold fewer objects than requested, or none, and an endless run of
+those ends here."""
 MAX_MONTH_FILES: Final = 10_000
 MAX_MONTH_BYTES: Final = 200 * 10**9
-"""Compressed: about four thousand million lines, what a disk of this machine can hold at all."""
+"""Maximum compressed bytes of a month: about four billion lines."""
 MAX_MANIFEST_BYTES: Final = 8 * 1024**2
-"""A manifest of 10,000 files of 400 bytes each is half of it."""
+"""Maximum bytes of a manifest. One of 10,000 files of 400 bytes each has half of it."""
 MAX_KEY: Final = 1_024
-"""Bytes, as S3, Azure and Google have it."""
+"""Maximum bytes of a key in S3, Azure and Google."""
 HEAD_BYTES: Final = 64 * 1024
 CHUNK_BYTES: Final = 16 * 1024**2
-"""Read at once. Half of it costs 5 % more time on a local server; more only memory."""
+"""Bytes of a read. Half of it takes 5 % more time with a local server; more takes only more memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class BucketObject:
-    """An object as it was listed. `version` is its ETag or generation: another one means other content."""
+    """A listed object. `version` is its ETag or generation: another version means other content."""
 
     key: str
     bytes: int
@@ -52,10 +55,10 @@ class BucketObject:
 
 
 class StorageBucket(ABC):
-    """A prefix of a bucket, opened with one credential; a context manager that gives back its connections.
+    """A prefix of a bucket, opened with one credential; a context manager that closes its connections.
 
-    Methods raise SourceError, AccessError and SourceUnavailable, with what was tried on what, and MonthConflict where an
-    object is not the one that was listed.
+    Methods raise SourceError, AccessError and SourceUnavailable, with the action and its object, and MonthConflict if
+    an object is not the listed version.
     """
 
     def __init__(self, filesystem: Any, name: str, prefix: str, *, scheme: str) -> None:
@@ -73,19 +76,19 @@ class StorageBucket(ABC):
         self.close()
 
     def close(self) -> None:  # noqa: B027 where there is nothing to give back
-        """Give back connections."""
+        """Close connections."""
 
     @abstractmethod
     def _explain(self, error: Exception, action: str, key: str) -> SourceError:
-        """What an error of the action `list`, `read`, `write` or `delete` means, with the permission that it lacks."""
+        """Explain an error of the action `list`, `read`, `write` or `delete`, with the missing permission."""
 
     @abstractmethod
     def _version(self, info: dict[str, Any]) -> str:
-        """ETag or generation in fsspec's info of an object."""
+        """Return the ETag or generation in fsspec's info of an object."""
 
     def _pages(self, prefix: str) -> Iterator[list[BucketObject]]:
-        """The objects whose key in the bucket begins with `prefix`, some at a time, with whole keys. Here a folder at a time,
-        for file systems without pages; the limits hold between folders."""
+        """Yield batches of objects whose key in the bucket begins with `prefix`, with full keys. This default lists
+        one folder at a time, for file systems without pages; limits are checked between folders."""
         folders = [f"{self.name}/{prefix}".rstrip("/")]
         while folders:
             entries = self._filesystem.ls(folders.pop(), detail=True)
@@ -97,7 +100,8 @@ class StorageBucket(ABC):
         return BucketObject(key, int(info["size"] or 0), self._version(info))
 
     def objects(self, below: str = "") -> list[BucketObject]:
-        """Every object below the prefix, or a folder of it, in order of their keys. Raises SourceError above MAX_OBJECTS."""
+        """Return every object below the prefix, or a folder of it, sorted by key. Raises SourceError above
+        MAX_OBJECTS."""
         start = f"{self.prefix}{below}"
         listed: list[BucketObject] = []
         with self._errors("list", below):
@@ -116,8 +120,8 @@ class StorageBucket(ABC):
         return BucketObject(each.key[len(self.prefix) :], each.bytes, each.version, each.modified)
 
     def key_of(self, text: str) -> str:
-        """The key below the prefix that a manifest names, as a URL of this bucket or a whole key. Raises SourceError for one
-        that lies elsewhere."""
+        """Return the key relative to the prefix for a manifest's entry, which is a URL of this bucket or a full key.
+        Raises SourceError for a key outside the prefix."""
         key = text
         if "://" in text:
             _, _, rest = text.partition("://")
@@ -135,7 +139,8 @@ class StorageBucket(ABC):
         return key[len(self.prefix) :]
 
     def read(self, item: BucketObject, limit: int = MAX_MANIFEST_BYTES) -> bytes:
-        """A small object whole. Raises SourceError above the limit, MonthConflict when it is another than was listed."""
+        """Return the content of a small object. Raises SourceError above the limit, MonthConflict if it is not the
+        listed version."""
         if item.bytes > limit:
             raise SourceError(
                 f"{self._shown(item.key)} has {item.bytes:,} bytes; at most {limit:,} are read."
@@ -144,13 +149,13 @@ class StorageBucket(ABC):
             return self._whole(item, blocks)
 
     def head(self, item: BucketObject) -> bytes:
-        """The beginning of an object, at most HEAD_BYTES."""
+        """Return the beginning of an object, at most HEAD_BYTES."""
         wanted = replace(item, bytes=min(item.bytes, HEAD_BYTES))
         with self._errors("read", item.key), self._open(wanted) as blocks:
             return next(blocks, b"")[:HEAD_BYTES]
 
     def read_json(self, item: BucketObject, kind: Any) -> Any:
-        """A manifest as `kind`, a msgspec struct. Raises SourceError when it is none."""
+        """Return a manifest as `kind`, a msgspec struct. Raises SourceError for an invalid manifest."""
         try:
             return msgspec.json.decode(self.read(item), type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -168,7 +173,7 @@ class StorageBucket(ABC):
         return bytes(parts)
 
     def download(self, item: BucketObject, into: Path, progress: Callable[[int], None]) -> None:
-        """An object into a file, in chunks. Raises MonthConflict when it is not the one that was listed."""
+        """Download an object to a file, in chunks. Raises MonthConflict if it is not the listed version."""
         done = 0
         with self._errors("read", item.key), self._open(item) as blocks, into.open("wb") as file:
             for block in blocks:
@@ -183,9 +188,9 @@ class StorageBucket(ABC):
             raise MonthConflict(f"{self._shown(item.key)} changed while it was read.")
 
     def download_month(self, objects: Sequence[BucketObject], fetch: Fetch) -> list[FocusFile]:
-        """The files of a month into the folder of the fetch, those of archives in their place. Their names there are ours. Raises
-        SourceError above the limits of a month, LowDisk without room, FocusFileError for an archive that cannot be unpacked, and
-        what `download` raises."""
+        """Download the files of a month to the folder of the fetch; archives are replaced by their files. We choose
+        the local names. Raises SourceError above the limits of a month, LowDisk without space, FocusFileError for an
+        archive that cannot be unpacked, and the errors of `download`."""
         total = sum(each.bytes for each in objects)
         if len(objects) > MAX_MONTH_FILES or total > MAX_MONTH_BYTES:
             raise SourceError(
@@ -201,27 +206,27 @@ class StorageBucket(ABC):
         return files
 
     def put(self, key: str, file: Path) -> None:
-        """The file as the object of this key, whole or not at all, in place of one that is there. Raises SourceError where the
-        bucket cannot be written to."""
+        """Write the file as the object with this key, atomically, replacing an existing one. Raises SourceError if
+        the bucket cannot be written to."""
         with self._errors("write", key):
             self._write(f"{self.prefix}{safe_key(key)}", file)
 
     def delete(self, key: str) -> None:
-        """Remove an object; one that is gone already is none."""
+        """Delete an object. A missing object is ignored."""
         with self._errors("delete", key), suppress(MonthConflict):
             self._remove(f"{self.prefix}{safe_key(key)}")
 
     @abstractmethod
     def _write(self, key: str, file: Path) -> None:
-        """`key` is the whole key in the bucket."""
+        """Write an object; `key` is the full key in the bucket."""
 
     @abstractmethod
     def _remove(self, key: str) -> None:
-        """`key` is the whole key in the bucket. May raise MonthConflict for an object that is gone."""
+        """Delete an object; `key` is the full key in the bucket. May raise MonthConflict for a missing object."""
 
     @contextmanager
     def _open(self, item: BucketObject) -> Iterator[Iterator[bytes]]:
-        """Blocks of an object. Its version is compared before the first and after the last of them."""
+        """Yield blocks of an object. Its version is checked before the first block and after the last."""
         path = f"{self.name}/{self.prefix}{safe_key(item.key)}"
         self._compare(item, path)
         with self._filesystem.open(
@@ -240,7 +245,8 @@ class StorageBucket(ABC):
 
     @contextmanager
     def _errors(self, action: str, key: str) -> Iterator[None]:
-        """Errors of the file system as ours. Ours, and those of the caller's progress, pass."""
+        """Context manager that converts errors of the file system to ours. Our own errors, and those of the caller's
+        progress callback, pass."""
         try:
             yield
         except (SourceError, MonthConflict, disk.LowDisk, time_limit.TimeLimitError):
@@ -263,7 +269,7 @@ class StorageBucket(ABC):
 
 
 def _parts(file: FocusFile) -> list[FocusFile]:
-    """The file, or those of the archive that it is, which goes."""
+    """Return the file, or the files of an archive, which is then deleted."""
     parts = unpack(file, file.path.with_name(f"{file.path.name}.files"))
     if parts != [file]:
         file.path.unlink()
@@ -271,13 +277,13 @@ def _parts(file: FocusFile) -> list[FocusFile]:
 
 
 def _of_the_wire(error: Exception) -> bool:
-    """Whether it is of a file system or its client, and none of our own program or of the caller's."""
+    """Return whether an error is from a file system or its client, and not from our own or the caller's code."""
     module = type(error).__module__.partition(".")[0]
     return isinstance(error, OSError | ValueError | KeyError) or module not in ("builtins", "finops")
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and what it arose from, each once."""
+    """Return the error and its causes, each once."""
     met: set[int] = set()
     current: BaseException | None = error
     while current is not None and id(current) not in met:
@@ -287,7 +293,8 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def safe_key(key: str) -> str:
-    """The key. Raises SourceError for one that a path could leave its folder by, or that no bucket takes."""
+    """Return the key. Raises SourceError for a key with which a path could leave its folder, or that no bucket
+    accepts."""
     parts = key.split("/")
     if (
         not key
@@ -307,12 +314,12 @@ def shown_key(key: str) -> str:
 
 
 def local_name(key: str) -> str:
-    """The end of a key as a file name of this machine."""
+    """Return the end of a key as a local file name."""
     return re.sub(r"[^\w.=-]", "_", key.rpartition("/")[2])[-100:]
 
 
 def fingerprint(*parts: str) -> str:
-    """A digest of what stands for the content of a month."""
+    """Return a digest that represents the content of a month."""
     digest = hashlib.sha256()
     for part in parts:
         with suppress(UnicodeEncodeError):
@@ -321,7 +328,7 @@ def fingerprint(*parts: str) -> str:
 
 
 def objects_fingerprint(objects: Iterable[BucketObject], *more: str) -> str:
-    """The same of listed objects, whatever their order."""
+    """Return the fingerprint of listed objects, in any order."""
     listed = sorted(objects, key=lambda each: each.key)
     return fingerprint(
         *more, *(text for each in listed for text in (each.key, each.version, str(each.bytes)))

@@ -1,4 +1,4 @@
-"""Databases that are read with a query of the person's own: what their connectors and their sources have in common."""
+"""Databases that are read with a person's own query: common parts of their connectors and sources."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SELECT billed AS "BilledCost", amortized AS "EffectiveCost", currency AS "Billin
        month_start AS "BillingPeriodStart", "day" AS "ChargePeriodStart", 'Usage' AS "ChargeCategory",
        'Data centre' AS "ProviderName", service AS "ServiceName"
 FROM billing.focus_costs"""
-"""An example with the columns that are required."""
+"""An example with the required columns."""
 
 FocusQuery = Annotated[
     str,
@@ -37,7 +37,8 @@ TlsCheck = Annotated[
 
 
 class DatabaseSource(SqlSource):
-    """A database whose rows come in batches over one connection a statement, which ends with the last row."""
+    """A database whose rows are read in batches, with one connection for each statement, which is closed after the
+    last row."""
 
     vendor = "The database"
     field = "query"
@@ -49,9 +50,9 @@ class DatabaseSource(SqlSource):
 
     @abstractmethod
     def batches(self, statement: str) -> Iterator[list[TextRow]]:
-        """First the names and types of the columns as two rows, then the rows. Raises as `query` does."""
+        """Yield the names and types of the columns as two rows, then the rows. Raises the errors of `query`."""
 
 
 def query_relation(source: SqlSource, query: str) -> FocusRelation:
-    """What a person's query gives. Raises as FocusRelation does."""
+    """Return the relation of a person's query. Raises the errors of FocusRelation."""
     return FocusRelation(source, f"(\n{query.strip().rstrip(';')}\n) AS focus_lines")

@@ -1,8 +1,8 @@
-"""Arrow Flight SQL by pyarrow's own client, which connects to the address that was checked, and to no other (ADR 0049).
+"""Arrow Flight SQL with pyarrow's client, which connects only to the checked address (ADR 0049).
 
-A statement is two calls: GetFlightInfo gives tickets, DoGet their rows. The addresses that a server names for its tickets
-are not used. What the server sends is checked before it is touched; how much memory it takes is bounded by the process
-that a look, a fetch and *Test connection* have of their own. pyarrow.flight is imported at the first statement: 30 MB.
+A statement is two calls: GetFlightInfo returns tickets, DoGet their rows. The addresses that a server names for its
+tickets are ignored. Responses are validated before use; the child process of a listing, a fetch and *Test connection*
+limits their memory. pyarrow.flight is imported at the first statement: 30 MB.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 CONNECT_SECONDS: Final = 10.0
 STATEMENT_SECONDS: Final = 1_800.0
 MAX_MESSAGE_BYTES: Final = 64 << 20
-"""Of a batch of rows as it is sent."""
+"""Maximum bytes of a batch of rows as sent."""
 MAX_TICKETS: Final = 10_000
 _COMMAND: Final = b"type.googleapis.com/arrow.flight.protocol.sql.CommandStatementQuery"
 
 
 @dataclass(frozen=True)
 class FlightLogin:
-    """Where a server is and how to sign in: by user and password, or by a token where there is no user."""
+    """Server and credential: user and password, or a token without a user."""
 
     host: str
     port: int
@@ -48,7 +48,7 @@ class FlightLogin:
 
 
 class FlightSqlSource(DatabaseSource):
-    """Times that name no zone are in UTC, so the server's or the connection's zone has to be UTC."""
+    """A server. Times without a zone are in UTC, so the server's or the connection's zone must be UTC."""
 
     def __init__(self, login: FlightLogin) -> None:
         self._login = login
@@ -61,7 +61,8 @@ class FlightSqlSource(DatabaseSource):
         return f"CAST({expression} AS DECIMAL(38, 18))"
 
     def batches(self, statement: str) -> Iterator[list[TextRow]]:
-        """Raises SourceError for more than MAX_TICKETS parts and for columns that were not announced, and as `query` does."""
+        """Yield batches of rows. Raises SourceError for more than MAX_TICKETS parts and for unannounced columns, and
+        the errors of `query`."""
         from pyarrow import flight
 
         with self._explain_errors(), self._connect() as client:
@@ -99,7 +100,7 @@ class FlightSqlSource(DatabaseSource):
             yield client
 
     def _verification(self) -> dict[str, Any]:
-        """By the certificates that this server trusts; gRPC brings a list of its own."""
+        """Return TLS options with the certificates that this server trusts; gRPC has a list of its own."""
         if not self._login.is_verified:
             return {"disable_server_verification": True}
         trusted = ssl.create_default_context().get_ca_certs(binary_form=True)
@@ -121,7 +122,7 @@ class FlightSqlSource(DatabaseSource):
 
     @contextmanager
     def _explain_errors(self) -> Iterator[None]:
-        """pyarrow's errors as ours: what to do, and nothing of the secret."""
+        """Context manager that converts pyarrow's errors to ours: with what to do, without the secret."""
         from pyarrow import flight
 
         try:
@@ -175,8 +176,8 @@ def _in_url(address: str) -> str:
 
 
 def _command(statement: str) -> bytes:
-    """`CommandStatementQuery(query=statement)` packed as google.protobuf.Any, by protobuf's wire format: fields 1 and 2, each with
-    its length. Source: FlightSql.proto of Apache Arrow."""
+    """Return `CommandStatementQuery(query=statement)` packed as google.protobuf.Any, in protobuf's wire format:
+    fields 1 and 2, each with its length. Source: FlightSql.proto of Apache Arrow."""
     return _field(1, _COMMAND) + _field(2, _field(1, statement.encode()))
 
 
@@ -189,7 +190,7 @@ def _field(number: int, value: bytes) -> bytes:
 
 
 def _type_name(kind: pa.DataType) -> str:
-    """As databases name it; empty for what may hold anything."""
+    """Return the type as databases name it; empty for types that can hold anything."""
     names = {
         "decimal": pa.types.is_decimal,
         "double": pa.types.is_floating,
@@ -204,7 +205,7 @@ def _type_name(kind: pa.DataType) -> str:
 
 
 def _rows(batch: pa.RecordBatch) -> Iterator[list[TextRow]]:
-    """The rows as text, some at a time. Raises pa.ArrowInvalid for a batch that is not what it says."""
+    """Yield the rows as text in batches. Raises pa.ArrowInvalid for a batch that does not match its schema."""
     batch.validate(full=True)
     for start in range(0, batch.num_rows, BATCH_ROWS):
         columns = [_texts(column) for column in batch.slice(start, BATCH_ROWS).columns]

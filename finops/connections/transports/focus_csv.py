@@ -1,4 +1,4 @@
-"""FOCUS CSV files that hold several billing months: which are in them, and the lines of one."""
+"""FOCUS CSV files with several billing months: lists the months and extracts the lines of one."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _DIGESTS: Final = 2**256
 
 
 class CsvMonth(NamedTuple):
-    """`digest` is the same for the same lines in any order, and of the header."""
+    """A billing month. `digest` is of the header and the lines, in any order."""
 
     rows: int
     digest: str
 
 
 def csv_months(path: Path) -> dict[date, CsvMonth]:
-    """The billing months of the file. Raises SourceError when it is no FOCUS file."""
+    """Return the billing months of the file. Raises SourceError for a file that is not FOCUS."""
     rows: dict[date, int] = {}
     sums: dict[date, int] = {}
     with _open_rows(path) as (header, lines):
@@ -43,7 +43,8 @@ def csv_months(path: Path) -> dict[date, CsvMonth]:
 
 
 def write_csv_month(path: Path, month: date, target: Path) -> int:
-    """The lines of one month with the header, and how many there are. Raises SourceError when it is no FOCUS file."""
+    """Write the lines of one month with the header; returns their number. Raises SourceError for a file that is not
+    FOCUS."""
     count = 0
     with _open_rows(path) as (header, lines), target.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -57,7 +58,7 @@ def write_csv_month(path: Path, month: date, target: Path) -> int:
 
 @contextmanager
 def _open_rows(path: Path) -> Iterator[tuple[list[str], Iterator[tuple[date, list[str]]]]]:
-    """The header, and each line with the month of its billing period. The file may be in gzip."""
+    """Yield the header, and each line with its billing month. The file may be compressed with gzip."""
     with path.open("rb") as start:
         is_gzip = start.read(2) == b"\x1f\x8b"
     open_bytes = gzip.open if is_gzip else open

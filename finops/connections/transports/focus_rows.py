@@ -1,4 +1,4 @@
-"""FOCUS rows that a connector makes itself, written as Parquet that the importer takes, in bounded memory."""
+"""FOCUS rows created by a connector, written as Parquet for the importer, in bounded memory."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from finops.lib.periods import add_months
 
 BATCH_ROWS: Final = 20_000
 MAX_ROWS: Final = 20_000_000
-"""Of one month."""
+"""Maximum number of rows of one month."""
 _EXACT: Final = Context(prec=100)
 _MAX_DIGITS: Final = 20
-"""Before the point, of an amount; what the lake's type holds."""
+"""Maximum number of digits before the decimal point of an amount in the lake."""
 _MAX_DECIMALS: Final = 60
 
 
 class FocusRows:
-    """The rows of one billing month. Every value is a text."""
+    """Rows of one billing month. Every value is text."""
 
     def __init__(self, file: TextParquet, month: date, columns: Sequence[str]) -> None:
         self.filled: set[str] = set()
-        """Columns with a value in some row."""
+        """Columns with a value in any row."""
         self._file = file
         self._month_columns = {
             "BillingPeriodStart": month.isoformat(),
@@ -41,14 +41,15 @@ class FocusRows:
         return self._file.rows + len(self._columns["BillingPeriodStart"])
 
     def add(self, values: Mapping[str, str | None]) -> None:
-        """A row; columns without a value are empty. Raises SourceError beyond MAX_ROWS, KeyError for a column not declared."""
+        """Add a row; columns without a value are empty. Raises SourceError beyond MAX_ROWS, KeyError for an
+        undeclared column."""
         for name, value in {**dict.fromkeys(self._columns), **self._month_columns, **values}.items():
             self._columns[name].append(value or None)
         if len(self._columns["BillingPeriodStart"]) == BATCH_ROWS:
             self.flush()
 
     def flush(self) -> None:
-        """Write what was added since the last time. Raises SourceError beyond MAX_ROWS."""
+        """Write the rows added since the last flush. Raises SourceError beyond MAX_ROWS."""
         self.filled |= {name for name, values in self._columns.items() if any(values)}
         self._file.write(list(self._columns.values()))
         for values in self._columns.values():
@@ -57,8 +58,8 @@ class FocusRows:
 
 @contextmanager
 def focus_rows(path: Path, month: date, columns: Sequence[str]) -> Iterator[FocusRows]:
-    """Writes the file; `columns` without those of the billing period. A column without any value is left out of it, so that
-    it is no dimension of nothing."""
+    """Context manager that writes the file; `columns` without those of the billing period. Columns without any value
+    are left out of the file, so that they are no empty dimensions."""
     names = [*columns, "BillingPeriodStart", "BillingPeriodEnd"]
     with text_parquet(path, names, MAX_ROWS) as file:
         rows = FocusRows(file, month, columns)
@@ -69,12 +70,13 @@ def focus_rows(path: Path, month: date, columns: Sequence[str]) -> Iterator[Focu
 
 
 def charge_day(day: date) -> dict[str, str | None]:
-    """The columns of a charge of one day."""
+    """Return the columns of a charge of one day."""
     return {"ChargePeriodStart": day.isoformat(), "ChargePeriodEnd": (day + timedelta(days=1)).isoformat()}
 
 
 def exact_text(amount: Decimal, *, shift: int = 0) -> str:
-    """The amount times 10^`shift`, with every digit and no exponent. Raises SourceError for what is no amount of money."""
+    """Return the amount times 10^`shift`, with every digit and no exponent. Raises SourceError for a value that is
+    not an amount of money."""
     shifted = _EXACT.scaleb(amount, shift) if amount.is_finite() else amount
     exponent = shifted.as_tuple().exponent
     if not isinstance(exponent, int) or exponent < -_MAX_DECIMALS or shifted.adjusted() >= _MAX_DIGITS:
@@ -83,7 +85,7 @@ def exact_text(amount: Decimal, *, shift: int = 0) -> str:
 
 
 def currency_code(text: str) -> str:
-    """In capitals. Raises SourceError for what is no code of ISO 4217's form."""
+    """Return the code in capitals. Raises SourceError for a value without the form of an ISO 4217 code."""
     code = text.strip().upper()
     if not (len(code) == 3 and code.isascii() and code.isalpha()):
         raise SourceError(f"The provider sent {text[:40]!r} instead of a currency code such as USD.")
@@ -91,5 +93,5 @@ def currency_code(text: str) -> str:
 
 
 def file_of(path: Path, rows: int) -> list[FocusFile]:
-    """What `fetch` returns: the file, or none for a month without rows."""
+    """Return the result of `fetch`: the file, or none for a month without rows."""
     return [FocusFile(path, path.name)] if rows else []

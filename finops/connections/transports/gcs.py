@@ -1,4 +1,4 @@
-"""Google Cloud Storage: listing, reading and writing by its JSON API, and what its errors mean.
+"""Google Cloud Storage: lists, reads and writes with its JSON API, and explains its errors.
 
 Source: cloud.google.com/storage/docs/json_api/v1/objects, list, get, insert and delete.
 """
@@ -48,7 +48,7 @@ class _ListPage(msgspec.Struct, rename="camel"):
 
 @dataclass(frozen=True, kw_only=True)
 class GcsApi(HttpApi):
-    """Raises MonthConflict for an object that is another now, or none."""
+    """The JSON API. Raises MonthConflict for an object that changed or was deleted."""
 
     bucket: str = ""
     permission: str = ""
@@ -94,7 +94,8 @@ class GcsBucket(RestBucket):
         )
 
     def _write(self, key: str, file: Path) -> None:
-        """In one request, whose object is there once all of it has come. Over an object it needs storage.objects.delete too."""
+        """Write an object in one request; it exists once all of it has arrived. Replacing an object needs
+        storage.objects.delete too."""
         params = [("uploadType", "media"), ("name", key)]
         self._api(_CREATE).send("POST", f"/upload{self._path}", params, {"Content-Type": OCTETS}, file)
 

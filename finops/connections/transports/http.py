@@ -32,19 +32,20 @@ from finops.lib.sentences import truncate
 
 MAX_PAGE_BYTES: Final = 32 * 1024**2
 MAX_FILE_BYTES: Final = 4 * 1024**3
-"""Of a page and of a file, after decompression."""
+"""Maximum bytes of a page and of a file, after decompression."""
 MAX_PAGES: Final = 10_000
 MAX_ATTEMPTS: Final = 6
 LOOK_ATTEMPTS: Final = 3
-"""Of a fetch, and of a look, which the next one repeats."""
+"""Attempts of a request in a fetch, and in a listing, which the next sync repeats."""
 MAX_WAIT: Final = 120.0
-"""Seconds between two attempts."""
+"""Maximum seconds between two attempts."""
 PAGE_SECONDS: Final = 60.0
 CHECK_SECONDS: Final = 15.0
-"""For a page while a person waits."""
+"""Time limit in seconds of a page while a person waits."""
 FILE_SECONDS: Final = 1_800.0
 MAX_SKEW: Final = 300.0
-"""Seconds by which clocks may differ before an error says so; what vendors allow of a signature or a token."""
+"""Seconds of clock difference from which an error mentions it; the tolerance of vendors for a signature or a token.
+"""
 
 _PART: Final = 256 * 1024
 _MAX_ERROR_BYTES: Final = 16 * 1024
@@ -55,11 +56,11 @@ Params = Sequence[tuple[str, str | int]]
 Progress = Callable[[int], None]
 
 sleep = time.sleep
-"""The seam for tests."""
+"""Replaced in tests."""
 
 
 class RequestRefusal(SourceError):
-    """The other side does not take this request: 4xx, none of them of the credential. `status` is HTTP's."""
+    """The vendor rejected the request with a status 4xx that is not about the credential. `status` is HTTP's."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -67,7 +68,7 @@ class RequestRefusal(SourceError):
 
 
 class PermissionRefusal(AccessError):
-    """403: the credential is known, and may not do this."""
+    """403: the credential is valid and lacks a permission."""
 
 
 class CredentialRefusal(AccessError):
@@ -75,17 +76,17 @@ class CredentialRefusal(AccessError):
 
 
 def no_progress(_bytes: int) -> None:
-    """For a look, which nobody watches. Raises TimeLimitError once it has taken as long as it may."""
+    """Progress callback of a listing, which shows no progress. Raises TimeLimitError once it exceeds its time limit."""
     time_limit.check()
 
 
 @dataclass(frozen=True, kw_only=True)
 class HttpApi:
-    """One vendor's API with one credential.
+    """The API of one vendor with one credential.
 
-    `vendor` is its name in sentences. `key_fix` says how a credential that is not accepted is replaced, `scope_fix` which
-    permission a refused one lacks; both whole sentences. `secrets` are cut out of every text of the vendor's. A `token` that expires
-    during a fetch is renewed.
+    `vendor` is its name in sentences. `key_fix` describes how to replace a rejected credential, `scope_fix` which
+    permission to grant; both are whole sentences. `secrets` are removed from every text of the vendor. A `token` that
+    expires during a fetch is renewed.
     """
 
     connector: str
@@ -101,19 +102,20 @@ class HttpApi:
     page_seconds: float = PAGE_SECONDS
 
     def for_fetch(self, fetch: Fetch) -> Self:
-        """As patient as a month of data is worth."""
+        """The API with the retries and time limits of a fetch."""
         return replace(self, progress=fetch.progress, attempts=MAX_ATTEMPTS)
 
     def for_check(self) -> Self:
-        """One attempt: a person waits."""
+        """The API with a single attempt, for a person who waits."""
         return replace(self, attempts=1, page_seconds=CHECK_SECONDS)
 
     def get(self, path: str, params: Params, type_: type[T]) -> T:
-        """A page. Raises SourceError when it is not of the type's form, AccessError, RequestRefusal, SourceUnavailable."""
+        """Return a page. Raises SourceError if it does not match the type, AccessError, RequestRefusal,
+        SourceUnavailable."""
         return self._decode(self._attempt("GET", self._url(path), urlencode(params)), type_)
 
     def post(self, path: str, body: bytes, content_type: str, type_: type[T]) -> T:
-        """What a POST answers; sent again where a GET is, so for requests that may arrive twice."""
+        """Return the response to a POST. It is retried like a GET, so only for requests that may arrive twice."""
         content = self._attempt("POST", self._url(path), "", body, {"Content-Type": content_type})
         return self._decode(content, type_)
 
@@ -124,7 +126,7 @@ class HttpApi:
         headers: Mapping[str, str] | None = None,
         limit: int = MAX_PAGE_BYTES,
     ) -> bytes:
-        """A body of any form, as it is stored. Raises as `get` does, SourceError above the limit of bytes."""
+        """Return a body of any format, as received. Raises the errors of `get`, SourceError above the limit of bytes."""
         asked = {**self.headers, **(headers or {})}
 
         def receive(response: ResponseStream) -> bytes:
@@ -145,8 +147,8 @@ class HttpApi:
         return self._retry(request)
 
     def download(self, target: Path, *, path: str = "", url: str = "", accept: str = "*/*") -> int:
-        """A file of the API's `path`, or of a URL that the vendor gave for it, which gets no credential of ours and passes the
-        address guard. Returns its bytes. It replaces the target on each attempt. Raises as `get` does."""
+        """Download a file at the API's `path`, or at a URL from the vendor, which gets no credential of ours and
+        passes the address guard. Returns its bytes. Each attempt replaces the target. Raises the errors of `get`."""
         address, _mark, query = (url or self._url(path)).partition("?")
         headers = {"Accept": accept} if url else {**self.headers, "Accept": accept}
         with_header = (lambda given: given) if url else self._with_token_header
@@ -167,8 +169,8 @@ class HttpApi:
         headers: Mapping[str, str] | None = None,
         file: Path | None = None,
     ) -> None:
-        """A request whose answer is its status, with the content of a file, in parts. Sent again where a GET is, so for what may
-        arrive twice. Raises as `get` does."""
+        """Send the content of a file in chunks; the response is its status. Retried like a GET, so only for requests
+        that may arrive twice. Raises the errors of `get`."""
         size = file.stat().st_size if file else 0
         asked = {**self.headers, **(headers or {}), "Content-Length": str(size)}
         query = urlencode(params, quote_via=quote)
@@ -183,8 +185,9 @@ class HttpApi:
         self._retry(request)
 
     def pages(self, page_of: Callable[[str], T], token_of: Callable[[T], str]) -> Iterator[T]:
-        """Each page of a list, by the token of the page before ("" for the first). `token_of` gives the next one's, or "" on the
-        last. Raises SourceError for a token that comes twice, which would never end, and beyond MAX_PAGES."""
+        """Yield each page of a list, by the token of the previous page ("" for the first). `token_of` returns the
+        next token, or "" for the last page. Raises SourceError for a repeated token, which would never end, and
+        beyond MAX_PAGES."""
         token, tokens = "", {""}
         for _number in range(MAX_PAGES):
             page = page_of(token)
@@ -246,7 +249,7 @@ class HttpApi:
         return {**headers, "Authorization": self.token.header} if self.token else headers
 
     def _with_token(self, request: Callable[[], T]) -> T:
-        """Once more with another token where this one has expired."""
+        """Run the request again with a new token if the current one has expired."""
         try:
             answer = request()
         except CredentialRefusal:
@@ -275,14 +278,14 @@ class HttpApi:
         raise AssertionError("unreachable")
 
     def wait(self, seconds: float) -> None:
-        """Asks every second whether the sync goes on."""
+        """Wait, and check every second whether the sync may continue."""
         while seconds > 0:
             self.progress(0)
             sleep(min(1.0, seconds))
             seconds -= 1.0
 
     def _parts(self, response: ResponseStream, max_bytes: int) -> Iterator[bytes]:
-        """The body, decompressed, no more of it than this."""
+        """Yield the decompressed body, up to the limit."""
         total = 0
         for part in _decompress(response, self._raw_parts(response)):
             total += len(part)
@@ -333,7 +336,8 @@ class HttpApi:
         )
 
     def _refusal(self, reason: str, words: str) -> SourceError | None:
-        """The error of a reason in Google's form, for vendors whose reasons tell more than HTTP's status."""
+        """Return the error for a reason in Google's format, for vendors whose reasons are more specific than the HTTP
+        status."""
         return None
 
     def _skew(self, response: ResponseStream) -> str:
@@ -344,8 +348,8 @@ class HttpApi:
         return f" This server's clock is {minutes} minutes {side} {self.vendor}'s: set it right."
 
     def _words(self, response: ResponseStream) -> tuple[str, str]:
-        """The reason of an error and what the vendor says of it, on one line, without a secret of ours; empty where nothing can be
-        read."""
+        """Return the reason of an error and the vendor's message, on one line, without our secrets; empty if the body
+        cannot be read."""
         content = b""
         try:
             for part in self._parts(response, _MAX_ERROR_BYTES):
@@ -360,12 +364,12 @@ class HttpApi:
 
 
 def path_part(value: str) -> str:
-    """One part of a path, with nothing in it that leaves it."""
+    """Return one quoted part of a path, which cannot change the path."""
     return quote(value, safe="")
 
 
 def _decompress(response: ResponseStream, parts: Iterable[bytes]) -> Iterator[bytes]:
-    """In pieces of bounded size, whatever the ratio. DeliveryTimeout for what is no gzip, or ends within."""
+    """Decompress in chunks of bounded size, whatever the ratio. Raises DeliveryTimeout for invalid or truncated gzip."""
     if response.headers.get("content-encoding", "").strip().casefold() not in ("gzip", "x-gzip"):
         yield from parts
         return
@@ -383,8 +387,8 @@ def _decompress(response: ResponseStream, parts: Iterable[bytes]) -> Iterator[by
 
 
 def _message(content: bytes) -> tuple[str, str]:
-    """The reason (Google's {"error": {"errors": [{"reason"}]}}), and of the forms that vendors use: {"error": {"message"}},
-    {"error_description"}, {"detail"}, {"message"}."""
+    """Return the reason (Google's {"error": {"errors": [{"reason"}]}}), and the message in any of the vendors'
+    formats: {"error": {"message"}}, {"error_description"}, {"detail"}, {"message"}."""
     try:
         value: Any = msgspec.json.decode(content)
     except msgspec.DecodeError:

@@ -1,4 +1,5 @@
-"""A folder of this server, read and written as a bucket. Only beneath CONNECTION_FOLDERS, which an operator sets; no link leads out."""
+"""A folder of this server, read and written as a bucket. Only below CONNECTION_FOLDERS, set by an operator; links
+that lead outside are refused."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ from finops.connections.transports.bucket import CHUNK_BYTES, BucketObject, Stor
 
 
 def open_folder(folder: str) -> LocalBucket:
-    """Raises AccessError for a folder outside of CONNECTION_FOLDERS and the sample data, SourceError for one that is not
-    there."""
+    """Open a folder. Raises AccessError for a folder outside of CONNECTION_FOLDERS and the sample data, SourceError
+    for a missing one."""
     path, sample = Path(folder), sample_folder()
     if not settings.CONNECTION_FOLDERS and not path.is_relative_to(sample):
         raise AccessError(
@@ -29,8 +30,8 @@ def open_folder(folder: str) -> LocalBucket:
 
 
 def open_folder_in(folder: str, roots: Iterable[str], setting: str) -> LocalBucket:
-    """Raises AccessError for a folder outside of the roots, which names the setting that has them, SourceError for one that is
-    not there."""
+    """Open a folder below the roots. Raises AccessError for a folder outside, which names the setting of the roots,
+    SourceError for a missing one."""
     path = Path(folder)
     if not path.is_absolute() or not any(
         path.resolve().is_relative_to(Path(root).resolve()) for root in roots
@@ -45,12 +46,12 @@ def open_folder_in(folder: str, roots: Iterable[str], setting: str) -> LocalBuck
 
 
 def sample_folder() -> Path:
-    """Where bills of the made-up company are written, for every account: nothing else is in it."""
+    """Return the folder with the bills of the sample company, for every account; it has nothing else."""
     return Path(settings.VAR_DIR).absolute() / "sample-bills"
 
 
 class LocalBucket(StorageBucket):
-    """A folder; its name is its path. A version is the time of the last change, the size and the inode."""
+    """A folder; its name is its path. A version is the modification time, the size and the inode."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(fsspec.filesystem("file"), str(root), "", scheme="file")
@@ -60,7 +61,7 @@ class LocalBucket(StorageBucket):
         return f"{info['mtime']}-{info['size']}-{info['ino']}"
 
     def _pages(self, prefix: str) -> Iterator[list[BucketObject]]:
-        """A folder at a time. Links to folders are not followed, nor links to files outside of the folder."""
+        """Yield one folder at a time. Links to folders, and links to files outside of the folder, are not followed."""
         start = self._root / prefix.rpartition("/")[0]
         if start != self._root and not start.is_dir():
             return
@@ -73,7 +74,8 @@ class LocalBucket(StorageBucket):
             yield [self._object(self._filesystem.info(str(path))) for path in paths if self._is_inside(path)]
 
     def path_of(self, item: BucketObject) -> Path:
-        """Where it lies. Raises MonthConflict for one that is gone, or leads out of the folder by now."""
+        """Return the path of an object. Raises MonthConflict for a file that was deleted, or replaced by a link that
+        leads outside."""
         path = self._root / safe_key(item.key)
         if not self._is_inside(path):
             raise MonthConflict(f"{path} was deleted during the sync.")
@@ -83,7 +85,7 @@ class LocalBucket(StorageBucket):
         return path.is_file() and path.resolve().is_relative_to(self._root)
 
     def _write(self, key: str, file: Path) -> None:
-        """Under another name first, so that a reader sees all of it or nothing."""
+        """Write under a temporary name and rename, so that a reader sees the whole file or nothing."""
         target = self._inner(key)
         target.parent.mkdir(parents=True, exist_ok=True)
         partial = target.with_name(f".{target.name}.partial")
@@ -100,7 +102,7 @@ class LocalBucket(StorageBucket):
         self._inner(key).unlink(missing_ok=True)
 
     def _inner(self, key: str) -> Path:
-        """Raises AccessError for a path that a link leads out of the folder by."""
+        """Return the path. Raises AccessError if a link leads out of the folder."""
         path = self._root / key
         if not path.parent.resolve().is_relative_to(self._root):
             raise AccessError(f"{self._shown(key)} is a link out of the folder.")
@@ -108,7 +110,7 @@ class LocalBucket(StorageBucket):
 
     @contextmanager
     def _open(self, item: BucketObject) -> Iterator[Iterator[bytes]]:
-        """The opened file itself is compared, since what a path names may change between two looks at it."""
+        """Open the file and compare its version on the open file, since the path may lead to another file later."""
         path = self.path_of(item)
         with path.open("rb") as file:
             self._compare_file(item, file.fileno(), path)

@@ -1,6 +1,7 @@
-"""OCI Object Storage: listing, reading and writing by its REST API, with requests signed by a user's API key.
+"""OCI Object Storage: lists, reads and writes with its REST API; requests are signed with a user's API key.
 
-Source: docs.oracle.com/iaas/Content/API/Concepts/signingrequests.htm and its Object Storage API, ListObjects, GetObject, PutObject and DeleteObject.
+Source: docs.oracle.com/iaas/Content/API/Concepts/signingrequests.htm and its Object Storage API, ListObjects,
+GetObject, PutObject and DeleteObject.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ class OciKey:
     private_key: RSAPrivateKey = field(repr=False)
 
     def headers(self, target: str, host: str, method: str = "get") -> dict[str, str]:
-        """Of a request for the target: path and query as they are sent. Object Storage asks for no more of a PUT, whose body it
-        does not have signed."""
+        """Return the signature headers of a request; `target` is path and query as sent. Object Storage requires no
+        signature of a PUT's body."""
         date = format_datetime(clock.now(), usegmt=True)
         text = f"(request-target): {method} {target}\nhost: {host}\ndate: {date}"
         signature = base64.b64encode(self.private_key.sign(text.encode(), PKCS1v15(), SHA256())).decode()
@@ -68,7 +69,8 @@ class _OciPage(msgspec.Struct, rename="camel"):
 
 @dataclass(frozen=True, kw_only=True)
 class OciApi(HttpApi):
-    """Raises MonthConflict for an object that is another now, or none. `denial` says what a bucket that is not shown lacks."""
+    """The REST API. Raises MonthConflict for an object that changed or was deleted. `denial` explains what is missing
+    if the bucket is not visible."""
 
     key: OciKey
     denial: str
@@ -81,13 +83,13 @@ class OciApi(HttpApi):
         headers: Mapping[str, str] | None = None,
         limit: int = MAX_PAGE_BYTES,
     ) -> bytes:
-        """Raises as `content` does."""
+        """Return a body with the headers of the signature. Raises the errors of `content`."""
         query = urlencode(params, quote_via=quote)
         signature = self._signature("get", f"{path}?{query}" if query else path)
         return self.content(path, params, {**signature, **(headers or {})}, limit)
 
     def send_content(self, method: str, path: str, file: Path | None = None) -> None:
-        """Raises as `send` does."""
+        """Send a file with the headers of the signature. Raises the errors of `send`."""
         self.send(method, path, (), {**self._signature(method.lower(), path), "Content-Type": OCTETS}, file)
 
     def _signature(self, method: str, target: str) -> dict[str, str]:
@@ -102,7 +104,7 @@ class OciApi(HttpApi):
 
 
 class OciBucket(RestBucket):
-    """A prefix of a bucket in a namespace. Raises SourceError for a private key that is none."""
+    """A prefix of a bucket in a namespace. Raises SourceError for an invalid private key."""
 
     def __init__(
         self, base_url: str, namespace: str, bucket: str, prefix: str, *, key: OciKey, denial: str

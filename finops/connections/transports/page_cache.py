@@ -1,8 +1,8 @@
-"""Pages of JSON that are cached between the syncs of a connection, and asked for again by their ETag (RFC 9110, 13.1.2): a page
-that has not changed is 304, without a body; GitHub does not count it against its rate limit.
+"""Pages of JSON that are cached between the syncs of a connection, and requested again with their ETag (RFC 9110,
+13.1.2): an unchanged page is 304 without a body, which GitHub does not count against its rate limit.
 
-What is kept of a page is what its type names, a few hundred bytes an entry of the list. A connector has no state: the sync puts a
-`PageCache` around its calls (`use_page_cache`), which is empty where there is none.
+Only the fields of a page's type are cached, a few hundred bytes for each entry of the list. Connectors are stateless:
+the sync sets a `PageCache` around their calls (`use_page_cache`), which is empty for the first sync.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from finops.lib import clock
 from finops.lib.outbound import DeliveryTimeout, ResponseStream
 
 MAX_BYTES: Final = 32 * 1024**2
-"""Of all pages of a connection; those that were used last stay."""
+"""Maximum bytes of all pages of a connection; the most recently used ones stay."""
 UNUSED: Final = timedelta(days=7)
 _TOUCH_SECONDS: Final = 24 * 3_600
 
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class CachedPage(msgspec.Struct, frozen=True, array_like=True):
-    """`body` is what the page's type names of it. A page that `is_final` is not asked for again."""
+    """A cached page. `body` has the fields of the page's type. A page that `is_final` is not requested again."""
 
     etag: str
     credential: str
@@ -50,7 +50,7 @@ class PageCache:
     """Pages by URL."""
 
     def __init__(self, content: bytes = b"") -> None:
-        """Of what `content` gave; empty for what cannot be read, as of an older version."""
+        """Load the cache from `content`; empty if it cannot be read, for example from an older version."""
         try:
             self._pages = _decoder.decode(zlib.decompress(content)) if content else {}
         except (zlib.error, msgspec.DecodeError):
@@ -60,7 +60,7 @@ class PageCache:
         return self._pages.get(url)
 
     def touch(self, url: str) -> None:
-        """It was used. Written down once a day, so that a look at what has not changed leaves the same content."""
+        """Mark the page as used. Stored once a day, so that a listing without changes leaves the same content."""
         page = self._pages[url]
         if page.used_at < _now() - _TOUCH_SECONDS:
             self.put(url, msgspec.structs.replace(page, used_at=_now()))
@@ -70,7 +70,7 @@ class PageCache:
 
     @property
     def content(self) -> bytes:
-        """Without pages that nobody used for a week, and those beyond MAX_BYTES."""
+        """Return the content without pages that were not used for a week, and those beyond MAX_BYTES."""
         oldest, total = _now() - int(UNUSED.total_seconds()), 0
         kept = {}
         for url, page in sorted(self._pages.items(), key=lambda item: -item[1].used_at):
@@ -88,13 +88,13 @@ _current = _Current()
 
 
 def current_cache() -> PageCache:
-    """Those of the sync that this thread does."""
+    """Return the cache of this thread's sync."""
     return _current.cache or PageCache()
 
 
 @contextmanager
 def use_page_cache(path: Path | None) -> Iterator[None]:
-    """Connectors in the block have the pages of a file, and leave theirs in it, also where they fail."""
+    """Context manager in which connectors use the pages of a file; it is written at the end, also on errors."""
     if path is None:
         yield
         return
@@ -107,19 +107,19 @@ def use_page_cache(path: Path | None) -> Iterator[None]:
 
 
 class _NotModifiedAnswer(SourceError):
-    """304."""
+    """A response with status 304."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CachingApi(HttpApi):
-    """An API whose pages are kept."""
+    """An API whose pages are cached."""
 
     cache: PageCache = field(default_factory=current_cache, repr=False)
 
     def get_page(
         self, path: str, params: Params, type_: type[T], is_final: Callable[[T], bool] = lambda _page: False
     ) -> T:
-        """As `get`; the page that is kept where the other side says that it has not changed, or where it was final."""
+        """Return a page as `get` does; the cached one if the vendor reports no change, or if it was final."""
         url, query = self._url(path), urlencode(params)
         key, credential = f"{url}?{query}", self._credential()
         kept = self.cache.find(key)
@@ -166,7 +166,8 @@ class CachingApi(HttpApi):
         return value
 
     def _credential(self) -> str:
-        """A digest: what one credential may see is not shown to another, and ETags of GitHub are those of a token."""
+        """Return a digest of the credential: pages of one credential are not shown to another, and GitHub's ETags
+        depend on the token."""
         text = msgspec.json.encode(dict(self.headers), order="sorted")
         return blake2b(text, digest_size=16).hexdigest()
 
@@ -175,7 +176,7 @@ class CachingApi(HttpApi):
 
 
 def _value_of(page: CachedPage, type_: type[T]) -> T | None:
-    """None for a page of an older version, which had other fields."""
+    """Return the page's value; None for a page of an older version with other fields."""
     try:
         return msgspec.json.decode(page.body, type=type_)
     except msgspec.DecodeError:

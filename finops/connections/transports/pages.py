@@ -1,4 +1,4 @@
-"""The two ways in which vendors page a list: by a token of theirs, and by the last id."""
+"""Two ways of paging a list: by a token of the vendor, and by the last id."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ MAX_NAMES: Final = 100_000
 
 
 class TokenPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page that names the next one; base of those with `data`."""
+    """A page with the token of the next one; base class of pages with `data`."""
 
     has_more: bool | None = None
     next_page: str | None = None
 
     @property
     def token(self) -> str:
-        """Of the next page; empty on the last. Raises SourceError for a page that has a next one and does not name it."""
+        """Token of the next page; empty on the last. Raises SourceError for a page that announces a next one without
+        its token."""
         if self.has_more is False:
             return ""
         if self.has_more and not self.next_page:
@@ -52,7 +53,7 @@ Page = TypeVar("Page", bound=TokenPage)
 
 
 def token_pages(api: HttpApi, path: str, params: Params, type_: type[Page]) -> Iterator[Page]:
-    """All pages of a list. Raises as `HttpApi.get` and `HttpApi.pages` do."""
+    """Return all pages of a list. Raises the errors of `HttpApi.get` and `HttpApi.pages`."""
     return api.pages(
         lambda token: api.get(path, [*params, ("page", token)] if token else params, type_),
         lambda page: page.token,
@@ -60,8 +61,8 @@ def token_pages(api: HttpApi, path: str, params: Params, type_: type[Page]) -> I
 
 
 def names_by_id(api: HttpApi, path: str, params: Params, cursor: str) -> dict[str, VendorObject]:
-    """Everything of a list by id; `cursor` is the parameter that takes the last id of the page before. Raises as
-    `HttpApi.get` does."""
+    """Return all entries of a list by id; `cursor` is the parameter for the last id of the previous page. Raises the
+    errors of `HttpApi.get`."""
     found: dict[str, VendorObject] = {}
     for page in api.pages(
         lambda token: api.get(path, [*params, (cursor, token)] if token else params, _NamedPage),
@@ -74,5 +75,5 @@ def names_by_id(api: HttpApi, path: str, params: Params, cursor: str) -> dict[st
 
 
 def digest_of(lines: Iterable[str]) -> str:
-    """The same for the same lines in any order: for the fingerprint of a month."""
+    """Return a digest of the lines in any order, for the fingerprint of a month."""
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:40]

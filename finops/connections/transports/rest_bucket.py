@@ -1,7 +1,7 @@
-"""Buckets that are read and written by their REST API: Azure Blob Storage and Google Cloud Storage.
+"""Buckets with a REST API: Azure Blob Storage and Google Cloud Storage.
 
-Through `HttpApi`, whose requests are guarded, bounded and retried as those of every vendor, and follow no redirect: so an
-endpoint that a person enters needs no second guard inside an SDK (docs/adr/0039-object-stores-by-rest.md).
+Requests use `HttpApi`, so they are guarded, bounded and retried like those of every vendor, and follow no redirect:
+an endpoint that a person enters needs no second guard inside an SDK (docs/adr/0039-object-stores-by-rest.md).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from finops.connections.transports.bucket import CHUNK_BYTES, BucketObject, Stor
 OCTETS: Final = "application/octet-stream"
 NO_HEADERS: Final[Mapping[str, str]] = {}
 RENEWAL_SECONDS: Final = 300
-"""Before a token ends, a new one is fetched."""
+"""Seconds before its expiry at which a token is renewed."""
 
 
 class RestCredential(Protocol):
-    """What a request is signed with. `principal` is who that is, for messages."""
+    """Credential that signs requests. `principal` is its name in messages."""
 
     principal: str
 
@@ -32,7 +32,7 @@ class RestCredential(Protocol):
 
 
 class BearerToken(ABC):
-    """A token, fetched with the first request and renewed before it ends."""
+    """A token, fetched with the first request and renewed before it expires."""
 
     principal = "this identity"
 
@@ -49,18 +49,19 @@ class BearerToken(ABC):
 
     @abstractmethod
     def _sign_in(self) -> tuple[str, float]:
-        """The token, and the time of its end in seconds. Raises AccessError and SourceUnavailable."""
+        """Return the token, and its expiry in seconds. Raises AccessError and SourceUnavailable."""
 
 
 class RestBucket(StorageBucket):
-    """A prefix whose objects are read by ranges, each of the version that was listed."""
+    """A prefix whose objects are read by ranges, each of the listed version."""
 
     def __init__(self, name: str, prefix: str, *, scheme: str) -> None:
         super().__init__(None, name, prefix, scheme=scheme)
 
     @abstractmethod
     def _read_range(self, item: BucketObject, key: str, start: int, end: int) -> bytes:
-        """Bytes from `start` to before `end`, at most; all of an object of no bytes. Raises MonthConflict for another version."""
+        """Return bytes from `start` to before `end`, at most; all of an empty object. Raises MonthConflict for
+        another version."""
 
     @contextmanager
     def _open(self, item: BucketObject) -> Iterator[Iterator[bytes]]:
@@ -74,10 +75,10 @@ class RestBucket(StorageBucket):
         return str(info["version"])
 
     def _explain(self, error: Exception, action: str, key: str) -> SourceError:
-        """What HttpApi has not explained: an answer of another form than is documented."""
+        """Explain what HttpApi has not: a response in an undocumented format."""
         return SourceUnavailable(f"{self._shown(key)} returned an unexpected format: {type(error).__name__}.")
 
 
 def range_header(start: int, end: int) -> dict[str, str]:
-    """No range for an object of no bytes, of which servers refuse every range."""
+    """Return the Range header; none for an empty object, for which servers refuse every range."""
     return {"Range": f"bytes={start}-{end - 1}"} if end else {}

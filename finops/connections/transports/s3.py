@@ -1,8 +1,8 @@
-"""Buckets of S3 and of what speaks as it does: credentials, the guard of endpoints, and what errors mean.
+"""Buckets of S3 and compatible services: credentials, the guard of endpoints, and explanations of errors.
 
 An endpoint that a person enters is checked when it is opened, and each address again when it is connected to, in
-aiohttp's socket factory: so neither DNS that changes in between nor an address in a redirect leads elsewhere, and no
-redirect is followed. AWS's own hosts need no guard.
+aiohttp's socket factory: so neither changed DNS nor a redirect leads elsewhere, and no redirect is followed. AWS's
+own hosts need no guard.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from finops.lib.sentences import truncate
 CONNECT_SECONDS: Final = 10
 READ_SECONDS: Final = 60
 PAGE_SECONDS: Final = 120
-"""Of a page of a listing, from its first to its last byte."""
+"""Time limit in seconds of a page of a listing, to its last byte."""
 PART_BYTES: Final = CHUNK_BYTES
-"""Of an upload: 10,000 of them are the largest file that S3 takes in parts of this size, 160 GB."""
+"""Bytes of a part of an upload: with 10,000 parts the largest file is 160 GB."""
 PART_SECONDS: Final = 600
 CLOSE_SECONDS: Final = 5
 ATTEMPTS: Final = 3
-"""Of a request, with botocore's back-off."""
+"""Attempts of a request, with botocore's back-off."""
 PAGE: Final = 1_000
 
 
 class PrivateAddress(OSError):
-    """A name led to an address where nothing may be sent."""
+    """A host name resolved to an address that requests must not be sent to."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class S3Credentials:
-    """`ambient`: the identity of this server itself instead of a key. `principal` is who that is, for messages. Those of a
-    session have an `expiry`, and `renew`, which signs in again."""
+    """Credentials. `ambient`: the identity of this server instead of a key. `principal` is the name in messages.
+    Those of a session have an `expiry`, and `renew`, which signs in again."""
 
     key: str | None = None
     secret: str | None = field(default=None, repr=False)
@@ -66,9 +66,9 @@ def open_s3(
     endpoint: str = "",
     virtual_host: bool = False,
 ) -> S3Bucket:
-    """Opened, not yet asked. Raises UrlRefusal and SourceUnavailable for an endpoint that leads nowhere we send to, and
-    AccessError without credentials.
-    `virtual_host` for services that take the bucket in the host's name alone, such as Alibaba's."""
+    """Open a bucket, without a request. Raises UrlRefusal and SourceUnavailable for an endpoint that requests must
+    not be sent to, and AccessError without credentials. `virtual_host` for services with the bucket in the host name
+    only, such as Alibaba's."""
     import s3fs
 
     if not credentials.ambient and not (credentials.key and credentials.secret):
@@ -89,7 +89,8 @@ def open_s3(
 
 
 def _sign_in(credentials: S3Credentials) -> dict[str, Any]:
-    """s3fs's arguments. A session signs in again before it ends: a month may take longer to read than it lasts."""
+    """Return s3fs's arguments. A session is renewed before it expires: reading a month may take longer than a
+    session."""
     if credentials.renew:
         from finops.connections.transports.s3_session import renewable_session
 
@@ -121,7 +122,8 @@ def _client_config(endpoint: str, *, virtual_host: bool) -> dict[str, Any]:
 
 
 def check_endpoint(endpoint: str) -> None:
-    """Raises UrlRefusal for an address that nothing is sent to, SourceUnavailable when DNS knows no such name."""
+    """Check an endpoint. Raises UrlRefusal for an address that requests must not be sent to, SourceUnavailable for a
+    name without DNS entry."""
     try:
         resolve_endpoint(endpoint, "endpoint", time.monotonic() + CONNECT_SECONDS)
     except DeliveryTimeout as error:
@@ -129,7 +131,7 @@ def check_endpoint(endpoint: str) -> None:
 
 
 def guarded_socket(*, secure: bool) -> Callable[[Any], socket.socket]:
-    """aiohttp's socket factory: it is given each address just before it is connected to. Raises PrivateAddress."""
+    """aiohttp's socket factory, called with each address just before it is connected to. Raises PrivateAddress."""
 
     def make(address_info: Any) -> socket.socket:
         family, kind, protocol, _, address = address_info
@@ -141,7 +143,7 @@ def guarded_socket(*, secure: bool) -> Callable[[Any], socket.socket]:
 
 
 class S3Bucket(StorageBucket):
-    """A prefix of a bucket that speaks S3."""
+    """A prefix of an S3-compatible bucket."""
 
     def __init__(self, filesystem: Any, bucket: str, prefix: str, credentials: S3Credentials) -> None:
         super().__init__(filesystem, bucket, prefix, scheme="s3")
@@ -181,7 +183,7 @@ class S3Bucket(StorageBucket):
 
     @contextmanager
     def _open(self, item: BucketObject) -> Iterator[Iterator[bytes]]:
-        """Each request asks for the ETag that was listed (If-Match), so nothing needs to be compared."""
+        """Yield blocks of an object. Each request has the listed ETag (If-Match), so no version is compared here."""
         key = f"{self.prefix}{safe_key(item.key)}"
         yield (
             self._range(key, start, min(start + CHUNK_BYTES, item.bytes), item.version)
@@ -191,7 +193,8 @@ class S3Bucket(StorageBucket):
             self._filesystem.call_s3("head_object", Bucket=self.name, Key=key, **_if_match(item.version))
 
     def _range(self, key: str, start: int, end: int, version: str) -> bytes:
-        """Tried again where the connection breaks off within an answer, so that a large month does not begin anew."""
+        """Return a range of bytes. Retried if the connection breaks within a response, so that a large month does not
+        start again."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return bytes(fsspec.asyn.sync(self._filesystem.loop, self._get, key, start, end, version))
@@ -227,7 +230,7 @@ class S3Bucket(StorageBucket):
         return bytes(data)
 
     def _write(self, key: str, file: Path) -> None:
-        """In parts where the file is larger than one."""
+        """Write an object, in parts if the file is larger than one part."""
         size = file.stat().st_size
         place = {"Bucket": self.name, "Key": key}
         with file.open("rb") as content:
@@ -280,7 +283,7 @@ async def _close(creator: Any) -> None:
 
 
 def _if_match(version: str) -> dict[str, str]:
-    """Nothing for a server whose listing has no ETags: then only the size is compared."""
+    """Return the If-Match header; none for a server whose listing has no ETags: then only the size is compared."""
     return {"IfMatch": version} if version.startswith('"') else {}
 
 
@@ -315,7 +318,7 @@ _OTHER_REGION: Final = {
 def explain_aws(
     error: Exception, *, permission: str, resource: str, principal: str, where: str
 ) -> SourceError:
-    """What an error of botocore, aiobotocore or aiohttp means. Raises MonthConflict for an object that is another now."""
+    """Explain an error of botocore, aiobotocore or aiohttp. Raises MonthConflict for an object that changed."""
     from botocore.exceptions import ClientError, NoCredentialsError, PartialCredentialsError
 
     from finops.connections.transports.s3_session import EndpointRedirect
@@ -385,7 +388,7 @@ def _explain_key(code: str, principal: str, where: str) -> SourceError:
 
 
 def _seconds(text: str | None) -> float | None:
-    """Retry-After in seconds; a date is not worth its parser, and is left to our own back-off."""
+    """Return Retry-After in seconds; a date is ignored in favor of our own back-off."""
     try:
         return min(max(float(text or ""), 0.0), 86_400.0)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Sessions of a bucket's client, of HTTP and of a role. Their own module: aiobotocore takes half a second to import."""
+"""HTTP and role sessions of a bucket's client. A separate module, since aiobotocore takes half a second to import."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ REDIRECTS = (301, 302, 303, 307, 308)
 
 
 class EndpointRedirect(OSError):
-    """An endpoint that somebody entered answered with a redirect."""
+    """An endpoint entered by a person answered with a redirect."""
 
 
 class NoRedirectSession(AIOHTTPSession):
-    """Gives an answer of 3xx to botocore as it is, as its own synchronous client does, and which then asks another region of
-    AWS; aiohttp would follow it to wherever the other side says."""
+    """Passes 3xx responses to botocore unchanged, as its synchronous client does; botocore then tries another AWS
+    region. aiohttp would follow the redirect to any host."""
 
     refuses_redirects = False
 
@@ -30,8 +30,8 @@ class NoRedirectSession(AIOHTTPSession):
 
 
 class EndpointSession(NoRedirectSession):
-    """For endpoints that people entered: raises EndpointRedirect. botocore would look for the bucket's region there, again and
-    again as deep as Python goes."""
+    """Session for endpoints entered by people: raises EndpointRedirect. botocore would search for the bucket's region
+    there, recursively without a limit."""
 
     refuses_redirects = True
 
@@ -42,7 +42,7 @@ class _NoRedirect:
         self._refuses = refuses
 
     async def request(self, method: str, **arguments: Any) -> Any:
-        """Raises EndpointRedirect where redirects are refused; none is followed."""
+        """Send a request. Raises EndpointRedirect if redirects are refused; none is followed."""
         response = await self._session.request(method, **arguments, allow_redirects=False)
         if self._refuses and response.status in REDIRECTS:
             response.close()
@@ -54,15 +54,15 @@ class _NoRedirect:
 
 
 def renewable_session(credentials: S3Credentials) -> AioSession:
-    """Signs requests with these credentials, and renews them ten minutes before their expiry, or sooner. A request raises what
-    `renew` raises."""
+    """Sign requests with these credentials, and renew them ten minutes before their expiry, or earlier. A request
+    raises the errors of `renew`."""
     session = AioSession()
     session.register_component("credential_provider", _SessionCredentials(credentials))
     return session
 
 
 class _SessionCredentials:
-    """botocore's resolver of credentials, of one that never changes."""
+    """A resolver for botocore with one fixed credential."""
 
     def __init__(self, credentials: S3Credentials) -> None:
         self._credentials = credentials

@@ -1,11 +1,11 @@
-"""A bill that a database has, whatever the database: its billing months and their lines.
+"""Bills in a database of any kind: their billing months and lines.
 
-A look is one aggregation over few columns at the other side: lines, sums of cost and the newest charge of each billing
-period are its fingerprint. A month that changes without any of these is not seen; reading all months again each hour
-would cost what the database charges for it.
+A listing is one aggregation over few columns in the database: the number of lines, sums of cost and the newest charge
+of each billing period are its fingerprint. A month that changes without any of these is not detected; reading all
+months again each hour would cost as much as the database charges for it.
 
-The month of a line is that in which the moment 14 hours after BillingPeriodStart lies, as an import has it
-(docs/focus-import.md): periods in local time begin up to 14 hours before their month does in UTC.
+The month of a line is the one 14 hours after BillingPeriodStart, as in imports (docs/focus-import.md): periods in
+local time begin up to 14 hours before their month does in UTC.
 """
 
 from __future__ import annotations
@@ -45,26 +45,26 @@ PERIOD, CHARGE = "BillingPeriodStart", "ChargePeriodStart"
 BILLED, EFFECTIVE = "BilledCost", "EffectiveCost"
 BATCH_ROWS: Final = 10_000
 MAX_ROWS: Final = 200_000_000
-"""Lines of a month."""
+"""Maximum number of lines of a month."""
 MAX_PERIODS: Final = 10_000
-"""Different values of BillingPeriodStart."""
+"""Maximum number of different values of BillingPeriodStart."""
 
 TextRow = Sequence[str | None]
-"""The values of a row as text, exact: a number in full, a time in ISO 8601, nested values as JSON."""
+"""Values of a row as exact text: a number with all digits, a time in ISO 8601, nested values as JSON."""
 
 
 @dataclass(frozen=True)
 class QueryResult:
-    """Column names, and the rows in batches. `total` is how many rows the database says there are, where it does."""
+    """Column names, and the rows in batches. `total` is the number of rows, if the database reports it."""
 
     columns: list[str]
     batches: Iterator[list[TextRow]]
     total: int | None = None
     types: list[str] = field(default_factory=list)
-    """Of the columns, as the database names them; none where it does not say."""
+    """Types of the columns, as the database names them; empty if it does not report them."""
 
     def checked_batches(self) -> Iterator[list[TextRow]]:
-        """Raises SourceUnavailable at the end where rows are missing, or are too many."""
+        """Yield the batches. Raises SourceUnavailable at the end if rows are missing, or are too many."""
         count = 0
         for batch in self.batches:
             count += len(batch)
@@ -76,14 +76,14 @@ class QueryResult:
             )
 
     def rows(self) -> Iterator[TextRow]:
-        """Raises as `checked_batches` does."""
+        """Return all rows. Raises the errors of `checked_batches`."""
         for batch in self.checked_batches():
             yield from batch
 
 
 class SqlSource(ABC):
-    """One database with one credential, and its dialect. `vendor` is its name in sentences, `field` the config's that says what
-    is read."""
+    """A database with one credential, and its dialect. `vendor` is its name in sentences, `field` the config's field
+    with the relation."""
 
     vendor: str
     field: str = "view"
@@ -91,44 +91,44 @@ class SqlSource(ABC):
 
     @abstractmethod
     def query(self, statement: str) -> QueryResult:
-        """What a SELECT answers, times in UTC. Raises SourceError, AccessError, SourceUnavailable."""
+        """Run a SELECT, with times in UTC. Raises SourceError, AccessError, SourceUnavailable."""
 
     @abstractmethod
     def moment(self, expression: str) -> str:
-        """The expression as a moment that can be compared with others, in UTC where it says no zone."""
+        """Return the expression as a comparable timestamp, in UTC if it has no zone."""
 
     @abstractmethod
     def exact(self, expression: str) -> str:
-        """The expression as an exact decimal: sums of floating point depend on the order of the lines."""
+        """Return the expression as an exact decimal: sums of floating point depend on the order of the lines."""
 
     def columns(self, relation: str) -> list[SqlColumn]:
-        """Its columns. Reads no line. Raises as `query` does."""
+        """Return the columns of a relation without reading lines. Raises the errors of `query`."""
         result = self.query(f"SELECT * FROM {relation} WHERE 1 = 0")  # noqa: S608 the connector's own relation
         return [SqlColumn(*each) for each in zip_longest(result.columns, result.types, fillvalue="")]
 
     def name(self, column: str) -> str:
-        """A column's name in a statement."""
+        """Return a column's quoted name."""
         return f"{self.quote}{column.replace(self.quote, self.quote * 2)}{self.quote}"
 
 
 class SqlBill(ABC):
-    """What one connection reads of its database. `title` says in a check what it turned out to be."""
+    """The bill that a connection reads. `title` is the detected format in a check."""
 
     title: str
 
     @abstractmethod
     def months(self) -> list[BillMonth]:
-        """Its billing months, with what changes when their lines do; one aggregation. Raises SourceError for lines that are of
-        no month, and what the database raises."""
+        """Return its billing months with their fingerprints; one aggregation. Raises SourceError for lines without a
+        month, and errors of the database."""
 
     @abstractmethod
     def fetch(self, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-        """The month's lines as one file; none for no line. Raises SourceError, and what the database raises."""
+        """Return the month's lines as one file; none without lines. Raises SourceError, and errors of the database."""
 
 
 class FocusRelation(SqlBill):
-    """A table, view or query (in parentheses, with a name) of FOCUS columns. Raises SourceError that names the columns which are
-    missing or of a wrong type, and what the database raises."""
+    """A table, view or query (in parentheses, with a name) with FOCUS columns. Raises SourceError that names missing
+    columns and those with a wrong type, and errors of the database."""
 
     def __init__(self, source: SqlSource, relation: str) -> None:
         self._source = source
@@ -165,22 +165,22 @@ S = TypeVar("S", bound=SqlSource)
 
 
 class SqlConnector(Connector[C], Generic[C, S]):
-    """A connector that reads a database. A statement sees one state of it, so a month is whole whatever arrives meanwhile, and another
-    look after each fetch would only cost another aggregation."""
+    """A connector to a database. A statement sees one state of it, so a month is consistent whatever arrives
+    meanwhile, and another listing after each fetch would only cost another aggregation."""
 
     changes_while_read = True
 
     @abstractmethod
     def source(self, config: C, fetch: Fetch | None = None) -> S:
-        """The database, for a look or for the fetch. Raises SourceError, AccessError, SourceUnavailable."""
+        """Return the database for a listing or the fetch. Raises SourceError, AccessError, SourceUnavailable."""
 
     @abstractmethod
     def bill(self, config: C, source: S) -> SqlBill:
-        """What of the database is read. Raises SourceError for another kind of table, and what the database raises."""
+        """Return the bill to read. Raises SourceError for another kind of table, and errors of the database."""
 
     @abstractmethod
     def check_title(self, config: C) -> str:
-        """What the first attempt of a check does, with the permission that it takes."""
+        """Return the title of a check's first step, with the permission that it needs."""
 
     def check(self, config: C) -> list[CheckFinding]:
         with check_list() as checks:
@@ -203,8 +203,8 @@ class SqlConnector(Connector[C], Generic[C, S]):
 
 
 def write_month(result: QueryResult, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-    """The rows as one Parquet file of text columns, so that amounts stay to the last digit; none for no row. Memory: one batch.
-    Raises SourceError beyond MAX_ROWS."""
+    """Write the rows as one Parquet file of text columns, so that amounts keep every digit; none without rows.
+    Memory: one batch. Raises SourceError beyond MAX_ROWS."""
     path = fetch.folder / f"{month.month:%Y-%m}.parquet"
     with text_parquet(path, result.columns, MAX_ROWS) as file:
         for batch in result.checked_batches():
@@ -214,7 +214,7 @@ def write_month(result: QueryResult, month: BillMonth, fetch: Fetch) -> list[Foc
 
 
 def text_of(value: Any) -> str | None:
-    """A value of a row as text, exact: a number in full, a time in ISO 8601, nested values as JSON."""
+    """Return a value of a row as exact text: a number with all digits, a time in ISO 8601, nested values as JSON."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, Decimal):
@@ -227,12 +227,12 @@ def text_of(value: Any) -> str | None:
 
 
 def is_focus(names: Iterable[str]) -> bool:
-    """Whether a table with these columns means to be of FOCUS's: no other format has any of these."""
+    """Return whether a table has columns that only FOCUS has."""
     return not {fold(BILLED), fold(EFFECTIVE), fold(PERIOD)}.isdisjoint(map(fold, names))
 
 
 def _months_of(rows: Iterator[TextRow], field: str) -> list[BillMonth]:
-    """Of a row for each billing period: its begin, lines, sums and newest charge."""
+    """Return the months of rows with start, lines, sums and newest charge of each billing period."""
     facts: dict[date, list[str]] = defaultdict(list)
     for number, (period, lines, *sums) in enumerate(rows, 1):
         if number > MAX_PERIODS:
@@ -261,7 +261,7 @@ def _month_of(text: str | None, lines: str | None, field: str) -> date:
 
 
 def _first_moment(month: date) -> str:
-    """When the month begins in the furthest zone, in UTC."""
+    """Return the start of the month in the easternmost time zone, in UTC."""
     first = datetime(month.year, month.month, 1, tzinfo=UTC) - FURTHEST_ZONE
     return f"{first:%Y-%m-%d %H:%M:%S}+00:00"
 

@@ -1,4 +1,4 @@
-"""Columns of a database's table: which FOCUS column each is, and what drifted: missing, renamed, of another type."""
+"""Matches a table's columns with FOCUS columns, and reports drift: missing, renamed or with another type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from finops.lib.sentences import join_with_and, truncate
 
 MAX_COLUMNS: Final = 500
 MAX_SHOWN: Final = 5
-"""Columns that a finding names."""
+"""Number of columns named in a finding."""
 
 _NUMBER: Final = re.compile(
     r"(numeric|decimal|bignumeric|bigdecimal|number|fixed|(big|small|tiny|byte)?int(eger|\d+)?|long|short|byte|"
@@ -24,15 +24,15 @@ _NEITHER: Final = re.compile(r"(bool(ean)?|array.*|.*\[\]|record|struct.*|map.*|
 
 
 class SqlColumn(NamedTuple):
-    """A column and its type, as the database names them; no type where it does not say."""
+    """A column and its type, as the database names them; no type if it does not report it."""
 
     name: str
     type: str = ""
 
 
 def focus_columns(columns: Sequence[SqlColumn], field: str) -> Mapping[str, SqlColumn]:
-    """The columns by FOCUS name, folded. Raises SourceError at that field of the config which names every column that is missing
-    or of a type that it cannot have, and the column that it may be now."""
+    """Return the columns by FOCUS name, in lower case. Raises SourceError, at the config's field, that names every
+    column that is missing or of an impossible type, and its likely new name."""
     if len(columns) > MAX_COLUMNS:
         raise SourceError(f"There are {len(columns)} columns; {MAX_COLUMNS} are read at most.", field=field)
     found = {fold(each.name): each for each in columns}
@@ -56,7 +56,7 @@ def focus_columns(columns: Sequence[SqlColumn], field: str) -> Mapping[str, SqlC
 
 
 def other_columns(columns: Sequence[SqlColumn]) -> list[str]:
-    """Those that FOCUS does not know and that are no provider's own (x_): they are not read."""
+    """Return the columns that are neither FOCUS columns nor provider columns (x_): they are not read."""
     known = {fold(name) for name in KNOWN}
     return [
         each.name
@@ -66,7 +66,8 @@ def other_columns(columns: Sequence[SqlColumn]) -> list[str]:
 
 
 def other_columns_text(columns: Sequence[SqlColumn]) -> str:
-    """The columns that are not read, with the missing FOCUS column that each may be; empty where there are none."""
+    """Return the columns that are not read, each with the missing FOCUS column that it may be; empty if there are
+    none."""
     others = other_columns(columns)
     if not others:
         return ""
@@ -84,7 +85,7 @@ _KINDS: Final[Mapping[str, str]] = {
 
 
 def _is_possible(type_: str, kind: str) -> bool:
-    """Texts may hold either, and of a type that is not known nobody can say."""
+    """Return whether the type is possible. Text can hold any value, and an unknown type is accepted."""
     name = re.sub(r"\(.*", "", type_).strip().casefold()
     other = _TIME if kind == "number" else _NUMBER
     return not other.fullmatch(name) and not _NEITHER.fullmatch(name)
@@ -101,6 +102,6 @@ def _with_focus_name(name: str, lacking: Sequence[str]) -> str:
 
 
 def _nearest(name: str, names: Sequence[str]) -> str:
-    """The one that reads most like it, in whatever case and with whatever marks; empty where none does."""
+    """Return the column with the most similar name, ignoring case and punctuation; empty if none is similar."""
     folded = {fold(each[:300]): each for each in names}
     return next((folded[each] for each in difflib.get_close_matches(fold(name[:300]), folded, 1, 0.6)), "")

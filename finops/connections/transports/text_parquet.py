@@ -1,4 +1,4 @@
-"""Rows as Parquet with columns of text, in bounded memory: amounts keep all their digits until the importer reads them."""
+"""Rows as Parquet with text columns, in bounded memory: amounts keep all their digits until the importer reads them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from finops.connections.connector import SourceError
 
 
 class TextParquet:
-    """A file that is being written. `rows` are those that are in it."""
+    """A file that is being written. `rows` is the number of written rows."""
 
     def __init__(self, writer: pq.ParquetWriter, max_rows: int) -> None:
         self.rows = 0
@@ -21,8 +21,8 @@ class TextParquet:
         self._max_rows = max_rows
 
     def write(self, columns: Sequence[Sequence[str | None]]) -> int:
-        """Adds a batch of columns of the same length, in the file's order. Returns its bytes in memory. Raises SourceError for
-        more rows than the file may have."""
+        """Write a batch of columns of equal length, in the file's order. Returns its bytes in memory. Raises
+        SourceError for more rows than the file may have."""
         arrays = [pa.array(values, pa.string()) for values in columns]
         self.rows += len(arrays[0])
         if self.rows > self._max_rows:
@@ -36,13 +36,13 @@ class TextParquet:
 
 @contextmanager
 def text_parquet(path: Path, names: Sequence[str], max_rows: int) -> Iterator[TextParquet]:
-    """The file, open; whole once the block has ended. Memory: a batch."""
+    """Context manager for a file; it is complete after the block. Memory: a batch."""
     with pq.ParquetWriter(path, text_schema(names), compression="zstd") as writer:
         yield TextParquet(writer, max_rows)
 
 
 def keep_columns(path: Path, names: Sequence[str], batch_rows: int) -> None:
-    """Rewrites the file with these of its columns alone. Memory: a batch."""
+    """Rewrite the file with only these columns. Memory: a batch."""
     whole = path.with_suffix(".all")
     path.rename(whole)
     with (
@@ -55,5 +55,5 @@ def keep_columns(path: Path, names: Sequence[str], batch_rows: int) -> None:
 
 
 def text_schema(names: Sequence[str]) -> pa.Schema:
-    """Columns of text."""
+    """Return a schema of text columns."""
     return pa.schema([(name, pa.string()) for name in names])

@@ -1,4 +1,4 @@
-"""Credentials that end before a fetch does."""
+"""Credentials that may expire during a fetch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class RenewableToken:
-    """A token that lives shorter than a fetch may last. `ask` gives one; it raises what a request does."""
+    """A token that may expire during a fetch. `ask` requests one; it raises the errors of a request."""
 
     def __init__(self, ask: Callable[[], str]) -> None:
         self._ask = ask
@@ -15,15 +15,15 @@ class RenewableToken:
 
     @property
     def header(self) -> str:
-        """Of Authorization. Asks for the token the first time."""
+        """Return the Authorization header. Requests the token at the first call."""
         self._text = self._text or self._ask()
         return f"Bearer {self._text}"
 
     def accept(self) -> None:
-        """The other side has taken it."""
+        """Record that the vendor accepted the token."""
         self._was_accepted = True
 
     def renew(self) -> bool:
-        """Whether another one is worth a try: only one that was accepted before can have expired."""
+        """Return whether to retry with a new token: only one that was accepted before can have expired."""
         was_accepted, self._was_accepted, self._text = self._was_accepted, False, ""
         return was_accepted
