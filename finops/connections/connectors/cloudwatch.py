@@ -158,6 +158,7 @@ class CloudWatch(SeriesConnector[CloudWatchConfig]):
         return "Publish the metric with it."
 
     def series(self, config: CloudWatchConfig, request: SeriesRequest) -> Iterator[MetricSeries]:
+        """Return the values of each metric by step. Raises SourceError for what AWS refuses or could not read."""
         client = _Client(config, request)
         listed = set(client.listed_metrics())
         metrics = sorted({*listed, *_known_metrics(config)})
@@ -187,6 +188,7 @@ class _Client:
         self._client = _open(config, self._credentials)
 
     def listed_metrics(self) -> Iterator[Dimensions]:
+        """Return the dimensions of each metric that AWS lists. Raises SourceError above the limit of metrics."""
         config, names = self._config, _names(self._config)
         number = count(1)
         for page in self._pages(
@@ -206,7 +208,8 @@ class _Client:
                     yield dimensions
 
     def values(self, metrics: Sequence[Dimensions], start: datetime, end: datetime) -> Iterator[MetricSeries]:
-        """A metric's values may come in several parts, each a series. What AWS could not read is an error: the rest is no month."""
+        """Return a metric's values, which may come in several parts, each a series. Raises SourceError for values that AWS could
+        not read, since the others are not a complete month."""
         config = self._config
         queries = [
             {
@@ -314,7 +317,7 @@ def _open(config: CloudWatchConfig, credentials: S3Credentials) -> Any:
 # Metrics that were listed
 
 
-class _Listed(msgspec.Struct, array_like=True):
+class _MetricList(msgspec.Struct, array_like=True):
     """When each was listed last, to a day: seconds since 1970."""
 
     metrics: dict[str, int] = {}
@@ -325,22 +328,22 @@ def _key(config: CloudWatchConfig) -> str:
     return msgspec.json.encode(parts).decode()
 
 
-def _kept(config: CloudWatchConfig) -> dict[str, int]:
+def _cached_metrics(config: CloudWatchConfig) -> dict[str, int]:
     page = current_cache().find(_key(config))
     try:
-        return msgspec.json.decode(page.body, type=_Listed).metrics if page else {}
+        return msgspec.json.decode(page.body, type=_MetricList).metrics if page else {}
     except msgspec.DecodeError:
         return {}
 
 
 def _known_metrics(config: CloudWatchConfig) -> list[Dimensions]:
-    return [msgspec.json.decode(text, type=Dimensions) for text in _kept(config)]
+    return [msgspec.json.decode(text, type=Dimensions) for text in _cached_metrics(config)]
 
 
 def _keep_metrics(config: CloudWatchConfig, listed: Iterable[Dimensions]) -> None:
     """Written down once a day, so that a look at the same list leaves the same pages."""
-    now, kept = int(clock.now().timestamp()), _kept(config)
-    current = {name: at for name, at in kept.items() if at > now - _FORGOTTEN}
+    now, cached = int(clock.now().timestamp()), _cached_metrics(config)
+    current = {name: at for name, at in cached.items() if at > now - _FORGOTTEN}
     for each in listed:
         name = msgspec.json.encode(each).decode()
         if current.get(name, 0) < now - _DAY:
@@ -348,5 +351,5 @@ def _keep_metrics(config: CloudWatchConfig, listed: Iterable[Dimensions]) -> Non
     if current == kept:
         current_cache().touch(_key(config))
     else:
-        page = CachedPage("", "", msgspec.json.encode(_Listed(current)), now)
+        page = CachedPage("", "", msgspec.json.encode(_MetricList(current)), now)
         current_cache().put(_key(config), page)

@@ -116,7 +116,7 @@ class Prometheus(SeriesConnector[PrometheusConfig]):
         return f"Keep it in the query: sum by ({config.customer_label}) (…)."
 
     def series(self, config: PrometheusConfig, request: SeriesRequest) -> Iterator[MetricSeries]:
-        """Evaluated at the end of each step."""
+        """Return series evaluated at the end of each step. Raises SourceError for a query that gives no series over time."""
         start, end = request.start + request.step, request.end
         if end < start:
             return
