@@ -348,7 +348,7 @@ def _keep_metrics(config: CloudWatchConfig, listed: Iterable[Dimensions]) -> Non
         name = msgspec.json.encode(each).decode()
         if current.get(name, 0) < now - _DAY:
             current[name] = now
-    if current == kept:
+    if current == cached:
         current_cache().touch(_key(config))
     else:
         page = CachedPage("", "", msgspec.json.encode(_MetricList(current)), now)
