@@ -15,6 +15,7 @@ from whitenoise.compress import Compressor
 from accounts.oauth.provider import provider_settings
 from finops import embedded
 from finops.environment import Environment
+from finops.lake.storage.lake_version import application_name
 from finops.lib.redis_urls import broker_url
 from finops.lib.secrets import development_secret
 from finops.lib.telemetry import logs
@@ -179,6 +180,7 @@ DATABASES["default"]["OPTIONS"] = {
     "pool": {"min_size": 0, "max_size": DATABASE_POOL, "timeout": 10} if DATABASE_POOL else False,
     # For finops.lib.prepared_statements alone. Off behind a pooler that gives each transaction another connection.
     "prepare_threshold": 2 if DATABASE_PREPARED else None,
+    "application_name": application_name(),
 }
 # Nor does a cursor live on there: rows of a long list are then held by the process that reads them.
 DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = not DATABASE_PREPARED

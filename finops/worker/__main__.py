@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+from typing import Any
 
 import django
 from django.core.exceptions import ImproperlyConfigured
+from django.db import OperationalError, connection
 
 from finops.lib import garbage
 from finops.worker.programs import NICENESS, celery_arguments
@@ -27,13 +29,21 @@ def main() -> None:
         from finops.celery import app
 
         django.setup()
+    from finops.lake.storage.lake_version import OtherVersion, refuse_other_versions
     from finops.telemetry import programs
     from finops.worker.liveness import refuse_without_redis
 
     try:
         refuse_without_redis()
-    except ImproperlyConfigured as error:
+        refuse_other_versions()
+    except (ImproperlyConfigured, OtherVersion) as error:
         parser.exit(1, f"{error}\n")
+    except OperationalError as error:
+        parser.exit(1, f"The database does not answer: {error}\n")
+    # Processes that it forks have connections of their own.
+    of_start: Any = connection
+    of_start.close()
+    of_start.close_pool()
 
     programs.start(f"worker-{arguments.queue or 'all'}")
     app.start(celery_arguments(arguments.queue, beat=arguments.beat))

@@ -31,6 +31,7 @@ from finops.lake.engine.query_metrics import count_files, count_outcome
 from finops.lake.engine.result_cache import QueryResultCache, ResultKey
 from finops.lake.engine.snapshot import Snapshot
 from finops.lake.schema import Kind
+from finops.lake.storage import lake_version
 from finops.lake.storage.file_cache import DamagedFile
 from finops.lake.storage.manifest import Manifest, RemovedSegments, SegmentFile, cost_manifest
 from finops.lake.storage.storage import storage
@@ -157,6 +158,7 @@ def read_batches(
 def local_files(segments: Sequence[SegmentFile]) -> list[File]:
     """These files on this machine's disk. They never change, and stay readable for whoever has opened them. Raises
     LakeUnavailable for one that cannot be had."""
+    _refuse_later_files(segments)
     try:
         return _local(segments, threading.TIMEOUT_MAX)
     except UnreadableFile as error:
@@ -188,6 +190,7 @@ def _answer(
     if live.waiting is None and (stored := _stored_result(key, query)) is not None:
         return stored
     metrics.RESULT_CACHE.inc("miss")
+    _refuse_later_files(live.files)
     chosen = routing.route(account, query, live, currency)
     routing.note_route(query, live, chosen)
     if chosen.engine == "spark":
@@ -198,6 +201,17 @@ def _answer(
         _result_cache.put(key, table, settings.LAKE_ANSWERS_BYTES)
         shared_results.put(key, table)
     return table
+
+
+def _refuse_later_files(segments: Sequence[SegmentFile]) -> None:
+    """Raises LakeUnavailable for files whose version this program does not read: a newer one runs beside it."""
+    paths = [each.rollup[0] if each.rollup else each.path for each in segments]
+    if later := lake_version.unreadable(paths):
+        logger.error("lake: %d files are of a later version, as %s", len(later), later[0])
+        raise LakeUnavailable(
+            "A newer version of the console wrote some of this data, and this server is an older one. Try again in a minute; "
+            "if this persists, the upgrade of the console has to be completed."
+        )
 
 
 def _answer_of_this_machine(

@@ -22,6 +22,7 @@ from finops.lake.engine import compiler, engine
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.lake.storage import segments
+from finops.lake.storage.lake_version import file_ending
 from finops.lake.storage.manifest import SegmentFile
 from finops.lake.storage.storage import storage
 from finops.lib.answers import fit_to_size
@@ -170,7 +171,8 @@ def _write(segment: LakeSegment, source: _SourceFile, columns: tuple[str, ...]) 
     try:
         rows = _fill(file, source, columns)
         size, checksum = file.stat().st_size, segments.sha256(file)
-        path = f"{segment.account_id}/cost/{segment.month:%Y-%m}/{segment.source_id}-{uuid4().hex}-s.parquet"
+        folder = f"{segment.account_id}/cost/{segment.month:%Y-%m}"
+        path = f"{folder}/{segment.source_id}-{uuid4().hex}-s{file_ending()}"
         store.put(file, path)
     finally:
         file.unlink(missing_ok=True)

@@ -20,6 +20,7 @@ from finops.lake import schema as schemas
 from finops.lake.models import LakeRollup, LakeSegment
 from finops.lake.schema import Kind
 from finops.lake.storage import locks
+from finops.lake.storage.lake_version import file_ending
 from finops.lake.storage.storage import storage
 from finops.lake.usage import inbox
 from finops.lib import clock
@@ -93,7 +94,7 @@ def write_segment(
         first_day, last_day = _day_range(written, schema, schemas.day_column(kind))
         magnitudes = magnitudes_of(written, schema)
         size, checksum = file.stat().st_size, sha256(file)
-        path = f"{account_id}/{kind}/{month:%Y-%m}/{source_id}-{uuid.uuid4().hex}.parquet"
+        path = f"{account_id}/{kind}/{month:%Y-%m}/{source_id}-{uuid.uuid4().hex}{file_ending()}"
         store.put(file, path)
     finally:
         file.unlink(missing_ok=True)

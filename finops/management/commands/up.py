@@ -25,6 +25,7 @@ from finops import demo_box, embedded, static_build
 from finops.checks import available_connections, refuse_pooler, refuse_unsafe
 from finops.embedded.watch import ServerWatch
 from finops.heartbeat import BEAT, WORKER
+from finops.lake.storage.lake_version import OtherVersion, refuse_other_versions
 from finops.lib.secrets import make_private_dir
 from finops.processes import cores
 from finops.supervisor import HEALTH, LOOK_SECONDS, AlreadyRunning, Ledger, Program, Supervisor
@@ -70,7 +71,7 @@ class Command(BaseCommand):
             up.say("\nStopping …")
         except OperationalError as error:
             raise CommandError(f"The database does not answer: {error}") from error
-        except (embedded.EmbeddedError, ImproperlyConfigured, StepFailure) as error:
+        except (embedded.EmbeddedError, ImproperlyConfigured, OtherVersion, StepFailure) as error:
             raise CommandError(str(error)) from error
         finally:
             up.stop()
@@ -135,6 +136,7 @@ class Up:
             refuse_pooler()
         if self.redis is not None:
             self._start_redis(self.redis)
+        refuse_other_versions()
         self._migrate()
         self._build_static()
         self._load_demo()
