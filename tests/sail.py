@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 PROGRAM = """
@@ -21,8 +21,18 @@ sys.stdin.read()
 @contextmanager
 def sail_server(mode: str = "local-cluster", port: int = 0) -> Iterator[str]:
     """Its address, `sc://…`. `mode` as Sail says it: `local`, or `local-cluster`, with a driver and workers that exchange data."""
+    with sail_process(mode, port) as (address, _process):
+        yield address
+
+
+@contextmanager
+def sail_process(
+    mode: str = "local-cluster", port: int = 0, settings: Mapping[str, str] | None = None
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The address of a server, and the process that is its driver and its workers; `settings` are further environment variables."""
     environment = {
         **os.environ,
+        **(settings or {}),
         "SAIL_MODE": mode,
         "RUST_LOG": "error",
         "SAIL_CLUSTER__WORKER_INITIAL_COUNT": "2",
@@ -38,6 +48,6 @@ def sail_server(mode: str = "local-cluster", port: int = 0) -> Iterator[str]:
     ) as process:
         assert process.stdout is not None
         try:
-            yield f"sc://127.0.0.1:{int(process.stdout.readline())}"
+            yield f"sc://127.0.0.1:{int(process.stdout.readline())}", process
         finally:
             process.kill()

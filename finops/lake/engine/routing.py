@@ -6,16 +6,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from django.conf import settings
 
 from accounts.models import Account
 from finops.lake import queries, schema
 from finops.lake.engine import spark
 from finops.lake.engine.compiler import Currency, Query
+from finops.lake.engine.conversion import CONVERTED_COLUMNS
 from finops.lake.engine.snapshot import Snapshot
+from finops.lake.engine.spark_conversion import PRODUCT_DIGITS
 from finops.lib.formats.numbers import filesize
 
 REPEATS: Final = 16
@@ -77,24 +81,22 @@ def route(account: Account, query: Query, live: Snapshot, currency: Currency | N
         return Route("duckdb", size)
     if size < settings.SPARK_MIN_BYTES:
         return Route("duckdb", size, "fewer bytes than SPARK_MIN_BYTES")
-    if currency is not None and currency.rates is not None:
-        # The product of an amount and a rate has more digits than Spark's decimals.
-        return Route("duckdb", size, "amounts are converted")
     paths = [file.path for file in live.files]
-    if not _sums_fit(account, query, paths):
+    if not _sums_fit(account, query, paths, currency):
         return Route("duckdb", size, "a sum could pass DECIMAL(38)")
     return Route("spark", size)
 
 
-def _sums_fit(account: Account, query: Query, paths: Sequence[str]) -> bool:
-    """Whether no sum of an amount that the query reads can pass its type, each line counted up to REPEATS times. False where a
-    segment does not know its largest amount."""
+def _sums_fit(account: Account, query: Query, paths: Sequence[str], currency: Currency | None) -> bool:
+    """Whether no sum of an amount that the query reads can pass its type, each line counted up to REPEATS times, and converted
+    at the largest rate. False where a segment does not know its largest amount."""
     limits = {
         field.name: 10 ** (field.type.precision - field.type.scale)
         for field in schema.base_schema(query.kind)
         if pa.types.is_decimal(field.type)
     }
     totals = {name: 0 for name in query.columns if name in limits}
+    rate_digits = _rate_digits(currency)
     segments = queries.magnitudes(account, query.kind, paths)
     if len(segments) != len(paths):
         return False  # a segment whose row is gone by now is not proven
@@ -102,5 +104,16 @@ def _sums_fit(account: Account, query: Query, paths: Sequence[str]) -> bool:
         if magnitudes is None:
             return False
         for name in totals:
-            totals[name] += REPEATS * rows * 10 ** magnitudes.get(name, 0)
+            digits = magnitudes.get(name, 0) + (rate_digits if name in CONVERTED_COLUMNS else 0)
+            if rate_digits and digits > PRODUCT_DIGITS:
+                return False
+            totals[name] += REPEATS * rows * 10**digits
     return all(total < limits[name] for name, total in totals.items())
+
+
+def _rate_digits(currency: Currency | None) -> int:
+    """Before the point of the largest rate that amounts are converted by, 1 at least; 0 where none is."""
+    if currency is None or currency.rates is None:
+        return 0
+    largest: Decimal | None = pc.max(currency.rates.table["rate"]).as_py()
+    return max(1, largest.adjusted() + 1) if largest else 1

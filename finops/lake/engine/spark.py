@@ -28,7 +28,7 @@ import pyarrow as pa
 from django.conf import settings
 
 from finops.lake import schema as schemas
-from finops.lake.engine import spark_sql
+from finops.lake.engine import spark_conversion, spark_sql
 from finops.lake.engine.compiler import Currency, Query
 from finops.lake.engine.errors import (
     NARROW_ADVICE,
@@ -48,6 +48,8 @@ CONCURRENCY: Final = 8
 """Statements of a process that the cluster runs at once."""
 INTERRUPT_SECONDS: Final = 2.0
 """How long the cluster may take to take back a statement whose time is over."""
+CHANNEL_OPTIONS: Final = [("grpc.use_local_subchannel_pool", 1)]
+"""A new session connects at once; otherwise it would wait as long as those before it did for a cluster that was gone."""
 CONFIGURATION: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
@@ -79,11 +81,20 @@ def execute(
     """
 
     present: frozenset[str] = frozenset().union(*(file.columns for file in files))
+    of_days = currency.rates if files and currency is not None else None
+    rates = of_days.table if of_days else None
 
     def run(session: Any) -> pa.Table:
-        with _views(session, query, files, present, waiting) as (lines, events):
+        with _views(session, query, files, present, waiting, rates) as (lines, events, by_day):
             statement = spark_sql.statement(
-                query, start, end, files=lines, waiting=events, present=present, currency=currency
+                query,
+                start,
+                end,
+                files=lines,
+                waiting=events,
+                present=present,
+                currency=currency,
+                rates=by_day,
             )
             table: pa.Table = session.sql(statement.sql).toArrow()
         return table.rename_columns(list(statement.columns)).cast(query.result)
@@ -98,9 +109,10 @@ def _views(
     files: Sequence[SegmentFile],
     present: frozenset[str],
     waiting: pa.Table | None,
-) -> Iterator[tuple[str | None, str | None]]:
-    """The temporary views of the files and of the events that wait, by names that no other statement has."""
-    names: list[str | None] = [None, None]
+    rates: pa.Table | None,
+) -> Iterator[tuple[str | None, str | None, str | None]]:
+    """The temporary views of the files, of the events that wait and of exchange rates, by names that no other statement has."""
+    names: list[str | None] = [None, None, None]
     try:
         if files:
             names[0] = f"files_{uuid.uuid4().hex}"
@@ -114,7 +126,11 @@ def _views(
         if waiting is not None:
             names[1] = f"waiting_{uuid.uuid4().hex}"
             session.createDataFrame(waiting).createOrReplaceTempView(names[1])
-        yield names[0], names[1]
+        if rates is not None:
+            names[2] = f"rates_{uuid.uuid4().hex}"
+            columns = rates.select(spark_conversion.RATE_COLUMNS)
+            session.createDataFrame(columns).createOrReplaceTempView(names[2])
+        yield names[0], names[1], names[2]
     finally:
         for name in filter(None, names):
             with suppress(Exception):  # the session may be gone, with its views
@@ -200,15 +216,19 @@ class _Cluster:
 
     def _connect(self, account_id: int) -> Any:
         with _main_file():
-            from pyspark.sql import SparkSession  # half a second, where a cluster is used
+            from pyspark.sql.connect.client import (
+                DefaultChannelBuilder,
+            )  # half a second, where a cluster is used
             from pyspark.sql.connect.client.retries import DefaultPolicy
+            from pyspark.sql.connect.session import SparkSession
 
         # It says so besides raising the error.
         warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
         separator = "" if self.remote.endswith(("/", ";")) else "/;" if self.remote.count("/") < 3 else ";"
-        session = SparkSession.builder.remote(
-            f"{self.remote}{separator}user_id=account-{account_id}"
-        ).create()
+        channel = DefaultChannelBuilder(
+            f"{self.remote}{separator}user_id=account-{account_id}", channelOptions=CHANNEL_OPTIONS
+        )
+        session = SparkSession.builder.channelBuilder(channel).create()
         # By default 15 retries in ten minutes.
         session.client.set_retry_policies([DefaultPolicy(max_retries=2, max_backoff=1_000)])
         for name, value in CONFIGURATION.items():
@@ -236,6 +256,10 @@ class _Cluster:
         text = f"{type(error).__name__}: {error}"
         if any(mark in text for mark in _OVERFLOW_MARKS):
             return LakeTooLarge(f"The total is too large. {NARROW_ADVICE}")
+        if any(mark in text for mark in _ACCESS_MARKS):
+            return LakeUnavailable(
+                "The Spark cluster may not read the lake's files. Give it read access to LAKE_URL."
+            )
         if any(mark in text for mark in _FILE_MARKS):
             return UnreadableFile(text[:500])
         if any(mark in text for mark in _MEMORY_MARKS):
@@ -263,6 +287,7 @@ class _Cluster:
 
 
 _OVERFLOW_MARKS: Final = ("ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE")
+_ACCESS_MARKS: Final = ("403 Forbidden", "AccessDenied", "Access Denied", "Status Code: 403")
 _FILE_MARKS: Final = (
     "PATH_NOT_FOUND",
     "FAILED_READ_FILE",

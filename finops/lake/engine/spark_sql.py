@@ -17,6 +17,7 @@ from ibis.backends.sql.compilers.pyspark import PySparkCompiler
 from sqlglot import exp
 
 from finops.lake import schema as schemas
+from finops.lake.engine import spark_conversion
 from finops.lake.engine.compiler import ALL_LINES, Currency, Query, check_text
 from finops.lake.schema import OWN_CURRENCY
 
@@ -70,9 +71,11 @@ def statement(
     waiting: str | None = None,
     present: frozenset[str] = frozenset(),
     currency: Currency | None = None,
+    rates: str | None = None,
 ) -> SparkStatement:
     """The statement over the view `files`, whose columns are `present`, for these days (inclusive), and over the view `waiting`,
-    which has the needed columns and facts of these days only. `currency` keeps its lines; rates are not converted by.
+    which has the needed columns and facts of these days only. `currency` keeps its lines, or has amounts converted by the view
+    `rates`.
 
     Raises UserError for text that SQL cannot hold.
     """
@@ -80,7 +83,7 @@ def statement(
     tables = [
         (
             names[ALL_LINES if query.limit else query.kind.value],
-            _lines(query, files, waiting, present, start, end, currency),
+            _lines(query, files, waiting, present, start, end, currency, rates),
         )
     ]
     if query.limited_facts is not None:
@@ -156,6 +159,7 @@ def _lines(
     start: date,
     end: date,
     currency: Currency | None,
+    rates: str | None,
 ) -> exp.Query:
     """The facts, as files and the inbox have them."""
     if files is None and waiting is None:
@@ -163,6 +167,8 @@ def _lines(
     rest = exp.select(*[_column(name) for name in query.needed]).from_(_view(waiting)) if waiting else None
     if files is None:
         return rest or exp.select()
+    if currency is not None and rates is not None:
+        return _converted_lines(query, files, rates, present, start, end, currency)
     columns = [_column(name) if _in_file(name) in present else _null(query, name) for name in query.needed]
     day = exp.Column(this=_own_name(schemas.day_column(query.kind)))
     facts = (
@@ -174,6 +180,25 @@ def _lines(
         )
         facts = facts.where(own)
     return exp.union(facts, rest, distinct=False) if rest is not None else facts
+
+
+def _converted_lines(
+    query: Query, files: str, rates: str, present: frozenset[str], start: date, end: date, currency: Currency
+) -> exp.Query:
+    needed = dict.fromkeys([*query.needed, "currency"])
+    columns = [_column(name) if _in_file(name) in present else _null(query, name) for name in needed]
+    lines = (
+        exp.select(*columns, *(exp.Column(this=_own_name(name)) for name in ("rate", "rate_coarse")))
+        .from_(_view(files))
+        .where(exp.Between(this=exp.Column(this=_own_name("charge_date")), low=_day(start), high=_day(end)))
+        .join(
+            _view(rates),
+            on="`rate_currency` = `currency` AND `rate_day` = `charge_date`",
+            join_type="left",
+            dialect=DIALECT,
+        )
+    )
+    return spark_conversion.converted(lines, query.needed, currency.currency)
 
 
 def _in_file(name: str) -> str:

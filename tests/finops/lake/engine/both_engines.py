@@ -40,9 +40,8 @@ def compared(remote: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Compariso
     ) -> pa.Table:
         table = of_duckdb(query, start, end, currency, deadline, live)
         key = f"{query.identity} {start} {end} {currency.currency if currency else ''} {len(live.files)} {live.waiting is None}"
-        if currency is not None and currency.rates is not None:
-            comparison.converted += 1
-        elif key not in comparison.queries:
+        if key not in comparison.queries:
+            comparison.converted += currency is not None and currency.rates is not None
             comparison.queries.add(key)
             comparison.kinds.add(query.kind)
             _compare(comparison, query, table, lambda: _on_spark(query, start, end, currency, deadline, live))
