@@ -198,6 +198,11 @@ class AnomalyRun(AccountModel):
     finished_at = models.DateTimeField(null=True, blank=True)
     series = models.PositiveIntegerField(default=0)
     error = models.TextField(blank=True)
+    parts: models.JSONField[Any, Any] = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="Of a detection that several workers share: its parts, and what was found in those that are done.",
+    )
 
     def __str__(self) -> str:
         return f"{self.account_id}: {self.finished_at}"

@@ -11,7 +11,13 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.connections.connector import SourceError
 from finops.costs.models import CostSource
-from finops.insights.anomalies.services import RUN_TASK, detect_if_due, due_accounts
+from finops.insights.anomalies.parts import PART_TASK
+from finops.insights.anomalies.services import (
+    RUN_TASK,
+    detect_if_due,
+    detect_part_if_due,
+    due_accounts,
+)
 from finops.insights.derived_events import services as derived_events
 from finops.insights.savings.services import (
     REFRESH_TASK,
@@ -46,6 +52,12 @@ def derive_due_events() -> None:
 def derive_events(account_id: int) -> None:
     """Derive an account's change events anew; one that is not due, or is derived elsewhere, is left alone."""
     derived_events.derive_if_due(Account.objects.get(pk=account_id))
+
+
+@shared_task(name=PART_TASK)
+def find_anomalies_in_part(account_id: int, number: int) -> None:
+    """Look for anomalies in a part of a large account; one that is done, or looked at elsewhere, is left alone."""
+    detect_part_if_due(Account.objects.get(pk=account_id), number)
 
 
 @shared_task(name="insights.find_recommendations_due")

@@ -86,6 +86,7 @@ LANE_OF: Final[dict[str, Lane]] = {
     "connections.run_push": SYNCS,
     "ingestion.run_upload": JOBS,
     "insights.find_anomalies": ANALYSIS,
+    "insights.find_anomalies_in_part": ANALYSIS,
     "insights.derive_events": ANALYSIS,
     "reports.send": ANALYSIS,
     # Of a bill of hundreds of projects it asks for minutes: no look waits behind it.

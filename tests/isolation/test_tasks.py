@@ -14,6 +14,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.audit_webhooks.services import create_audit_webhook
 from finops.celery import app
+from finops.insights.anomalies.parts import Part, Parts, store
 from tests.cast import ACTOR, Cast
 from tests.isolation.rows import MAKERS
 from tests.isolation.walk import OUR_PREFIXES, fingerprint
@@ -101,11 +102,20 @@ def audit_webhook(account: Account) -> object:
     return row.pk
 
 
+def part_of_a_detection(account: Account) -> object:
+    """The first of one."""
+    with account_scope(account):
+        service = Part(dimension="service", first="")
+        store(account, Parts(version="1", asks=0, months={}, parts=[service]))
+    return 0
+
+
 @pytest.mark.parametrize("name", OF_AN_ACCOUNT)
 def test_a_task_of_one_account_finds_no_row_of_another(cast: Cast, name: str, settings: Any) -> None:
     settings.ALERT_ALLOWED_NETWORKS = ["127.0.0.0/8"]
     run = TASKS[name]
-    makers = {**MAKERS, "webhook_id": audit_webhook}  # of no URL: an account has one
+    # Of no URL.
+    makers = {**MAKERS, "webhook_id": audit_webhook, "number": part_of_a_detection}
     rows = [makers[parameter.name](cast.account) for parameter in parameters(run)[1:]]
     before = fingerprint()
 

@@ -157,22 +157,42 @@ class DetectionRun:
         self.start = add_months(month_start(self.window.start), -LEARNING_MONTHS)
         """First day of the history: the same day all month, so that all detections of a month use the same history.
         """
+        self.days = DateRange(self.start, self.window.end)
+        self.monitored = list(dict.fromkeys([SERVICE, *self.settings.watches]))
+
+    @property
+    def last_month(self) -> DateRange:
+        """The 30 days that say how large the account is."""
+        return DateRange(self.window.end - timedelta(days=29), self.window.end)
 
     def candidates(self) -> list[AnomalyCandidate]:
         """Return the anomalies of every monitored dimension, with root causes."""
         acknowledged = self._acknowledged_days()
         candidates: list[AnomalyCandidate] = []
-        monitored = list(dict.fromkeys([SERVICE, *self.settings.watches]))
-        for name in monitored:
-            explainer = Explainer(self.reader, name, monitored)
-            costs = daily_costs(self.reader, explainer.scope, DateRange(self.start, self.window.end))
-            self._scopes |= {(name, key) for key in costs}
+        for name in self.monitored:
+            explainer = Explainer(self.reader, name, self.monitored)
+            costs = daily_costs(self.reader, explainer.scope, self.days)
             if name == SERVICE:
                 self._set_months(costs)
-            for key, cost in sorted(costs.items(), key=lambda pair: repr(pair[0])):
-                time_limit.check()
-                days = acknowledged.of(key, name, costs)
-                candidates += self._scope_candidates(explainer, key, cost, days)
+            candidates += self._dimension_candidates(explainer, costs, acknowledged)
+        return candidates
+
+    def part_candidates(self, name: str, values: tuple[str, str | None]) -> list[AnomalyCandidate]:
+        """What the values of a watched dimension have from the first up to but not the second (None: to the end), without causes.
+        `months` must be known."""
+        explainer = Explainer(self.reader, name, self.monitored)
+        costs = daily_costs(self.reader, explainer.scope, self.days, values=values)
+        return self._dimension_candidates(explainer, costs, self._acknowledged_days())
+
+    def _dimension_candidates(
+        self, explainer: Explainer, costs: dict[ScopeKey, DailyCost], acknowledged: _ExpectedRows
+    ) -> list[AnomalyCandidate]:
+        candidates: list[AnomalyCandidate] = []
+        self._scopes |= {(explainer.name, key) for key in costs}
+        for key, cost in sorted(costs.items(), key=lambda pair: repr(pair[0])):
+            time_limit.check()
+            days = acknowledged.of(key, explainer.name, costs)
+            candidates += self._scope_candidates(explainer, key, cost, days)
         return candidates
 
     def _acknowledged_days(self) -> _ExpectedRows:

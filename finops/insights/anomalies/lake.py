@@ -72,9 +72,12 @@ class AnomalyBuild:
 
     dimension: Dimension
     filters: tuple[ResolvedFilter, ...] = ()
+    values: tuple[str, str | None] | None = None
+    """Of the dimension those from the first up to but not the second alone."""
 
     def __call__(self, table: Any) -> Any:
-        lines = table.filter(reduce(and_, [is_ordinary(table), *all_of(table, self.filters)]))
+        conditions = [is_ordinary(table), *all_of(table, self.filters), *self._in_range(table)]
+        lines = table.filter(reduce(and_, conditions))
         label = {}
         if self.dimension.label is not None:
             label["label"] = with_date_prefix(lines, self.dimension.label(lines))
@@ -90,14 +93,25 @@ class AnomalyBuild:
             amount=selected.amount.sum(), **{name: selected[name].max() for name in label}
         )
 
+    def _in_range(self, table: Any) -> list[Any]:
+        if self.values is None:
+            return []
+        value, (first, until) = self.dimension.value(table).coalesce(self.dimension.absent), self.values
+        return [value >= first, *([] if until is None else [value < until])]
+
 
 def daily_costs(
-    reader: CostReader, dimension: Dimension, days: DateRange, filters: tuple[ResolvedFilter, ...] = ()
+    reader: CostReader,
+    dimension: Dimension,
+    days: DateRange,
+    filters: tuple[ResolvedFilter, ...] = (),
+    values: tuple[str, str | None] | None = None,
 ) -> dict[ScopeKey, DailyCost]:
-    """Return every scope of the account on these days, of the lines that match the filters. One lake query."""
+    """Return every scope of the account on these days, of the lines that match the filters and whose value is in the range of
+    `values`. One lake query."""
     used = [dimension, *(item.dimension for item in filters)]
     table = reader.run(
-        days, AnomalyBuild(dimension, filters), [key for each in used for key in each.tag_keys]
+        days, AnomalyBuild(dimension, filters, values), [key for each in used for key in each.tag_keys]
     )
     result: dict[ScopeKey, DailyCost] = defaultdict(DailyCost)
     for row in table.to_pylist():

@@ -22,6 +22,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs.dimensions import DimensionContext, registry
 from finops.costs.queries import cost_view
+from finops.insights.anomalies import parts
 from finops.insights.anomalies.detection import DetectionRun
 from finops.insights.anomalies.reconciliation import record
 from finops.insights.models import SERVICE, Anomaly, AnomalyRun, AnomalySettings, Incident
@@ -226,14 +227,46 @@ def detect_if_due(account: Account) -> bool:
 def _detect(account: Account, due: _Due) -> None:
     try:
         run = DetectionRun(account)
-        candidates = run.candidates()
+        in_parts = _parts(account, run, due)
+        if in_parts is not None and not in_parts.is_done:
+            parts.request(account, in_parts)
+            return
+        candidates = run.candidates() if in_parts is None else parts.candidates_of(run, in_parts.parts)
     except UserError as error:
-        _finish(account, due, data_version="", error=error.message)
+        _finish(account, due, data_version="", error=error.message, parts=None)
         return
+    has_cost, series = run.has_cost, run.series
+    if in_parts is not None:
+        has_cost, series = in_parts.has_cost, sum(part.series for part in in_parts.parts)
     with transaction.atomic():
-        record(account, candidates, window=run.window, covered=run.covers, has_cost=run.has_cost)
+        record(account, candidates, window=run.window, covered=run.covers, has_cost=has_cost)
         through = run.window.end
-        _finish(account, due, data_version=due.version, error="", data_through=through, series=run.series)
+        _finish(
+            account, due, data_version=due.version, error="", data_through=through, series=series, parts=None
+        )
+
+
+def _parts(account: Account, run: DetectionRun, due: _Due) -> parts.Parts | None:
+    """Those of this look, planned where it begins; None for a look in one piece."""
+    known = parts.stored(AnomalyRun.objects.first())
+    if known is not None and (known.version, known.asks) == (due.version, due.asks):
+        return known
+    planned = parts.plan(run, due.version, due.asks)
+    if planned is not None or known is not None:
+        parts.store(account, planned)
+    return planned
+
+
+def detect_part_if_due(account: Account, number: int) -> bool:
+    """Look at a part of an account's values; the last brings the account up to date. False where somebody else is at it."""
+    with advisory_lock(f"anomalies {account.pk} part {number}") as mine:
+        if not mine:
+            return False
+        with account_scope(account), currency_scope(None):
+            is_last = parts.detect_part(account, number)
+    if is_last:
+        publish(RUN_TASK, account.pk, expires=300)
+    return True
 
 
 def _finish(account: Account, due: _Due, **values: object) -> None:
