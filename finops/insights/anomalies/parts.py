@@ -36,7 +36,7 @@ EXPIRES: Final = 60.0
 """Seconds after which a part's message is void: beat asks for parts that are not done each minute."""
 
 
-class _Found(msgspec.Struct, frozen=True):
+class Finding(msgspec.Struct, frozen=True):
     """An anomaly as `AnomalyCandidate` has it, with the exact cost of the days that are shown."""
 
     key: ScopeKey
@@ -55,7 +55,7 @@ class Part(msgspec.Struct, kw_only=True, omit_defaults=True):
     until: str | None = None
     done: bool = False
     series: int = 0
-    found: list[_Found] = []
+    findings: list[Finding] = []
     with_cost: list[int] = []
     """Rows of before (pk) whose scope has a line in their currency."""
 
@@ -134,7 +134,7 @@ def plan(run: DetectionRun, version: str, asks: int) -> Parts | None:
     )
 
 
-def stored(row: AnomalyRun | None) -> Parts | None:
+def current_parts(row: AnomalyRun | None) -> Parts | None:
     """The parts that the database has; None of another version of the program, which is planned anew."""
     if row is None or row.parts is None:
         return None
@@ -159,19 +159,19 @@ def request(account: Account, parts: Parts) -> None:
 def detect_part(account: Account, number: int) -> bool:
     """Look at one part, and keep what was found; whether it was the last. A part that is done, or of a version that is not
     looked at any more, is left alone. Call it in the account's scope, one at a time."""
-    parts = stored(AnomalyRun.objects.first())
+    parts = current_parts(AnomalyRun.objects.first())
     if parts is None or number >= len(parts.parts) or parts.parts[number].done:
         return False
     part = parts.parts[number]
     run = DetectionRun(account)
     run.months = dict(parts.months)
     candidates = run.part_candidates(part.dimension, (part.first, part.until))
-    part.found = [_found(each) for each in candidates]
+    part.findings = [_finding(each) for each in candidates]
     part.series, part.done = run.series, True
     rows = Anomaly.objects.filter(dimension=part.dimension, last_day__gte=run.window.start)
     part.with_cost = [row.pk for row in rows if part.holds(row.dimension, row.value) and run.has_cost(row)]
     with transaction.atomic():
-        now = stored(AnomalyRun.objects.select_for_update().first())
+        now = current_parts(AnomalyRun.objects.select_for_update().first())
         if now is None or (now.version, now.asks) != (parts.version, parts.asks):
             return False
         now.parts[number] = part
@@ -179,10 +179,10 @@ def detect_part(account: Account, number: int) -> bool:
     return now.is_done
 
 
-def _found(each: AnomalyCandidate) -> _Found:
+def _finding(each: AnomalyCandidate) -> Finding:
     shown: set[date] = {day.day for day in (*each.around, *each.detection.days)}
     days = {day: amount for day, amount in each.cost.days.items() if day in shown}
-    return _Found(
+    return Finding(
         each.key, DailyCost(days, each.cost.label), each.detection, each.around, each.minimum, each.scale
     )
 
@@ -201,5 +201,5 @@ def candidates_of(run: DetectionRun, parts: Sequence[Part]) -> list[AnomalyCandi
             each.scale,
         )
         for part in parts
-        for each in part.found
+        for each in part.findings
     ]

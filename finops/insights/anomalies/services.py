@@ -248,13 +248,13 @@ def _detect(account: Account, due: _Due) -> None:
 
 def _parts(account: Account, run: DetectionRun, due: _Due) -> parts.Parts | None:
     """Those of this look, planned where it begins; None for a look in one piece."""
-    known = parts.stored(AnomalyRun.objects.first())
-    if known is not None and (known.version, known.asks) == (due.version, due.asks):
-        return known
-    planned = parts.plan(run, due.version, due.asks)
-    if planned is not None or known is not None:
-        parts.store(account, planned)
-    return planned
+    current = parts.current_parts(AnomalyRun.objects.first())
+    if current is not None and (current.version, current.asks) == (due.version, due.asks):
+        return current
+    plan = parts.plan(run, due.version, due.asks)
+    if plan is not None or current is not None:
+        parts.store(account, plan)
+    return plan
 
 
 def detect_part_if_due(account: Account, number: int) -> bool:

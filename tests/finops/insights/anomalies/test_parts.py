@@ -51,7 +51,7 @@ def large(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     return sent
 
 
-def found(account: Account) -> list[dict[str, Any]]:
+def findings(account: Account) -> list[dict[str, Any]]:
     detect_if_due(account)
     rows = Anomaly.objects.order_by("key").values()
     incidents = {row.pk: (row.key, row.state) for row in Incident.objects.all()}
@@ -78,12 +78,12 @@ def test_parts_find_what_one_look_finds(acme: Account, large: list[tuple[str, in
     change_anomaly_settings(account=acme, actor=ACTOR, watches=["tag:team"], minimum_impacts={})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parts, "LEAST_LINES", 10**9)
-        in_one = found(acme)
+        in_one = findings(acme)
         series = AnomalyRun.objects.get().series
     assert len(in_one) >= 6
     forget(acme)
 
-    assert found(acme) == []
+    assert findings(acme) == []
     assert number_of_parts() == 6
     assert [number for task, number in large if task == parts.PART_TASK] == list(range(6))
     for number in (4, 1, 0, 5, 3):
@@ -93,7 +93,7 @@ def test_parts_find_what_one_look_finds(acme: Account, large: list[tuple[str, in
     detect_part_if_due(acme, 2)
     assert large[-1][0] == services.RUN_TASK
 
-    in_parts = found(acme)
+    in_parts = findings(acme)
     assert in_parts == in_one
     run = AnomalyRun.objects.get()
     assert (run.parts, run.series, run.error) == (None, series, "")
