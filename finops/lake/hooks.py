@@ -1,4 +1,4 @@
-"""What the lake adds to accounts: files and rows that go with an account."""
+"""Signal handlers that remove an account's lake files and rows together with the account."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ remaining_files.add("lake", count_files)
 
 @receiver(pre_delete, sender=Account, dispatch_uid="lake.flush")
 def wait_for_flush(instance: Account, **_: Any) -> None:
-    """Without it, a flush could name a new segment of the account between the last look for them and its end."""
+    """Wait for a running flush: otherwise it could name a new segment of the account after the last check for segments."""
     locks.lock_usage(instance)
 
 
 @receiver(post_delete, sender=Account, dispatch_uid="lake.inbox")
 def discard_inbox(instance: Account, **_: Any) -> None:
-    """The inbox has no foreign keys, so nothing cascades into it."""
+    """Remove the account's inbox rows: the inbox has no foreign keys, so deletes do not cascade into it."""
     inbox.discard(account_id=instance.pk)

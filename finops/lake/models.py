@@ -1,4 +1,4 @@
-"""The manifest: which immutable files hold an account's facts, and which of them count now."""
+"""The manifest: the immutable files that hold an account's facts, and which of them are current."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from finops.lib import clock
 
 
 class LakeSegment(AccountModel):
-    """One immutable Parquet file. It counts from the commit of its row until `retired_at`; its file stays an hour more.
+    """One immutable Parquet file. It is current from the commit of its row until `retired_at`; the file stays an hour
+    longer.
 
-    `source_id` is a cost source or usage source (the lake knows neither). `month` is the billing month of cost and the
-    month of the events of usage; `first_day` and `last_day` are what a date range is held against. Corrections of a month
-    that another month's file brought lie beside the month's own segment, with `carried_by` (ADR 0020).
+    `source_id` is a cost source or usage source (the lake imports neither). `month` is the billing month of cost and the
+    month of the events of usage; date ranges are compared with `first_day` and `last_day`. Corrections of a month that
+    another month's file contains are stored beside the month's own segment, with `carried_by` (ADR 0020).
     """
 
     KINDS: ClassVar[list[tuple[str, str]]] = [(kind.value, kind.value) for kind in schema.Kind]
@@ -104,10 +105,10 @@ class LakeSegment(AccountModel):
 
 
 class LakeRollup(AccountModel):
-    """The lines of a segment of cost, with those added up that are alike in every column but those that it is without.
+    """An aggregate of a segment of cost: lines that are equal in every remaining column are added up.
 
-    Another, smaller file for questions that need none of these columns; it comes and goes with its segment, and a question
-    has the same answer over either (ADR 0015).
+    Another, smaller file for queries that need none of the dropped columns; it is created and removed with its segment, and
+    a query has the same answer over either (ADR 0015).
     """
 
     segment = models.ForeignKey(LakeSegment, on_delete=models.CASCADE, related_name="rollups")
@@ -130,7 +131,8 @@ class LakeRollup(AccountModel):
 
 
 class UsageFlushTrouble(AccountModel):
-    """Flushes of the account fail: since when, why, and when the next is tried. Gone with the first that works."""
+    """The state of an account's failing flushes: since when, why, and the time of the next retry. Deleted by the first
+    success."""
 
     account = models.OneToOneField(
         "accounts.Account", on_delete=models.CASCADE, related_name="usage_flush_trouble"

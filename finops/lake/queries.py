@@ -1,4 +1,4 @@
-"""What the manifest knows: which files count, which days they cover, which keys they have."""
+"""Queries over the manifest: which files are current, which days they cover, which keys they have."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from finops.lake.storage.manifest import CostKeys, SegmentFile, cost_tag_keys
 
 @dataclass(frozen=True)
 class SourceRange:
-    """What the lake holds of one source."""
+    """The data of one source in the lake."""
 
     source_id: int
     first_day: date
@@ -30,7 +30,7 @@ class SourceRange:
 
 @dataclass(frozen=True)
 class DataRange:
-    """What the lake holds of an account: days and rows over all sources, and of each."""
+    """The data of an account in the lake: days and rows over all sources, and of each source."""
 
     first_day: date
     last_day: date
@@ -40,7 +40,7 @@ class DataRange:
 
 @dataclass(frozen=True)
 class CurrentFile:
-    """A Parquet file that counts now. `month` is the billing month of cost, that of the events of usage."""
+    """A current Parquet file. `month` is the billing month of cost, that of the events of usage."""
 
     path: str
     source_id: int
@@ -51,7 +51,7 @@ class CurrentFile:
 
 
 def lake_files(account: Account, kind: Kind) -> list[CurrentFile]:
-    """All files that hold an account's cost or usage, by month: together they have each line once."""
+    """All files with an account's cost or usage, by month: together they have each line once."""
     names = [field.name for field in fields(CurrentFile)]
     segments = _live(account, kind).order_by("month", "source_id", "path")
     return [CurrentFile(*row) for row in segments.values_list(*names)]
@@ -59,7 +59,7 @@ def lake_files(account: Account, kind: Kind) -> list[CurrentFile]:
 
 @dataclass(frozen=True)
 class MonthSegments:
-    """All that counts of a billing month of cost at one moment. No two files ever have the same path."""
+    """The current segments of a billing month of cost at one moment. No two files ever have the same path."""
 
     month: date
     first_day: date
@@ -69,7 +69,7 @@ class MonthSegments:
 
     @property
     def columns(self) -> frozenset[str]:
-        """Those that any of its files has."""
+        """The columns that at least one of the files has."""
         return frozenset().union(*(file.columns for file in self.files))
 
 
@@ -79,7 +79,7 @@ def cost_months(account: Account) -> list[date]:
 
 
 def month_segments(account: Account, month: date) -> MonthSegments | None:
-    """Of one billing month of cost; None without a line."""
+    """The segments of one billing month of cost; None without a line."""
     segments = list(_live(account, Kind.COST).filter(month=month).order_by("path"))
     if not segments:
         return None
@@ -106,10 +106,10 @@ def segment_files(
     *,
     allow_rollups: bool = False,
 ) -> list[SegmentFile]:
-    """The files of `live_segments`, in one statement: so an account's months are those of one moment.
+    """The files of `live_segments`, in one statement, so an account's months are from the same moment.
 
-    Which of `columns` a file has is found in PostgreSQL: with 1,000 keys a file, sending the names costs more. `allow_rollups`:
-    with the smallest rollup that lacks none of them, where there is one.
+    PostgreSQL finds which of `columns` a file has: with 1,000 keys a file, sending the names costs more. `allow_rollups`:
+    with the smallest rollup that has all of these columns, where there is one.
     """
     segments = live_segments(account, kind, start, end).annotate(
         has=_PresentColumns(columns),
@@ -129,7 +129,7 @@ def segment_files(
 
 
 def magnitudes(account: Account, kind: Kind, paths: Sequence[str]) -> list[tuple[int, dict[str, int] | None]]:
-    """Of these segments the rows, and the digits of the largest amount of each column; None where those are not known."""
+    """The rows of these segments, and the digits of the largest amount of each column; None where those are not known."""
     # Also of one that was retired since the question's manifest was read.
     every = LakeSegment.objects.unscoped().filter(account=account, kind=kind.value)
     return list(every.filter(path__in=paths).values_list("rows", "magnitudes"))
@@ -155,7 +155,7 @@ def _smallest_rollup(columns: Sequence[str]) -> Subquery:
 
 
 def data_range(account: Account, kind: Kind) -> DataRange | None:
-    """First day, last day and rows of what counts now; None when there is nothing. Of usage, the inbox counts too."""
+    """First day, last day and rows of the current data; None when there is none. For usage, the inbox is included."""
     sources = _usage_ranges(account) if kind is Kind.USAGE else _segment_ranges(account, kind)
     if not sources:
         return None
@@ -214,12 +214,12 @@ def key_columns(account: Account) -> set[str]:
 
 
 def tag_keys(account: Account) -> CostKeys:
-    """Every tag key that a live cost segment has, sorted; x_ columns beside."""
+    """Every tag key of a live cost segment, sorted; x_ columns are separate."""
     return cost_tag_keys(account)
 
 
 def dimension_keys(account: Account) -> list[str]:
-    """Every dimension key that a usage event has, in a live segment or in the inbox, sorted."""
+    """Every dimension key of a usage event, in a live segment or in the inbox, sorted."""
     rows = _fetch_rows(_DIMENSION_KEYS, account)
     stored = {schema.dimension_key(column) for column, _ in rows if column and schema.is_key_column(column)}
     return sorted(stored | {key for _, key in rows if key is not None})
@@ -232,7 +232,7 @@ def _live(account: Account, kind: Kind) -> QuerySet[LakeSegment]:
 
 
 class _PresentColumns(Func):
-    """Those of the given names that the manifest's `columns` has, as an array."""
+    """The given names that are in the manifest's `columns`, as an array."""
 
     template = "ARRAY(SELECT wanted.name FROM unnest(%(expressions)s ? wanted.name)"
     arg_joiner = "::text[]) AS wanted(name) WHERE "

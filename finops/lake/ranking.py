@@ -1,4 +1,5 @@
-"""Ranking groups in a lake expression, and folding those that are not listed into one. Pure: only the engine runs it."""
+"""Ranking of groups in a lake expression, and folding of the groups that are not listed into one. Pure: only the engine
+runs it."""
 
 from __future__ import annotations
 
@@ -11,9 +12,10 @@ import ibis
 def top_n(
     groups: Any, n: int, *, size: Any, keys: Sequence[str], within: str | None = None, offset: int = 0
 ) -> Any:
-    """The `n` largest of a table of groups after the first `offset`, ties by key; with `within`, of each of its values.
+    """Return the `n` largest groups of a table after the first `offset`, ties ordered by key; with `within`, for each of
+    its values.
 
-    Adds to each its `place` from 0, and how many `groups` there are.
+    Adds to each group its `place` from 0, and the number of `groups`.
     """
     apart = groups[within] if within else None
     order = [size.desc(), *(groups[key] for key in keys)]
@@ -25,7 +27,7 @@ def top_n(
 
 
 def fold_rest(rows: Any, listed: Any, *, keys: Sequence[str], within: str | None = None) -> Any:
-    """Rows with `place` and `groups` of their group in `listed`; those of other groups lose their keys."""
+    """Add `place` and `groups` to the rows whose group is in `listed`; rows of other groups lose their keys."""
     matched = [*keys, within] if within else [*keys]
     names = {name: f"listed_{name}" for name in matched}
     listed = listed.select("place", "groups", **{names[name]: listed[name] for name in matched})

@@ -1,7 +1,7 @@
-"""What one row of fact is: the columns of cost and usage segments, and how keys become column names.
+"""The schema of facts: the columns of cost and usage segments, and how keys become column names.
 
 Pure: no Django, no files. A segment's columns are base columns of its kind, in order, then `x:…` and `tag:…` columns (cost)
-or `dim:…` columns (usage), all strings. Of cost, those that bills may lack are only in segments whose files had them.
+or `dim:…` columns (usage), all strings. Optional columns of cost are only in segments whose files had them.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ QUANTITY: Final = pa.decimal128(38, 12)
 MOMENT: Final = pa.timestamp("us", tz="UTC")
 
 MONEY_LIMIT: Final = Decimal(10**15)
-"""Amounts are smaller than this in size: DuckDB's sum of DECIMAL(38, 18) wraps without an error at 1.7 * 10^20."""
+"""The limit of an amount's absolute value: DuckDB's sum of DECIMAL(38, 18) wraps without an error at 1.7 * 10^20."""
 
 QUANTITY_LIMIT: Final = Decimal(10**20)
-"""Quantities are smaller than this in size: 1.7 million of the largest add up exactly, then DuckDB's sum of
-DECIMAL(38, 12) ends with an error at 1.7 * 10^26."""
+"""The limit of a quantity's absolute value: 1.7 million of the largest add up exactly, then DuckDB's sum of DECIMAL(38, 12)
+ends with an error at 1.7 * 10^26."""
 
 MAX_KEYS: Final = 1_000
-"""Tag or dimension columns one segment may have; the importer keeps the most used and reports the rest."""
+"""The most tag or dimension columns of one segment; the importer keeps the most used and reports the rest."""
 
 MAX_EXTENSIONS: Final = 200
-"""x_ columns one segment may have."""
+"""The most x_ columns of one segment."""
 
 TAG_PREFIX: Final = "tag:"
 EXTENSION_PREFIX: Final = "x:"
 OWN_CURRENCY: Final = "own_currency"
-"""A column of cost in questions and in no file: the currency that a line is billed in, converted or not."""
+"""A cost column that exists in queries only, not in files: the currency that a line is billed in, converted or not."""
 DIMENSION_PREFIX: Final = "dim:"
 
 
 class ExtensionKey(str):
-    """The name of a provider's own column without its `x_`, where keys are named: never equal to a tag key."""
+    """The name of a provider's own column without its `x_`, among other keys: never equal to a tag key."""
 
     __slots__ = ()
 
@@ -54,7 +54,7 @@ class ExtensionKey(str):
 
 
 class Kind(StrEnum):
-    """What the rows of a segment are."""
+    """The kind of facts in a segment."""
 
     COST = "cost"
     USAGE = "usage"
@@ -144,7 +144,7 @@ _OPTIONAL_COLUMNS: Final = pa.schema(
 
 COST_SCHEMA: Final = pa.schema([*_REQUIRED_COLUMNS, *_OPTIONAL_COLUMNS])
 OPTIONAL: Final = frozenset(_OPTIONAL_COLUMNS.names)
-"""Columns of cost that a segment may be without."""
+"""Columns of cost that a segment may omit."""
 
 USAGE_SCHEMA: Final = pa.schema(
     [
@@ -163,12 +163,12 @@ USAGE_SCHEMA: Final = pa.schema(
 
 
 def base_schema(kind: Kind) -> pa.Schema:
-    """The columns that a segment of `kind` has, besides keys; of cost it may be without those of OPTIONAL."""
+    """The columns of a segment of `kind`, besides keys; a cost segment may omit those of OPTIONAL."""
     return COST_SCHEMA if kind is Kind.COST else USAGE_SCHEMA
 
 
 def day_column(kind: Kind) -> str:
-    """The date column that a query's range is about."""
+    """The date column that a query's range applies to."""
     return "charge_date" if kind is Kind.COST else "day"
 
 
@@ -178,7 +178,7 @@ def key_prefix(kind: Kind) -> str:
 
 
 def key_column(kind: Kind, key: str) -> str:
-    """The column that holds tag key or ExtensionKey (cost) or dimension key (usage) `key`."""
+    """The column of a tag key or ExtensionKey (cost) or of a dimension key (usage)."""
     if isinstance(key, ExtensionKey):
         return extension_column(key)
     return key_prefix(kind) + _escape(key)
@@ -190,7 +190,7 @@ def tag_column(key: str) -> str:
 
 
 def tag_key(column: str) -> str:
-    """The tag key of a column that `tag_column` named; ValueError for any other column."""
+    """The tag key of a column from `tag_column`; ValueError for any other column."""
     return _unescape(_remove_prefix(TAG_PREFIX, column))
 
 
@@ -200,7 +200,7 @@ def extension_column(name: str) -> str:
 
 
 def extension_name(column: str) -> str:
-    """The name, without x_, of a column that `extension_column` named; ValueError for any other column."""
+    """The name, without x_, of a column from `extension_column`; ValueError for any other column."""
     return _unescape(_remove_prefix(EXTENSION_PREFIX, column))
 
 
@@ -210,7 +210,7 @@ def dimension_column(key: str) -> str:
 
 
 def dimension_key(column: str) -> str:
-    """The dimension key of a column that `dimension_column` named; ValueError for any other column."""
+    """The dimension key of a column from `dimension_column`; ValueError for any other column."""
     return _unescape(_remove_prefix(DIMENSION_PREFIX, column))
 
 
@@ -235,10 +235,10 @@ def _escape(key: str) -> str:
 
 
 def _escape_char(char: str) -> str:
-    """One character such that no engine's case folding makes two different keys the same column.
+    """Escape a character so that no engine's case folding makes two different keys the same column.
 
-    A capital is `^` and its small letter. Anything else that folds to another character (ß, the Kelvin sign) and
-    what a column name cannot hold (control characters, lone surrogates) is `^{hex}`.
+    A capital is `^` and its lower-case letter. Anything else that folds to another character (ß, the Kelvin sign) and
+    characters that a column name cannot hold (control characters, lone surrogates) are `^{hex}`.
     """
     if char == "^":
         return "^^"

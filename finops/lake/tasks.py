@@ -1,4 +1,4 @@
-"""What beat asks of the lake."""
+"""Periodic tasks of the lake."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from finops.lib import disk
 
 @shared_task(name="lake.sweep")
 def sweep() -> None:
-    """Hourly: files that count no more leave the storage."""
+    """Hourly: remove files that are no longer current from the storage."""
     garbage_collection.sweep()
 
 
 @shared_task(name="lake.summarise_due")
 def summarise_due() -> None:
-    """Every minute: accounts with cost that has no rollups yet become a task each, where there is room for them."""
+    """Every minute: queue a task for each account with cost that has no rollups yet, up to the free capacity."""
     if disk.low_disk():
         return
     for account_id in rollup_scheduler.due_accounts():
@@ -28,11 +28,11 @@ def summarise_due() -> None:
 
 @shared_task(name="lake.summarise")
 def summarise(account_id: int) -> None:
-    """Make the rollups of an account's cost that it lacks; where another worker is at it, that one goes on alone."""
+    """Write the missing rollups of an account's cost; does nothing where another worker is already doing so."""
     rollup_scheduler.roll_up_account(Account.objects.get(pk=account_id))
 
 
 @shared_task(name="lake.merge_usage")
 def merge_usage(account_id: int) -> None:
-    """Merge an account's usage where a flush has left many segments; where another worker is at it, that one goes on alone."""
+    """Merge an account's usage where a flush has left many segments; does nothing where another worker is already doing so."""
     compaction.merge_usage(Account.objects.get(pk=account_id))

@@ -1,4 +1,4 @@
-"""When to summarise: the database says which segments of cost have not been looked at, so nothing hangs on a message."""
+"""Scheduling of rollups: the database records which cost segments have not been checked, so a lost message does no harm."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from finops.lib import clock, time_limit
 logger = logging.getLogger(__name__)
 
 LEAST_ROWS: Final = 50_000
-"""Smaller segments are read as fast as they are opened."""
+"""Smaller segments are read as fast as they are opened, so they get no rollup."""
 
 
 def due_accounts() -> list[int]:
-    """The ids of accounts with cost to summarise. One statement, by an index of such segments alone."""
+    """The ids of accounts with cost segments to roll up. One statement, on an index of such segments only."""
     return list(_due_segments().order_by("account").values_list("account", flat=True).distinct())
 
 
 def roll_up_account(
     account: Account, *, levels: Sequence[Level] = LEVELS, least_rows: int = LEAST_ROWS
 ) -> int:
-    """Make the rollups of an account's live segments that have not been looked at; how many segments were.
+    """Write the rollups of an account's unchecked live segments and return how many segments were checked.
 
-    Questions are right before, meanwhile and after. Two at once: one does it, the other returns. Safe to be killed
-    anywhere. A segment that fails is logged and left for the next time. Cost: see `rollups.write_rollups`.
+    Queries are correct before, meanwhile and after. Of two concurrent calls one does the work, the other returns. Safe to
+    be killed at any point. A segment that fails is logged and retried the next time. Cost: see `rollups.write_rollups`.
     """
     count = 0
     for pk in (
@@ -54,7 +54,7 @@ def roll_up_account(
 
 @transaction.atomic
 def _roll_up_segment(account: Account, pk: int, levels: Sequence[Level]) -> bool:
-    """False when somebody else is at it."""
+    """Roll up a segment; return False when another process holds the lock."""
     if not locks.try_lock_rollups(account):
         return False
     # Unscoped: a task names the account itself.

@@ -1,8 +1,8 @@
-"""Writing rollups of a segment of cost: the same lines, those added up that are alike.
+"""Writing rollups of a segment of cost: equal lines added up.
 
-A bill has a line for each resource and hour; most questions are about days, services, accounts and tags. A rollup is a
-file of the same columns but for some, in which such lines are one line with their sums. Signs are kept apart, and amounts
-that are missing, so whatever only adds amounts up or asks for their sign has the same answer, to the last digit.
+A bill has a line for each resource and hour; most queries are about days, services, accounts and tags. A rollup is a file
+without some of the columns, in which lines that are equal in the others are one line with their sums. Positive, negative
+and missing amounts are kept apart, so sums and tests of the sign are exactly the same over a rollup.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from finops.lake.storage.storage import storage
 from finops.lib.answers import fit_to_size
 
 GROUP_ROWS: Final = 32_768
-"""Rows of a Parquet row group: small, so that the days of a question are few of them."""
+"""Rows of a Parquet row group: small, so that the days of a query are in few groups."""
 
 MANY_VALUES: Final = 50
-"""A column with more values than the lines divided by this tells the lines apart as a resource does."""
+"""A column with more values than the number of lines divided by this is nearly unique for each line, like a resource."""
 
 RESOURCE_COLUMNS: Final = frozenset(
     (
@@ -63,19 +63,19 @@ METER_COLUMNS: Final = frozenset(
 
 @dataclass(frozen=True)
 class Level:
-    """What one rollup drops. It is written only if it has at most `share` of the segment's lines."""
+    """The columns that one rollup drops. It is written only if it has at most `share` of the segment's lines."""
 
     dropped_columns: frozenset[str]
     share: float
 
 
 LEVELS: Final = (Level(RESOURCE_COLUMNS, share=0.33), Level(RESOURCE_COLUMNS | METER_COLUMNS, share=0.17))
-"""From the finest: each is made of the one before where that was written."""
+"""From the finest: each level is computed from the previous one if that was written."""
 
 
 @dataclass(frozen=True)
 class NewRollup:
-    """A finished file that no row names yet."""
+    """A finished file that no row of the manifest names yet."""
 
     path: str
     dropped_columns: list[str]
@@ -85,10 +85,10 @@ class NewRollup:
 
 
 def write_rollups(segment: LakeSegment, levels: Sequence[Level] = LEVELS) -> list[NewRollup]:
-    """Write the rollups of a segment that are worth it, durably; none counts yet.
+    """Write the worthwhile rollups of a segment, durably; none is in use yet.
 
-    Tag columns that would leave too many lines are left out, those with most values first. Cost: 5 s of one core a
-    million lines. Raises LakeUnavailable, and the errors of DuckDB, Arrow and the storage; then no file stays.
+    Tag columns that would leave too many lines are dropped, those with most values first. Cost: 5 s of one core a million
+    lines. Raises LakeUnavailable, and the errors of DuckDB, Arrow and the storage; then no file stays.
     """
     rollups: list[NewRollup] = []
     source = _SourceFile(segment.path, segment.checksum, tuple(segment.columns))
@@ -107,14 +107,14 @@ def write_rollups(segment: LakeSegment, levels: Sequence[Level] = LEVELS) -> lis
 
 
 def discard(new: Sequence[NewRollup]) -> None:
-    """Remove files that are not going to be named."""
+    """Remove files that the manifest will not name."""
     for rollup in new:
         storage().delete(rollup.path)
 
 
 @dataclass(frozen=True)
 class _SourceFile:
-    """A file that a rollup is made from."""
+    """A file that a rollup is computed from."""
 
     path: str
     checksum: str
@@ -125,7 +125,7 @@ class _SourceFile:
 
 
 def _rollup_columns(source: _SourceFile, level: Level, max_rows: int) -> tuple[str, ...]:
-    """The columns of the rollup, in the file's order; none when it would have more rows than `most`."""
+    """The columns of the rollup, in the file's order; empty when it would have more rows than `most`."""
     columns = [name for name in source.columns if name not in level.dropped_columns]
     texts = [name for name in columns if name not in _amounts(columns)]
     if _group_counts(source, [texts])[0] <= max_rows:
@@ -140,7 +140,7 @@ def _rollup_columns(source: _SourceFile, level: Level, max_rows: int) -> tuple[s
 def _fitting_columns(
     source: _SourceFile, base_columns: list[str], tags: list[str], max_rows: int
 ) -> list[str]:
-    """As many columns as make `most` groups, by bisection; none when those that are always there make more."""
+    """Find by bisection as many columns as give at most `most` groups; none when the required columns alone give more."""
     values = dict(zip(tags, _group_counts(source, [[name] for name in tags]), strict=True)) if tags else {}
     few = [name for name in tags if values[name] <= max_rows // MANY_VALUES]
     few.sort(key=lambda name: (values[name], name))

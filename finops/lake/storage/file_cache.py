@@ -1,4 +1,4 @@
-"""Local copies of remote segment files: one download a file, checksum verified, bounded, safe over processes."""
+"""Local copies of remote segment files: one download a file, checksum verified, limited in size, safe across processes."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from pathlib import Path
 from typing import Final
 
 LOCK_FILES: Final = 64
-"""Downloads that share a lock wait for each other; lock files are never removed, so there is no race about them."""
+"""The number of lock files. Downloads that share one wait for each other; lock files are never removed, which avoids races.
+"""
 
 IN_USE_SECONDS: Final = 60.0
-"""A file used this recently may be in a running query (20 s at most): it stays even when the cap is exceeded."""
+"""A file used this recently may be in a running query (20 s at most): it is kept even when the cap is exceeded."""
 
 UNUSED_SECONDS: Final = 7 * 24 * 3600.0
-"""What nobody read for a week goes at the daily sweep, so that deleted data does not stay for ever."""
+"""Files that were not read for a week are removed by the daily sweep, so that deleted data does not stay for ever."""
 
 
 class DamagedFile(Exception):
-    """A stored segment is not what was written: its checksum differs."""
+    """A stored segment whose checksum differs from the manifest's."""
 
 
 class FileCache:
-    """Files below `root`, at most `cap` bytes, the least recently used first to go."""
+    """Files below `root`, at most `cap` bytes; the least recently used are removed first."""
 
     def __init__(self, root: Path, cap: int) -> None:
         self.root = root
@@ -37,7 +38,7 @@ class FileCache:
         self._cap = cap
 
     def file(self, path: str, checksum: str, download: Callable[[Path], None]) -> Path:
-        """The local copy of `path`, downloaded at most once however many threads and processes ask.
+        """Return the local copy of `path`, downloaded at most once for concurrent threads and processes.
 
         Raises what `download` raises, and DamagedFile when the bytes do not have `checksum` (SHA-256, hex).
         """
@@ -51,7 +52,7 @@ class FileCache:
         return file
 
     def keep(self, written: Path, path: str) -> None:
-        """Take a file just written as the copy of `path`: the writer's machine often reads it next."""
+        """Store a new file as the copy of `path`: the machine that wrote it often reads it next."""
         file = self._files / path
         file.parent.mkdir(parents=True, exist_ok=True)
         written.replace(file)
@@ -61,7 +62,7 @@ class FileCache:
         (self._files / path).unlink(missing_ok=True)
 
     def trim(self) -> None:
-        """Remove files unused for a week, and unfinished ones that old (a process died while writing them)."""
+        """Remove files unused for a week, and unfinished ones of that age (their process died)."""
         oldest = time.time() - UNUSED_SECONDS
         self._evict(0, keep_used_since=oldest)
         for folder in self.root.glob(".*"):
@@ -94,7 +95,7 @@ class FileCache:
 
     @staticmethod
     def _touch(file: Path) -> bool:
-        """Whether the file is here; it counts as used now (set by hand: most disks are mounted noatime)."""
+        """Return whether the file exists, and mark it as used now (set explicitly: most disks are mounted noatime)."""
         try:
             os.utime(file)
         except FileNotFoundError:

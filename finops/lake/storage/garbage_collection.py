@@ -1,4 +1,4 @@
-"""Clearing away files that count no more."""
+"""Removal of files that are no longer current."""
 
 from __future__ import annotations
 
@@ -22,30 +22,32 @@ from finops.lib import clock
 from finops.lib.registry import Registry
 
 RETIRED_GRACE_PERIOD: Final = timedelta(hours=1)
-"""A reader that took its manifest before a swap still finds its files; a query has 20 s."""
+"""A reader that loaded its manifest before a swap still finds its files; a query has 20 s."""
 
 PREVIOUS_VERSION_PERIOD: Final = timedelta(days=14)
-"""So long stays what the newest import of a month replaced, to be compared with it (ADR 0081). One version of each month and
-source, none of a deleted source."""
+"""How long the version that the newest import of a month replaced is kept, for comparison (ADR 0081). One version of each
+month and source, none of a deleted source."""
 
 
 segment_holds: Registry[Callable[[], Q]] = Registry("hold on replaced segments")
-"""Conditions on LakeSegment of apps above: replaced files of cost that meet one stay, while their source has a current one."""
+"""Conditions on LakeSegment that other apps add: replaced cost files that meet one are kept, while their source has a
+current one."""
 
 
 @dataclass(frozen=True)
 class SweepResult:
-    """What one sweep removed, in files."""
+    """The number of files that one sweep removed."""
 
     retired: int
     orphans: int
 
 
 def sweep() -> SweepResult:
-    """Remove files retired for an hour with their rows, but for the previous version of a month, and files older than a day that no row names.
+    """Remove files retired for an hour with their rows, except the previous version of a month, and files older than a day
+    that no row names.
 
-    Over all accounts; safe to run twice at once and to be killed anywhere. Nothing goes while a backup runs: the next
-    sweep takes it.
+    Over all accounts; safe to run twice at once and to be killed at any point. Nothing is removed while a backup runs: the
+    next sweep does it.
     """
     with locks.removing_files() as is_free:
         if not is_free:
@@ -56,9 +58,9 @@ def sweep() -> SweepResult:
 
 
 def remove_files(account: Account) -> int:
-    """Remove every file of an account that is being deleted, whether or not a row names it: how many went.
+    """Remove every file of an account that is being deleted, whether or not a row names it, and return how many.
 
-    While a backup runs they stay, and go with the sweep a day later, as files that no row names.
+    While a backup runs the files stay; the sweep removes them a day later, as files that no row names.
     """
     with locks.removing_files() as is_free:
         files = list(storage().files(f"{account.pk}/")) if is_free else []
@@ -68,7 +70,7 @@ def remove_files(account: Account) -> int:
 
 
 def count_files(account_number: int) -> int:
-    """Those that there are of an account, whether or not a row names them."""
+    """Count the files of an account, whether or not a row names them."""
     return sum(1 for _file in storage().files(f"{account_number}/"))
 
 
@@ -99,7 +101,7 @@ def _of_same_month() -> QuerySet[LakeSegment]:
 
 
 def _current_of_month() -> QuerySet[LakeSegment]:
-    """A deleted source has none."""
+    """The current segments of the row's month; none for a deleted source."""
     return _of_same_month().filter(retired_at__isnull=True)
 
 
@@ -121,7 +123,7 @@ def _sweep_orphans() -> int:
 
 
 def orphans() -> Iterator[str]:
-    """Paths of files that no row names, and that are too old to be of an import under way. One query for 1,000 files."""
+    """Paths of files that no row names and that are too old to belong to a running import. One query for 1,000 files."""
     oldest = clock.now() - ORPHAN_GRACE_PERIOD
     aged = (file.path for file in storage().files() if file.modified < oldest)
     while paths := set(islice(aged, 1_000)):

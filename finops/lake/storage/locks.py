@@ -16,40 +16,40 @@ _FILES: Final = "lake files"
 
 
 def lock_usage(account: Account) -> None:
-    """Wait until nobody else moves, rewrites or removes usage of the account; held until the transaction ends.
+    """Wait for the exclusive right to move, rewrite or remove the account's usage; held until the transaction ends.
 
-    Flush, the last step of a merge, void, retention and the end of a source take it, so none of them sees another
-    half done. Pushes and questions never do.
+    Flush, the last step of a merge, void, retention and the deletion of a source take it, so none of them sees another half
+    done. Pushes and queries never do.
     """
     lock_until_commit(_usage_lock_name(account))
 
 
 def try_lock_usage(account: Account) -> bool:
-    """The same without waiting: False when somebody else has it."""
+    """Take the same lock without waiting; return False when another transaction holds it."""
     return _try_lock(_usage_lock_name(account))
 
 
 def try_lock_compaction(account: Account) -> bool:
-    """Whether nobody else merges segments of the account; then nobody else does until the transaction ends."""
+    """Take the lock for merging segments of the account until the transaction ends; return False when another holds it."""
     return _try_lock(f"usage merge {account.pk}")
 
 
 def try_lock_rollups(account: Account) -> bool:
-    """Whether nobody else summarises segments of the account; then nobody else does until the transaction ends."""
+    """Take the lock for rolling up segments of the account until the transaction ends; return False when another holds it."""
     return _try_lock(f"cost summaries {account.pk}")
 
 
 @contextmanager
 def removing_files() -> Iterator[bool]:
-    """Whether files may be removed now; then no backup begins while the block lasts. Removers do not exclude each other."""
+    """Yield whether files may be removed now; no backup begins while the block lasts. Removers do not exclude each other."""
     with advisory_lock(_FILES, shared=True) as is_free:
         yield is_free
 
 
 @contextmanager
 def holding_files(wait_seconds: float) -> Iterator[bool]:
-    """No file of the lake is removed while the block lasts. Waits so long for removers that are under way, and for another
-    such block; False when they took longer."""
+    """Prevent removal of lake files while the block lasts. Waits this long for running removers and for another such block;
+    yields False when they took longer."""
     deadline = time.monotonic() + wait_seconds
     while True:
         with advisory_lock(_FILES) as is_held:

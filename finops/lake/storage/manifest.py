@@ -1,11 +1,11 @@
-"""The live cost segments of an account, kept in this process and checked against PostgreSQL at every use.
+"""The live cost segments of an account, cached in this process and checked against PostgreSQL at every use.
 
-Rows of the manifest never change but for being retired and rolled up, and no two segments ever have the same path. So the
-paths that are live, and which of them are rolled up, say everything, and one small statement for their digest tells whether
-what is known still holds: nothing here is ever stale. Reading and parsing the rows took 2 ms of 5 of a small question, 40 ms
-with 1,200 segments.
+Rows of the manifest never change except for being retired and rolled up, and no two segments ever have the same path. So
+the paths that are live, and which of them are rolled up, identify a version, and one small statement for their digest tells
+whether the cached version is current: nothing here is ever stale. Reading and parsing the rows took 2 ms of 5 of a small
+query, 40 ms with 1,200 segments.
 
-Questions that are given the same manifest, such as the sections of a report, are answered over the same files.
+Queries that get the same manifest, such as the sections of a report, are answered over the same files.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from finops.lib.cost_access import CostLimit, current_limit
 from finops.lib.errors import UserError
 
 ACCOUNTS: Final = 128
-"""Accounts whose manifest is kept; a large one (five years of 20 sources) takes half a megabyte."""
+"""The most cached accounts; a large manifest (five years of 20 sources) takes half a megabyte."""
 
 _LIVE: Final = "FROM lake_lakesegment WHERE account_id = %(account)s AND kind = 'cost' AND retired_at IS NULL"
 COST_VERSION: Final = f"""(SELECT sha256(convert_to(string_agg(
     path || CASE WHEN summarised_at IS NULL THEN '' ELSE '+' END, ',' ORDER BY id
 ), 'UTF8')) {_LIVE})"""
-"""The version of `account`'s manifest, for statements that read more than that."""
+"""The version of `account`'s manifest, for statements that read other things too."""
 
 _VERSION: Final = f"SELECT {COST_VERSION}"
 _SEGMENTS: Final = f"SELECT {COST_VERSION}, source_id, month, first_day, last_day, rows, path, carried_by {_LIVE} ORDER BY month, path"
@@ -56,35 +56,37 @@ FROM (
 """
 
 MOST_COLUMNS: Final = 50_000
-"""Names in the different lists of an account's files. With more, 1,000 keys in 50 lists, each question asks PostgreSQL."""
+"""The most names in the different column lists of an account's files. With more, such as 1,000 keys in 50 lists, each query
+reads PostgreSQL."""
 
 
 @dataclass(frozen=True)
 class SegmentFile:
-    """A live file, and which of the asked columns it has; `rollup` is another file with the same of these columns."""
+    """A live file, with those of the requested columns that it has; `rollup` is another file with the same of these
+    columns."""
 
     path: str
     checksum: str
     columns: frozenset[str]
     rollup: tuple[str, str] | None = None
-    """Its path and checksum."""
+    """The rollup's path and checksum."""
     bytes: int = 0
-    """Of the file, or of the rollup where there is one; 0 where nobody needs it."""
+    """The size of the file, or of the rollup where there is one; 0 where it is not needed."""
     rows: int = 0
-    """As `bytes`."""
+    """The rows, of the same file as `bytes`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _StoredFile:
-    """What never changes about a file while its segment is in this version of the manifest."""
+    """The parts of a file that do not change while its segment is in this version of the manifest."""
 
     whole: SegmentFile
-    """With all of its columns."""
+    """The file with all of its columns."""
     rollups: tuple[tuple[SegmentFile, frozenset[str]], ...]
-    """The same with a rollup, and the columns that this is without; the smallest first."""
+    """The file with each rollup, and the columns that the rollup drops; the smallest first."""
 
     def file(self, columns: Sequence[str], *, allow_rollups: bool) -> SegmentFile:
-        """With those of `columns` that it has, and the smallest rollup that has all of them."""
+        """Return the file with those of `columns` that it has, and the smallest rollup that has all of them."""
         rollups = self.rollups if allow_rollups else ()
         chosen = next((file for file, without in rollups if without.isdisjoint(columns)), self.whole)
         return replace(chosen, columns=self.whole.columns.intersection(columns))
@@ -117,7 +119,7 @@ class CostKeys(list[str]):
 
     @classmethod
     def of(cls, columns: Iterable[str]) -> CostKeys:
-        """Those of a segment's columns."""
+        """Return the keys among a segment's columns."""
         names = sorted(columns)
         return cls(
             sorted(schema.tag_key(name) for name in names if name.startswith(schema.TAG_PREFIX)),
@@ -133,20 +135,20 @@ class Manifest:
     version: bytes | None
     segments: tuple[LiveSegment, ...]
     limit: CostLimit | None = None
-    """Of a reader with limited cost access: days, rows and keys are those of lines within it, and segments without one are
-    left out."""
+    """The limit of a reader with limited cost access: days, rows and keys are those of lines within the limit, and segments
+    without such lines are left out."""
     files: tuple[LiveSegment, ...] = ()
-    """The segments before the limit."""
+    """All segments, without the limit."""
     kept: tuple[str, ...] | None = None
-    """Of a manifest of earlier, to which an answer is computed again: what was read beside it then."""
+    """For the manifest of a recorded answer that is computed again: what was read beside it then."""
     _keys: list[CostKeys] = field(default_factory=list)
     _stored: list[dict[str, _StoredFile] | None] = field(default_factory=list)
-    """By path, once a question has read them; None where they have too many columns or some are gone."""
+    """Files by path, once a query has read them; None where they have too many columns or some are gone."""
 
     @cached_property
     def months(self) -> tuple[LiveSegment, ...]:
-        """The months that sources brought. Corrections count as lines of the month that brought them: they say nothing
-        about which days of their own month are there."""
+        """The months that sources imported. Corrections count as lines of the month whose file contained them: they do not
+        show which days of their own month are complete."""
         lines: dict[tuple[int, date], int] = defaultdict(int)
         for each in self.segments:
             if each.carried_by:
@@ -162,28 +164,28 @@ class Manifest:
 
     @property
     def all_segments(self) -> tuple[LiveSegment, ...]:
-        """Whatever the reader's limit."""
+        """The segments without the reader's limit."""
         return self.segments if self.limit is None else self.files
 
     @cached_property
     def identity(self) -> str:
-        """Of the files, whatever the limit and whichever are rolled up: 128 bits in hex."""
+        """A hash of the files, without the limit and rollups: 128 bits in hex."""
         return hashlib.sha256(encode_segments(self.all_segments)).hexdigest()[:32]
 
     def paths(self, start: date, end: date) -> list[str]:
-        """The files that a query over these days (inclusive) reads."""
+        """Return the files that a query over these days (inclusive) reads."""
         return [each.path for each in self.all_segments if each.first_day <= end and each.last_day >= start]
 
     def segments_of(self, paths: Collection[str]) -> list[LiveSegment]:
         return [each for each in self.all_segments if each.path in paths]
 
     def forget_files(self) -> None:
-        """Read them anew for the next question: one was not where this says."""
+        """Drop the cached files, for the next query to read them again: a file was not at its recorded path."""
         self._stored.clear()
 
 
 class RemovedSegments(UserError):
-    """Files of a kept manifest were removed since."""
+    """Files of a kept manifest have been removed since."""
 
     def __init__(self, segments: Iterable[LiveSegment]) -> None:
         self.segments = tuple(segments)
@@ -206,7 +208,7 @@ _kept: ContextVar[Manifest | None] = ContextVar("kept_manifest", default=None)
 
 @contextmanager
 def kept_manifest(manifest: Manifest) -> Iterator[None]:
-    """Inside, this is what counts of its account. A query whose files are gone raises RemovedSegments."""
+    """Use this manifest for its account inside the block. A query whose files are gone raises RemovedSegments."""
     token = _kept.set(manifest)
     try:
         yield
@@ -218,13 +220,14 @@ _manifests: dict[int, Manifest] = {}
 
 
 def cost_manifest(account: Account) -> Manifest:
-    """What counts now, within the reader's limit; inside `kept_manifest` what counted then. One statement, two after a change."""
+    """Return the current manifest, within the reader's limit; inside `kept_manifest` the kept one. One statement, two after
+    a change."""
     return manifest_of(account, _fetch_rows(_VERSION, account)[0][0])
 
 
 def manifest_of(account: Account, digest: memoryview | bytes | None) -> Manifest:
-    """What counts now, where a statement has just said COST_VERSION. One statement after a change, else none. Within a limit
-    one more after a change, and a lake query over the new files."""
+    """Return the current manifest, where a statement has just returned COST_VERSION. One statement after a change, else
+    none. Within a limit one more after a change, and a lake query over the new files."""
     version = _bytes(digest)
     manifest = _manifests.get(account.pk)
     kept = _kept.get()
@@ -249,10 +252,10 @@ def manifest_files(
     *,
     allow_rollups: bool = False,
 ) -> list[SegmentFile] | None:
-    """The files of `manifest.paths`, with those of `columns` that each has and, where allowed, the smallest rollup that has
-    all of them. One statement for the first question about a manifest, then none. None where PostgreSQL is to be asked for
-    each question: there are too many columns, or the manifest is so old that files of it are gone. Raises RemovedSegments
-    where they are gone of a kept one."""
+    """Return the files of `manifest.paths`, with those of `columns` that each has and, where allowed, the smallest rollup
+    that has all of them. One statement for the first query of a manifest, then none. Returns None where each query must
+    read PostgreSQL: there are too many columns, or the manifest is so old that files of it are gone. Raises RemovedSegments
+    where files of a kept manifest are gone."""
     if (stored := _stored_files(account, manifest)) is None:
         return None
     paths = manifest.paths(start, end)
@@ -262,7 +265,7 @@ def manifest_files(
 
 
 def kept_columns(account: Account, manifest: Manifest) -> set[str]:
-    """The columns of the files of a kept manifest that are still there."""
+    """The columns of the files of a kept manifest that still exist."""
     stored = _stored_files(account, manifest) or {}
     return {name for file in stored.values() for name in file.whole.columns}
 
@@ -295,9 +298,9 @@ def _stored_file(row: tuple[Any, ...], columns: frozenset[str]) -> _StoredFile:
 
 
 def cost_tag_keys(account: Account, manifest: Manifest | None = None) -> CostKeys:
-    """Every tag key that a live cost segment has, sorted. One statement, up to three after a change.
+    """Every tag key of a live cost segment, sorted. One statement, up to three after a change.
 
-    `manifest` is what the caller has just read, and saves the first.
+    `manifest` is one that the caller has just read, and saves the first statement.
     """
     current = manifest or cost_manifest(account)
     if current._keys:

@@ -1,4 +1,4 @@
-"""A billing month of cost as each source's newest import left it, held against what that import replaced."""
+"""A billing month of cost after each source's newest import, compared with the version that the import replaced."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ LINE_COLUMNS: Final = (
     *("charge_category", "charge_class", "charge_frequency", "charge_description"),
     *("pricing_category", "commitment_id", "commitment_status", "currency"),
 )
-"""What tells lines apart. Bills have no id of a line, so lines that are alike in all of these are compared by their sums."""
+"""The columns that identify a line. Bills have no line id, so lines that are equal in all of these are compared by their
+sums."""
 
 _AMOUNTS: Final = ("billed_cost", "effective_cost")
 
@@ -39,7 +40,8 @@ class MonthVersions:
 
 
 def versions_of(account: Account, month: date) -> tuple[list[MonthVersions], set[int]]:
-    """Of each source whose previous version is still stored; and the sources of the month that have none. One query."""
+    """Return the versions of each source whose previous version is still stored, and the sources of the month that have
+    none. One query."""
     rows = LakeSegment.objects.unscoped().filter(account=account, kind=Kind.COST.value, month=month)
     versions, others = [], set()
     for source, segments in group_by(rows.order_by("source_id", "path"), lambda each: each.source_id).items():
@@ -59,15 +61,15 @@ def versions_of(account: Account, month: date) -> tuple[list[MonthVersions], set
 
 
 def months_with_versions(account: Account) -> list[date]:
-    """Billing months of which a replaced version is stored, the newest first. One query."""
+    """Billing months with a stored replaced version, the newest first. One query."""
     rows = LakeSegment.objects.unscoped().filter(account=account, kind=Kind.COST.value)
     old = rows.filter(retired_at__isnull=False).order_by("-month")
     return list(old.values_list("month", flat=True).distinct())
 
 
 def compare_lines(versions: Sequence[MonthVersions], *, most: int) -> tuple[pa.Table, pa.Table]:
-    """Sums by currency and by what became of the lines (`added`, `gone`, `changed`, `same`), and the `most` largest changes of
-    groups of lines that are alike in LINE_COLUMNS. Two scans of both versions. Raises LakeUnavailable."""
+    """Return sums by currency and change of lines (`added`, `gone`, `changed`, `same`), and the `most` largest changes of
+    groups of lines that are equal in LINE_COLUMNS. Two scans of both versions. Raises LakeUnavailable."""
     before = {each.path: each for version in versions for each in version.before}
     after = {each.path: each for version in versions for each in version.after}
     files = [_file(each) for each in (*before.values(), *after.values())]
@@ -104,7 +106,7 @@ FROM compared WHERE status <> 'same' ORDER BY greatest(
 
 
 def segments_at(account: Account, paths: Sequence[str]) -> dict[str, LakeSegment]:
-    """The cost segments of these paths that are stored, replaced or not, by path. One query."""
+    """The stored cost segments of these paths, replaced or not, by path. One query."""
     rows = LakeSegment.objects.unscoped().filter(account=account, kind=Kind.COST.value, path__in=paths)
     return {each.path: each for each in rows}
 

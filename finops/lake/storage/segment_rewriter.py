@@ -1,4 +1,4 @@
-"""Live segments written anew, sorted: the same rows in fewer files, or without those of a batch."""
+"""Rewriting of live segments, sorted: the same rows in fewer files, or without those of a batch."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ from finops.lake.usage.usage_table import SORTED_BY
 from finops.lib import time_limit
 
 BUFFERED_CELLS: Final = 2**21
-"""Values of all files together that are held: 160,000 rows of 13 columns."""
+"""The most values of all files together in memory: 160,000 rows of 13 columns."""
 
 LEAST_ROWS: Final = 1_024
-"""Rows of a file that are read at once at least: fewer cost more time than they save memory."""
+"""The least rows of a file to read at once: fewer cost more time than they save memory."""
 
 
 def merge_sorted_files(
     files: Sequence[Path], schema: pa.Schema, order: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """All rows of these Parquet files, in the columns and types of `schema`; what a file does not have is null.
+    """Yield all rows of these Parquet files, in the columns and types of `schema`; columns that a file does not have are
+    null.
 
-    Each file is sorted by the columns of `order`, bytewise and without nulls in them; then so are the rows that come. Of a
-    file that is not, all rows come too, in some other order. Costs about a second a million rows. Raises pyarrow's errors for a
-    damaged file.
+    Each file must be sorted by the columns of `order`, bytewise and without nulls in them; then so is the result. Rows of
+    an unsorted file are complete too, in some other order. Costs about a second a million rows. Raises pyarrow's errors for
+    a damaged file.
     """
     at_once = max(LEAST_ROWS, BUFFERED_CELLS // (len(schema) * max(1, len(files))))
     with ExitStack() as opened:
@@ -56,7 +57,7 @@ def _batches(file: pq.ParquetFile, at_once: int) -> Iterator[pa.RecordBatch]:
 
 
 class _FileCursor:
-    """What is left of one file."""
+    """The unread rest of one file."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch], schema: pa.Schema, order: Sequence[str]) -> None:
         self.batches = (_cast_batch(batch, schema) for batch in batches if batch.num_rows)
@@ -67,18 +68,18 @@ class _FileCursor:
         return bool(self.batch.num_rows)
 
     def last(self) -> tuple[Any, ...]:
-        """The order's values of the last row that is held. What comes later in the file is not before it."""
+        """The order's values of the last buffered row. Later rows of the file are not before it."""
         return tuple(self.batch.column(name)[-1].as_py() for name in self.order)
 
     def take(self, until: tuple[Any, ...]) -> pa.RecordBatch:
-        """The rows held that are not after `until`; they are held no longer."""
+        """Remove and return the buffered rows that are not after `until`."""
         count = pc.sum(self._not_after(until)).as_py()
         rows, rest = self.batch.slice(0, count), self.batch.slice(count)
         self.batch = rest if rest.num_rows else next(self.batches, rest)
         return rows
 
     def _not_after(self, until: tuple[Any, ...]) -> pa.Array:
-        """Which rows held are before these values or the same."""
+        """Return which buffered rows are before or equal to these values."""
         mask = pa.repeat(True, self.batch.num_rows)
         for name, value in reversed(list(zip(self.order, until, strict=True))):
             column = self.batch.column(name)
@@ -113,16 +114,16 @@ _BATCH: Final = "batch"
 
 
 class RowsLost(RuntimeError):
-    """A rewritten file does not have the rows that it should; it is not used, and what counted counts on."""
+    """A rewritten file does not have the expected rows; it is not used, and the old files stay current."""
 
 
 def rewrite(
     account: Account, old: Sequence[LakeSegment], *, rows: int, excluded_batch: UUID | None = None
 ) -> NewSegment:
-    """One new file, durable and not counting yet, of all rows of `old`, which are of one source and month.
+    """Write one new file, durable and not current yet, of all rows of `old`, which are of one source and month.
 
-    Sorted by metric, day and customer; without the events of a batch. `rows` is how many it must come to: RowsLost
-    otherwise, and then no file stays. Memory is bounded by what `sorted_files` holds and a row group or two, however many rows
+    Sorted by metric, day and customer; without the events of a batch. `rows` is the expected number: RowsLost otherwise,
+    and then no file stays. Memory is limited to the buffer of `sorted_files` and a row group or two, however many rows
     there are. ValueError for more than 1,000 dimension keys together. About a million rows a second.
     """
     full = schema.segment_schema(Kind.USAGE, sorted(set().union(*(segment.key_columns for segment in old))))
@@ -142,7 +143,7 @@ def rewrite(
 
 
 def rows_of_batch(old: Sequence[LakeSegment], batch: UUID) -> dict[int, int]:
-    """How many events of the batch a segment has, by the segment's id; those without any are not in it.
+    """Return how many events of the batch each segment has, by the segment's id; segments without any are left out.
 
     Reads one column of the files: about 50 million rows a second.
     """
@@ -169,5 +170,5 @@ def _files(old: Sequence[LakeSegment]) -> list[SegmentFile]:
 
 
 def _name(path: str) -> str:
-    """The unguessable part, which no other file has."""
+    """The random part of the file name, unique to this file."""
     return path.rsplit("/", 1)[-1]

@@ -1,4 +1,4 @@
-"""Writing segments and making them count."""
+"""Writing segments and making them current."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ ROW_GROUP_ROWS: Final = 122_880
 """DuckDB's own unit of parallel work; smaller groups cost it time, larger ones leave cores idle."""
 
 ROW_GROUP_CELLS: Final = 2**25
-"""Values that a row group has at most: a file of more than 273 columns has smaller ones, because one is held in memory."""
+"""The most values of a row group: a file of more than 273 columns has smaller ones, because one is held in memory."""
 
 ROW_GROUP_BYTES: Final = 256 << 20
-"""Or fewer rows, of texts so long that they hold as much in memory."""
+"""The most bytes of a row group: long texts make it have fewer rows."""
 
 SAMPLE_ROWS: Final = 8_192
-"""Rows that tell how different the amounts of a column are."""
+"""Rows that are sampled for how different the amounts of a column are."""
 
 ORPHAN_GRACE_PERIOD: Final = timedelta(hours=24)
 """A file without a manifest row may belong to an import that still runs."""
 
 SWAP_DEADLINE: Final = ORPHAN_GRACE_PERIOD / 2
-"""Older files are refused by a swap, so that the sweep can never take a file about to be named."""
+"""A swap refuses older files, so that the sweep can never remove a file that is about to be named."""
 
 _LIMITS: Final = {schemas.MONEY: schemas.MONEY_LIMIT, schemas.QUANTITY: schemas.QUANTITY_LIMIT}
 
@@ -64,7 +64,7 @@ class NewSegment:
     checksum: str
     written_at: datetime
     magnitudes: dict[str, int]
-    """Of each amount column the digits before the point of its largest amount."""
+    """For each amount column, the digits before the decimal point of its largest amount."""
     carried_by: date | None = None
 
 
@@ -79,11 +79,10 @@ def write_segment(
 ) -> NewSegment:
     """Write one immutable file, durably; no query sees it before `swap_segments`.
 
-    `schema` has the base columns of `kind`, of those of `schema.OPTIONAL` any, and then key columns (at most
-    1,000); the string columns may be
-    dictionary-encoded, which writes faster. Memory holds one row group of 122,880 rows, or
-    fewer of more than 273 columns. `month` is its first day.
-    ValueError when there are no rows, a row has no day, or the schema is not of that kind; then no file stays.
+    `schema` has the base columns of `kind`, of those of `schema.OPTIONAL` any, and then key columns (at most 1,000); the
+    string columns may be dictionary-encoded, which writes faster. Memory holds one row group of 122,880 rows, or fewer of
+    more than 273 columns. `month` is its first day. ValueError when there are no rows, a row has no day, or the schema is
+    not of that kind; then no file stays.
     """
     _check_schema(kind, schema)
     store = storage()
@@ -123,12 +122,12 @@ def swap_segments(
     months: Collection[date],
     new: Sequence[NewSegment],
 ) -> None:
-    """Make `new` the whole truth about these months of a source, in one transaction.
+    """Replace all segments of these months of a source with `new`, in one transaction.
 
-    Readers see the old files or the new ones, never some of both. Months without a new segment are empty afterwards.
-    A segment with `carried_by` adds corrections to its month, which may be another than these (`segments_to_replace`).
-    Two swaps of one source wait for each other, and the later one wins. ValueError for a segment of another account,
-    source or month, and for one written more than 12 hours ago.
+    Readers see the old files or the new ones, never some of both. Months without a new segment are empty afterwards. A
+    segment with `carried_by` adds corrections to its month, which need not be one of these (`segments_to_replace`). Two
+    swaps of one source wait for each other, and the later one wins. ValueError for a segment of another account, source or
+    month, and for one written more than 12 hours ago.
     """
     first_days = {month.replace(day=1) for month in months}
     carried = {(segment.month, segment.carried_by) for segment in new if segment.carried_by}
@@ -146,7 +145,7 @@ def swap_segments(
 
 
 class MonthFacts(Protocol):
-    """Lines of a month: its own, or corrections that another month's file carried."""
+    """The lines of a month: its own, or corrections that another month's file contained."""
 
     @property
     def month(self) -> date: ...
@@ -161,10 +160,10 @@ T = TypeVar("T", bound=MonthFacts)
 def segments_to_replace(
     live: Iterable[T], months: Collection[date], carried: Collection[tuple[date, date | None]] = ()
 ) -> list[T]:
-    """Those of a source's live segments whose place a swap takes that brings these months, and corrections (month,
-    carried_by): the months' own lines, the corrections that these months brought before, and such corrections.
+    """Return the live segments of a source that a swap of these months and corrections (month, carried_by) replaces: the
+    months' own lines, the corrections that these months contained before, and such corrections.
 
-    So corrections of a month stay when only that month is brought again: they are of the file that brought them.
+    So corrections of a month stay when only that month is imported again: they belong to the file that contained them.
     """
     return [
         segment
@@ -175,15 +174,15 @@ def segments_to_replace(
 
 
 def live_of_source(account: Account, kind: Kind, source_id: int) -> list[LakeSegment]:
-    """The segments of a source that count, by month. One query."""
+    """The current segments of a source, by month. One query."""
     return list(_live(account, kind, source_id).order_by("month", "path"))
 
 
 def add_segments(*, account: Account, kind: Kind, source_id: int, new: Sequence[NewSegment]) -> None:
-    """Make `new` count beside what its months have already, in the caller's transaction.
+    """Add `new` to the current segments of its months, in the caller's transaction.
 
-    So events that leave the inbox in that transaction count once at any moment. It waits for swaps of the source, and
-    they for the end of the transaction. ValueError as `swap_segments` raises it.
+    So events that leave the inbox in that transaction count once at any moment. It waits for swaps of the source, and they
+    for the end of the transaction. ValueError as `swap_segments` raises it.
     """
     for segment in new:
         _check_belongs(segment, account, kind, source_id, {segment.month})
@@ -193,7 +192,7 @@ def add_segments(*, account: Account, kind: Kind, source_id: int, new: Sequence[
 
 
 def retire_source(*, account: Account, kind: Kind, source_id: int) -> None:
-    """Take every fact of a source out of all queries, waiting usage too: the source is being deleted."""
+    """Retire all facts of a source, including pending usage: the source is being deleted."""
     with transaction.atomic():
         if kind is Kind.USAGE:
             locks.lock_usage(account)  # a flush has rows of the inbox first and the source's lock then
@@ -268,8 +267,8 @@ def _write(file: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> 
 
 
 def _is_dense(column: pa.ChunkedArray) -> bool:
-    """Whether nearly all amounts are different, as the costs of hourly charges are. A dictionary of those takes three
-    times as long to write, and a sum over them a sixth longer (measured)."""
+    """Whether nearly all amounts are different, as the costs of hourly charges are. A dictionary of those takes three times
+    as long to write, and a sum over them a sixth longer (measured)."""
     if not pa.types.is_decimal(column.type):
         return False
     sample = column.slice(0, SAMPLE_ROWS).drop_null()
@@ -297,8 +296,8 @@ def _day_range(written: pq.FileMetaData, schema: pa.Schema, day: str) -> tuple[d
 
 
 def magnitudes_of(written: pq.FileMetaData, schema: pa.Schema) -> dict[str, int]:
-    """Of each amount column the digits before the point of its largest amount; read from the file's statistics, so for free.
-    ValueError for an amount with which a sum could wrap around."""
+    """For each amount column, the digits before the decimal point of its largest amount; read from the file's statistics,
+    so at no cost. ValueError for an amount with which a sum could wrap around."""
     magnitudes = {}
     for field in schema:
         limit = _LIMITS.get(field.type)
@@ -326,7 +325,7 @@ def _statistics(written: pq.FileMetaData, schema: pa.Schema, column: str) -> lis
 def row_groups(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, rows: int | None = None
 ) -> Iterator[pa.Table]:
-    """The rows in tables of a row group each: many small groups would make every query slower."""
+    """Yield the rows in tables of a row group each: many small groups would make every query slower."""
     rows = rows or _group_rows(schema)
     buffered: list[pa.RecordBatch] = []
     count = size = 0
@@ -347,7 +346,7 @@ def row_groups(
 
 
 def sha256(file: Path) -> str:
-    """Of a file's content, in hex."""
+    """The SHA-256 of a file's content, in hex."""
     with file.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
@@ -363,7 +362,7 @@ def _check_belongs(
 
 
 def lock_source(account: Account, kind: Kind, source_id: int) -> None:
-    """Wait for other swaps of this source, until the transaction ends.
+    """Wait for other swaps of this source, and hold the lock until the transaction ends.
 
     Row locks would not do: the second of two swaps would not see, and so not retire, the rows the first inserted.
     """
@@ -399,7 +398,7 @@ def _row(account: Account, segment: NewSegment) -> LakeSegment:
 
 
 def manifest_paths(paths: Collection[str]) -> set[str]:
-    """Those of these files that the manifest names, live or retired."""
+    """The files among these that the manifest names, live or retired."""
     # Unscoped: a file belongs to whichever account's row names it.
     named = [model.objects.unscoped().filter(path__in=paths) for model in (LakeSegment, LakeRollup)]
     return {path for rows in named for path in rows.values_list("path", flat=True)}

@@ -1,7 +1,7 @@
-"""Where segment files are: a local directory, or any fsspec URL with a local cache. Paths are relative to LAKE_URL.
+"""The storage of segment files: a local directory, or any fsspec URL with a local cache. Paths are relative to LAKE_URL.
 
-A file is written once, whole, under a name nobody used before, and never changed: so readers need no locks, and a
-crash leaves at most a file that no manifest row names (`sweeping.sweep` removes it).
+A file is written once, whole, under a unique name, and never changed: so readers need no locks, and a crash leaves at most
+a file that no manifest row names (`sweeping.sweep` removes it).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from finops.lake.storage.file_cache import FileCache
 from finops.lib.durable_files import fsync, make_directories
 
 SPOOL = ".spool"
-"""Folder of files that are still being written."""
+"""The directory of unfinished files."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +36,17 @@ class StoredFile:
 
 
 class StorageUnreachable(OSError):
-    """The remote storage did not give a file: gone, refused, or no connection."""
+    """The remote storage did not return a file: gone, refused, or no connection."""
 
 
 class Storage(ABC):
-    """What the lake asks of a place for files."""
+    """The operations that the lake needs of a file storage."""
 
     def __init__(self, spool: Path) -> None:
         self._spool = spool
 
     def new_file(self) -> Path:
-        """A fresh local file to write a segment into, before `put`."""
+        """Return a new local file to write a segment into, before `put`."""
         self._spool.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=self._spool, suffix=".parquet")
         os.close(descriptor)
@@ -54,34 +54,34 @@ class Storage(ABC):
 
     @abstractmethod
     def put(self, written: Path, path: str) -> None:
-        """Move a finished file to `path`, durably: after this returns a power cut does not lose it."""
+        """Move a finished file to `path`, durably: after this returns a power failure does not lose it."""
 
     @abstractmethod
     def local(self, path: str, checksum: str) -> str:
-        """The file's local path, for reading now. An OSError or DamagedFile when it cannot be had; a local file may
-        turn out to be missing only when it is opened."""
+        """Return the file's local path, for reading now. Raises OSError or DamagedFile when the file is unavailable; a
+        missing local file may be noticed only when it is opened."""
 
     @abstractmethod
     def original(self, path: str) -> AbstractContextManager[Path]:
-        """The file as the storage has it now, past what is kept for speed: for backups and checks, readable in the block.
+        """Yield the file as the storage has it now, bypassing the cache: for backups and checks, readable in the block.
         Raises FileNotFoundError when it is gone, StorageUnreachable when the storage does not answer."""
 
     @abstractmethod
     def delete(self, path: str) -> None:
-        """Remove a file; one already gone is fine."""
+        """Remove a file; one that is already gone is no error."""
 
     @abstractmethod
     def files(self, below: str = "") -> Iterator[StoredFile]:
-        """Every file in the lake, or in a folder of it; unfinished ones too."""
+        """Every file in the lake, or in a directory of it, including unfinished ones."""
 
     @property
     @abstractmethod
     def readable_directory(self) -> Path:
-        """The one directory below which `local` answers."""
+        """The one directory that contains every path from `local`."""
 
     @abstractmethod
     def trim(self) -> None:
-        """Give back what the storage keeps for speed and nobody used for long."""
+        """Remove cached files that were not used for long."""
 
 
 class LocalStorage(Storage):
@@ -126,7 +126,7 @@ class LocalStorage(Storage):
         return self._root
 
     def trim(self) -> None:
-        """Nothing: here the files are the lake."""
+        """Do nothing: here the files are the lake."""
 
 
 class RemoteStorage(Storage):
@@ -146,7 +146,7 @@ class RemoteStorage(Storage):
         self._cache.keep(written, path)
 
     def local(self, path: str, checksum: str) -> str:
-        """From the cache of this machine, else downloaded. Raises StorageUnreachable when that fails."""
+        """Return the path in this machine's cache, after a download if needed. Raises StorageUnreachable when that fails."""
 
         def download(into: Path) -> None:
             try:
@@ -159,7 +159,7 @@ class RemoteStorage(Storage):
 
     @contextmanager
     def original(self, path: str) -> Iterator[Path]:
-        """A download, gone after the block. Raises FileNotFoundError, or StorageUnreachable."""
+        """Yield a download that is removed after the block. Raises FileNotFoundError, or StorageUnreachable."""
         copy = self.new_file()
         try:
             filesystem, root = self._filesystem()

@@ -1,7 +1,7 @@
-"""The merge: many small segments of a source's month become one, because every file of it costs each question time.
+"""Compaction: many small segments of a source's month become one, because every file of it costs each query time.
 
-3,000 small files cost a question 237 ms where one costs 15. A merge writes without any lock that a flush waits for;
-only its last step, which exchanges old for new in one transaction, takes the account's.
+3,000 small files cost a query 237 ms where one costs 15. A merge writes without any lock that a flush waits for; only its
+last step, which replaces the old segments in one transaction, takes the account's lock.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from finops.lib import disk
 from finops.lib.telemetry import metrics
 
 COMPACTION_FAN_IN: Final = 8
-"""Segments of one size class, of a source's month, that merge."""
+"""Segments of one size class, of a source's month, that are merged."""
 
 FULL_ROWS: Final = COMPACTION_FAN_IN**7
-"""A segment of two million rows or more is not merged again: reading is no faster, and each row is written four times
-at most. The largest has eight times as many."""
+"""A segment of two million rows or more is not merged again: reading is no faster, and each row is written four times at
+most. The largest has eight times as many."""
 
 SIZE_CLASSES: Final = [
     COMPACTION_FAN_IN**power for power in range(1, round(math.log(FULL_ROWS, COMPACTION_FAN_IN)))
 ]
-"""Rows from which on a segment is of the next class (`size_class`)."""
+"""The row counts at which the next size class begins (`size_class`)."""
 
 DUE_GROUPS_SQL: Final = f"""
     SELECT count(*) AS files FROM lake_lakesegment WHERE kind = 'usage' AND retired_at IS NULL AND rows < {FULL_ROWS}
@@ -43,12 +43,12 @@ DUE_GROUPS_SQL: Final = f"""
 """Groups of segments of all accounts that wait for a merge, each with its files."""
 
 Months = Collection[tuple[int, date]]
-"""Sources and months, by their first days."""
+"""Sources and months; a month is its first day."""
 
 
 @dataclass(frozen=True)
 class CompactionResult:
-    """What a pass did: merges, and the rows that they wrote."""
+    """The result of a pass: merges, and the rows that they wrote."""
 
     merges: int
     rows: int
@@ -57,19 +57,19 @@ class CompactionResult:
 def merge_usage(account: Account, months: Months | None = None) -> CompactionResult:
     """Merge wherever a month of a source has eight segments of one size class, until there is no such month.
 
-    `months` says where to look; everywhere without it. A pass that meets another one of the account leaves it to
-    that. Safe to be killed anywhere: a merge counts as a whole or not at all. Retired files stay an hour.
+    `months` limits the search; everywhere without it. A pass that meets another one of the account leaves the work to that
+    one. Safe to be killed at any point: a merge counts as a whole or not at all. Retired files stay an hour.
     """
     return _compact_all(account, months, COMPACTION_FAN_IN)
 
 
 def is_compaction_due(account: Account, months: Months) -> bool:
-    """Whether `merge_usage` would find something to do. Cost: that of its look."""
+    """Whether `merge_usage` would find segments to merge. Cost: that of its search."""
     return bool(_due_segments(account, months, COMPACTION_FAN_IN))
 
 
 def tidy_usage(account: Account) -> CompactionResult:
-    """The nightly pass: every month of a source is left with one segment, and those of two million rows or more."""
+    """The nightly pass: reduce every month of a source to one segment, besides those of two million rows or more."""
     return _compact_all(account, None, None)
 
 
@@ -81,8 +81,8 @@ def _compact_all(account: Account, months: Months | None, many: int | None) -> C
 
 
 def _compact_one(account: Account, months: Months | None, many: int | None) -> int | None:
-    """How many rows it wrote, 0 when it came too late; None when nothing is due, or somebody else is at it, or the disk has no
-    room for old and new files beside each other."""
+    """Merge once and return how many rows were written, 0 when the segments had changed; None when nothing is due, another
+    pass holds the lock, or the disk has no space for old and new files together."""
     if disk.low_disk():
         return None
     try:
@@ -110,11 +110,11 @@ def _compact_group(account: Account, months: Months | None, many: int | None) ->
 
 
 class _ConcurrentUpdate(Exception):
-    """What was merged counts no more: a void, the end of the source or retention came first."""
+    """The merged segments are no longer current: a void, the deletion of the source or retention came first."""
 
 
 def _due_segments(account: Account, months: Months | None, many: int | None) -> list[LakeSegment]:
-    """Segments to merge now. One statement for what there is, about 1 ms a thousand segments, one for those chosen."""
+    """Segments to merge now. One statement to find them, about 1 ms a thousand segments, one to load those selected."""
     for group in _groups(account, months, many):
         live = live_usage(account).filter(pk__in=group)
         fitting = _fitting_segments(sorted(live, key=lambda segment: (len(segment.columns), segment.rows)))
@@ -141,7 +141,7 @@ def size_class(rows: int) -> int:
 
 
 def _fitting_segments(segments: list[LakeSegment]) -> list[LakeSegment]:
-    """Those that fit into one segment together, by dimension keys and size."""
+    """The segments that fit into one segment together, by dimension keys and size."""
     fitting: list[LakeSegment] = []
     keys: set[str] = set()
     rows = 0

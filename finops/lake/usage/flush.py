@@ -1,7 +1,7 @@
-"""The flush: what waits in the inbox becomes segments.
+"""The flush: events in the inbox become segments.
 
-Each chunk is one transaction: its rows leave the inbox, its files are written durably, the manifest names them,
-commit. A crash before the commit leaves the inbox whole and files that no row names; after it, the segments.
+Each chunk is one transaction: its rows leave the inbox, its files are written durably, the manifest names them, commit. A
+crash before the commit leaves the inbox whole and files that no row names; after it, the segments.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from finops.lib.telemetry import metrics
 
 CHUNK_EVENTS: Final = 250_000
 CHUNK_BYTES: Final = 64 * 2**20
-"""What one transaction moves at most, in events and in bytes as they are read, and a push more. Memory is about 0.7 KB an
-event, 170 MB for a chunk of 250,000, however much waits."""
+"""The most that one transaction moves, in events and in bytes as they are read, and a push more. Memory is about 0.7 KB an
+event, 170 MB for a chunk of 250,000, whatever the size of the inbox."""
 
 VACUUM_EVENTS: Final = 20_000
-"""After so many moved events the inbox is vacuumed."""
+"""The inbox is vacuumed after this many moved events."""
 
 LARGE_INBOX: Final = 128 * 2**20
-"""Bytes beyond which a vacuum also makes its files smaller."""
+"""Above this size in bytes a vacuum also shrinks the inbox's files."""
 
 
 @dataclass(frozen=True)
 class FlushResult:
-    """What a flush moved, in events and new segments, and which months of which sources these are of."""
+    """The result of a flush: events moved, new segments, and the months and sources of them."""
 
     events: int
     segments: int
@@ -46,11 +46,11 @@ class FlushResult:
 
 
 def flush_usage(account: Account, *, wait: bool = True) -> FlushResult:
-    """Move the account's waiting events into segments, one for each source and month of a chunk.
+    """Move the account's pending events into segments, one for each source and month of a chunk.
 
-    What is pushed meanwhile may stay. Two flushes of one account take turns, chunk by chunk; without `wait` one that
-    meets another leaves the rest to it. Raises what the storage raises; then everything that was not committed still
-    waits, and no file of it is left.
+    Events pushed meanwhile may stay. Two flushes of one account take turns, chunk by chunk; without `wait` one that meets
+    another leaves the rest to it. Raises what the storage raises; then everything that was not committed is still pending,
+    and no file of it is left.
     """
     remaining = count_pending(account)
     new: list[NewSegment] = []
@@ -71,7 +71,7 @@ def flush_usage(account: Account, *, wait: bool = True) -> FlushResult:
 
 
 def count_pending(account: Account) -> int:
-    """How many events of the account wait. It reads the account's sixteenth of the inbox, a row a push."""
+    """Count the account's pending events. Reads the account's sixteenth of the inbox, one row a push."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT coalesce(sum(events), 0) FROM lake_usageinbox WHERE account_id = %s", [account.pk]
@@ -80,10 +80,11 @@ def count_pending(account: Account) -> int:
 
 
 def _vacuum() -> None:
-    """Give the room of moved events back to the inbox, and after an outage to the disk.
+    """Free the space of moved events for new ones, and after an outage for the disk.
 
-    PostgreSQL's own vacuum looks once a minute. An account at its full limit writes a million rows in that time, and
-    every question would read past them. Shrinking the files needs a moment alone with them, so only large ones do.
+    PostgreSQL's own autovacuum runs once a minute. An account at its full limit writes a million rows in that time, and
+    every query would read past them. Shrinking the files needs an exclusive lock for a moment, so only large ones are
+    shrunk.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT sum(pg_total_relation_size(relid)) FROM pg_partition_tree('lake_usageinbox')")
@@ -119,11 +120,11 @@ WITH moved AS (
     RETURNING batch, payload, size, events
 ) {inbox.packed_payloads_sql("moved")}
 """  # noqa: S608 - no text from outside
-"""The rows of a chunk. A ctid is a place in one partition, and the rows of an account are in one partition."""
+"""The rows of a chunk. A ctid is a position in one partition, and the rows of an account are in one partition."""
 
 
 def _take_chunk(account: Account) -> list[tuple[int, date, pa.Table]]:
-    """A chunk of what waits, by source and month."""
+    """Take a chunk of the pending events, by source and month."""
     params = {"account": account.pk, "events": CHUNK_EVENTS, "bytes": CHUNK_BYTES}
     values = [inbox.payload_of_row(row) for row in prepared_statements.fetch(_TAKE, params)]
     return list(_by_source_and_month(payload.decode(values))) if values else []

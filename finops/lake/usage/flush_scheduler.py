@@ -1,4 +1,4 @@
-"""When to flush: the database says which accounts are due and which of them fail, so nothing hangs on a message."""
+"""Scheduling of flushes: the database records which accounts are due and which fail, so a lost message does no harm."""
 
 from __future__ import annotations
 
@@ -19,25 +19,24 @@ from finops.lib import clock
 logger = logging.getLogger(__name__)
 
 DUE_EVENTS: Final = 50_000
-"""As many waiting events make an account due. Reading them costs a question 30 ms."""
+"""An account with this many pending events is due. Reading them costs a query 30 ms."""
 
 DUE_AGE: Final = timedelta(minutes=15)
-"""So does one that has waited this long."""
+"""An account with an event that has been pending this long is due."""
 
 LATE_AGE: Final = timedelta(hours=1)
-"""An event that has waited this long says that flushing is stuck."""
+"""An event that has been pending this long means that flushing is stuck."""
 
 FIRST_RETRY: Final = timedelta(seconds=15)
 LAST_RETRY: Final = timedelta(minutes=10)
-"""After a failure the next try comes 15 s later, after every further one twice as late, 10 minutes at most."""
+"""After a failure the next retry is 15 s later, each further one after twice the time, 10 minutes at most."""
 
 TURN_SECONDS: Final = 15.0
-"""An account that is pushed to all the time lets others have the thread after this long; beat brings it back three seconds
-later."""
+"""An account with constant pushes yields the thread to others after this long; beat queues it again three seconds later."""
 
 
 class StuckFlush(Struct, frozen=True):
-    """Flushing an account does not work: since when (UTC), and why. `reason` has no path and no address."""
+    """The failure of an account's flushes: since when (UTC), and why. `reason` has no path and no address."""
 
     since: datetime
     reason: str
@@ -53,15 +52,15 @@ ORDER BY events DESC
 
 
 def due_accounts() -> list[int]:
-    """The ids of accounts to flush now, the fullest first. It reads the whole inbox: 0.1 s a million waiting rows."""
+    """The ids of accounts to flush now, the fullest first. Reads the whole inbox: 0.1 s a million pending rows."""
     return [pk for (pk,) in _fetch_rows(_DUE.format(which=""), _due_params())]
 
 
 def flush_if_due(account: Account) -> FlushResult | None:
-    """Flush an account, and again while it fills up, for a quarter of a minute at most.
+    """Flush an account, repeatedly while new events arrive, for a quarter of a minute at most.
 
-    None when it is not due, or when a flush fails: then the trouble is in the log and in the database, everything
-    waits on, and the account is due again later. A flush that runs elsewhere is left to do it alone.
+    Returns None when it is not due, or when a flush fails: then the failure is in the log and in the database, the events
+    stay pending, and the account is due again later. A flush that runs elsewhere is not joined.
     """
     if not _fetch_rows(_DUE.format(which="WHERE account_id = %(account)s"), _due_params(account)):
         return None
@@ -93,7 +92,7 @@ SELECT EXISTS (
 
 
 def stuck(account: Account) -> StuckFlush | None:
-    """Whether events wait that a flush failed to move, or that nobody has moved for an hour; they count all the same.
+    """Return whether events are pending that a flush failed to move, or that were not moved for an hour; they still count.
 
     Cost: one statement, which ends at the first such event; while all is well it reads the account's inbox.
     """
@@ -105,7 +104,7 @@ def stuck(account: Account) -> StuckFlush | None:
 
 
 def is_any_flush_stuck() -> bool:
-    """Whether any account's events have waited for an hour. It reads the whole inbox while all is well."""
+    """Whether any account's events have been pending for an hour. Reads the whole inbox while all is well."""
     old = clock.now() - LATE_AGE
     return bool(_fetch_rows(_ANYBODY_STUCK, {"old": old})[0][0])
 
@@ -148,7 +147,7 @@ def _record_failure(account: Account, error: Exception) -> None:
 
 
 def _error_text(error: Exception) -> str:
-    """What people of the account may read: the kind of failure. The log has the rest."""
+    """The kind of failure, which people of the account may read. The log has the rest."""
     if isinstance(error, OSError) and error.errno:
         return os.strerror(error.errno)
     return type(error).__name__

@@ -1,7 +1,7 @@
-"""The usage inbox: where accepted events wait in PostgreSQL until a flush makes a segment of them. A row is a push.
+"""The usage inbox: accepted events in PostgreSQL, pending until a flush moves them to a segment. A row is a push.
 
-An event counts from the commit of its row: queries read inbox and segments in one snapshot. `payload` says how the
-events of a row are one value.
+An event counts from the commit of its row: queries read inbox and segments in one snapshot. `payload` has the formats in
+which the events of a row are one value.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from finops.lib import prepared_statements
 __all__ = ["InboxEvent", "append", "discard", "packed_payloads_sql", "payload_of_row"]
 
 ROW_EVENTS: Final = 1_000
-"""Events of one row at most, so that a flush can move a part of what waits."""
+"""The most events of one row, so that a flush can move a part of the pending events."""
 
 _INSERT: Final = """
 INSERT INTO lake_usageinbox
@@ -41,11 +41,11 @@ def append(
     events: Iterable[InboxEvent],
     keys: Collection[str] | None = None,
 ) -> None:
-    """Store events in the transaction that the caller holds; they count when it commits.
+    """Store events in the caller's transaction; they count when it commits.
 
-    `keys`: what `payload.keys_of` says of a thousand events at most, where the caller knows; it is a tenth of the cost.
+    `keys`: the result of `payload.keys_of` for at most a thousand events, if the caller has it; it is a tenth of the cost.
 
-    A row for every thousand: about 1 ms of the cores, a quarter of it in PostgreSQL.
+    One row for every thousand: about 1 ms of CPU, a quarter of it in PostgreSQL.
     """
     every = iter(events)
     while some := list(islice(every, ROW_EVENTS)):
@@ -61,7 +61,7 @@ def append(
 
 
 def discard(*, account_id: int, source_id: int | None = None) -> None:
-    """Remove what waits of an account, or of one source of it: whose it was is being deleted."""
+    """Remove the pending events of an account, or of one of its sources, which is being deleted."""
     with connection.cursor() as cursor:
         cursor.execute(
             "DELETE FROM lake_usageinbox WHERE account_id = %s AND source_id = coalesce(%s, source_id)",
@@ -77,7 +77,7 @@ UNION ALL SELECT payload, size, events FROM {rows} WHERE size IS NOT NULL
 
 
 def packed_payloads_sql(rows: str) -> str:
-    """SQL that gives the payloads of these rows of the inbox as few values: payload, size, events.
+    """SQL that returns the payloads of these inbox rows as few values: payload, size, events.
 
     Small ones are joined, in groups, because no value of PostgreSQL is larger than 1 GB.
     """
@@ -85,6 +85,6 @@ def packed_payloads_sql(rows: str) -> str:
 
 
 def payload_of_row(row: tuple[Any, ...]) -> StoredPayload:
-    """A row that `packed` gave."""
+    """Return the payload of a row from `packed`."""
     data, size, events = row
     return StoredPayload(bytes(data), size, int(events))

@@ -1,8 +1,8 @@
-"""How the events of a push wait in the inbox: all of them as one value, in one of two forms. Pure.
+"""Encoding of a push's events in the inbox: all of them as one value, in one of two formats. Pure.
 
 Many are an Arrow record batch, compressed: 1,000 events take 0.6 ms to encode, 40 µs to read and 45 KB. Few are rows of
-msgpack, one behind the other: a value of one event is 200 bytes, and thousands of such values joined are rows again,
-so that reading 10,000 pushes of one event takes 20 ms and not 180.
+msgpack, concatenated: a value of one event is 200 bytes, and thousands of such values joined are rows again, so that
+reading 10,000 pushes of one event takes 20 ms instead of 180.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from finops.lake import schema as schemas
 
 FEW_EVENTS: Final = 32
 FEW_BYTES: Final = 8_192
-"""Pushes of fewer events, and fewer bytes, are rows."""
+"""Pushes with fewer events and fewer bytes are stored as rows."""
 
 DIMENSIONS: Final = "dimensions"
-"""The column of a table of waiting events that has their dimensions, as the text of a JSON object or null."""
+"""The column of a table of pending events with their dimensions, as the text of a JSON object or null."""
 
 INBOX_SCHEMA: Final = pa.schema(
     [
@@ -41,7 +41,7 @@ INBOX_SCHEMA: Final = pa.schema(
         (DIMENSIONS, pa.string()),
     ]
 )
-"""What values in the inbox were written with and are read by: with a change comes a migration that flushes or converts."""
+"""The schema of values in the inbox, for writing and reading: a change needs a migration that flushes or converts them."""
 
 _CODEC: Final = "lz4_raw"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -79,7 +79,7 @@ class _Row(Struct, array_like=True, gc=False):
 
 
 class Payload(Struct, frozen=True):
-    """Events as a value of the inbox. `size`: bytes of the record batch when it is one, None for rows."""
+    """Events as a value of the inbox. `size`: bytes of the record batch if it is one, None for rows."""
 
     data: bytes
     size: int | None
@@ -90,7 +90,7 @@ class Payload(Struct, frozen=True):
 
 
 class StoredPayload(Struct, frozen=True):
-    """A value as it is read: one record batch of `size` bytes, or any number of values of rows joined."""
+    """A value read from the inbox: one record batch of `size` bytes, or any number of joined values of rows."""
 
     data: bytes
     size: int | None
@@ -116,7 +116,7 @@ def encode(
     events: Sequence[InboxEvent],
     keys: Collection[str] | None = None,
 ) -> Payload:
-    """At least one event, of one batch. `keys`: what `keys_of` says of them, if that was asked already."""
+    """Encode at least one event, of one batch. `keys`: the result of `keys_of` for them, if it exists already."""
     times = [event.event_time for event in events]
     dimension_keys = keys_of(events) if keys is None else keys
     data, size = _rows(str(source_id), str(batch), received_at, events), None
@@ -173,7 +173,7 @@ def _record_batch(
 
 
 def decode(values: Iterable[StoredPayload], columns: Sequence[str] = INBOX_SCHEMA.names) -> pa.Table:
-    """The events of these values, in any order: these columns of INBOX_SCHEMA, `event_time` and `day`."""
+    """Return the events of these values, in any order: these columns of INBOX_SCHEMA, `event_time` and `day`."""
     schema = pa.schema([INBOX_SCHEMA.field(name) for name in dict.fromkeys([*columns, "event_time"])])
     table = pa.Table.from_batches(_batches(values, schema), schema).combine_chunks()
     return table.append_column("day", table["event_time"].cast(pa.date32()))
@@ -203,7 +203,7 @@ def _column(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
 
 
 def dimension_values(texts: pa.ChunkedArray, keys: Sequence[str]) -> Iterator[pa.Array]:
-    """For each key its values in the column DIMENSIONS."""
+    """Return for each key its values in the column DIMENSIONS."""
     encoded = pc.dictionary_encode(texts.combine_chunks())
     dictionaries = [_decode_dimensions(text) for text in encoded.dictionary.to_pylist()]
     for key in keys:

@@ -1,4 +1,4 @@
-"""Taking usage out for good: one batch of it, or all that is older than an account keeps."""
+"""Permanent removal of usage: one batch, or all that is older than the account's retention."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from finops.lib import clock
 
 @transaction.atomic
 def void_batch(*, account: Account, source_id: int, batch: UUID, first_day: date, last_day: date) -> int:
-    """Remove every event of a batch, waiting or in segments, when the transaction commits; how many there were.
+    """Remove every event of a batch, pending or in segments, when the transaction commits, and return how many there were.
 
-    The days are those of the batch's first and last event, inclusive. Once done, doing it again finds 0. Files that
-    have events of the batch are written anew without them: a second a million rows of `rows_to_scan` that are
-    of such files. Pushes and questions go on; flushes of the account wait.
+    The days are those of the batch's first and last event, inclusive. A repeated call finds 0. Files that contain events of
+    the batch are rewritten without them: a second a million rows of `rows_to_scan` that are in such files. Pushes and
+    queries continue; flushes of the account wait.
     """
     locks.lock_usage(account)
     removed = _remove_waiting(account, source_id, batch)
@@ -39,17 +39,17 @@ def void_batch(*, account: Account, source_id: int, batch: UUID, first_day: date
 
 
 def rows_to_scan(*, account: Account, source_id: int, first_day: date, last_day: date) -> int:
-    """The rows of the segments that `void_batch` must read, and write anew at worst: how long it will take."""
+    """The rows of the segments that `void_batch` must read, and rewrite at worst: a measure of how long it will take."""
     rows = _segments(account, source_id, first_day, last_day).aggregate(rows=Sum("rows"))["rows"]
     return rows or 0
 
 
 @transaction.atomic
 def drop_usage_before(*, account: Account, month: date) -> int:
-    """Take the events of all months before this one (its first day) out of what counts; how many in segments.
+    """Retire the events of all months before this one (its first day) and return how many were in segments.
 
-    Whole segments go, and each is of one month: a month goes when all of it is too old, not day by day. Events of those
-    months that still wait go at the first time after their flush.
+    Whole segments are retired, and each is of one month: a month is removed when all of it is too old, not day by day.
+    Events of those months that are still pending are removed by the first call after their flush.
     """
     locks.lock_usage(account)
     old = live_usage(account).filter(month__lt=month)

@@ -1,4 +1,4 @@
-"""Making new segments of usage count, and old ones count no more, within a transaction that holds `lock_usage`."""
+"""Making new segments of usage current, and retiring old ones, within a transaction that holds `lock_usage`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def new_files() -> Iterator[list[NewSegment]]:
-    """A list of files that are removed when the block, which lies within the transaction, ends with an error.
+    """Yield a list of files that are removed when the block, which is within the transaction, ends with an error.
 
-    Not when the commit does: PostgreSQL may have done it and only the answer be lost. Such files, and those of a
-    killed process, go with the sweep a day later unless the manifest names them.
+    Not when the commit fails: PostgreSQL may have committed although its reply was lost. Such files, and those of a killed
+    process, are removed by the sweep a day later unless the manifest names them.
     """
     new: list[NewSegment] = []
     try:
@@ -44,7 +44,7 @@ def _remove(path: str) -> None:
 
 
 def insert_usage_rows(account: Account, new: Sequence[NewSegment]) -> None:
-    """Make these segments of any of the account's sources count when the transaction commits."""
+    """Make these segments of any of the account's sources current when the transaction commits."""
     for source_id, of_source in groupby(sorted(new, key=_source_id), key=_source_id):
         segments.add_segments(account=account, kind=Kind.USAGE, source_id=source_id, new=list(of_source))
 
@@ -61,14 +61,14 @@ def accounts_with_usage() -> list[int]:
 
 
 def live_usage(account: Account) -> QuerySet[LakeSegment]:
-    """The segments of usage that count."""
+    """The current segments of usage."""
     # Unscoped: tasks name the account themselves.
     every = LakeSegment.objects.unscoped()
     return every.filter(account=account, kind=Kind.USAGE.value, retired_at__isnull=True)
 
 
 def retire(account: Account, ids: Collection[int]) -> bool:
-    """Take these segments out of what counts. False, and nothing done, when one of them counts no more already."""
+    """Retire these segments. Returns False, without any change, when one of them is already retired."""
     live = live_usage(account).filter(pk__in=ids)
     if live.count() != len(set(ids)):
         return False

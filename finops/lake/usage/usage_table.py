@@ -1,4 +1,4 @@
-"""Events as they waited in the inbox, made into the tables of segments: sorted, a column for each dimension key.
+"""Conversion of pending events into the tables of segments: sorted, a column for each dimension key.
 
 Pure: no database, no files.
 """
@@ -23,10 +23,10 @@ from finops.lake.usage.payload import DIMENSIONS
 logger = logging.getLogger(__name__)
 
 SORTED_BY: Final = ("metric", "day", "customer_id")
-"""A question names one metric and some days: sorted so, it reads the row groups that have them and skips the rest."""
+"""A query names one metric and some days: in this order it reads only the row groups that have them."""
 
 MAX_SEGMENTS: Final = 64
-"""Segments that one table is split into at most, because each has at most 1,000 dimension keys."""
+"""The most segments that one table is split into, because each has at most 1,000 dimension keys."""
 
 _SLICE_ROWS: Final = 16_384
 
@@ -43,10 +43,10 @@ class SegmentRows:
 
 
 def split_segments(pending: pa.Table) -> Iterator[SegmentRows]:
-    """The segments that a table of waiting events becomes: one, and more only for more than 1,000 dimension keys.
+    """Split a table of pending events into segments: one, and more only for more than 1,000 dimension keys.
 
-    `waiting` has the columns of USAGE_SCHEMA and DIMENSIONS. No event is lost. An event of more than 1,000 keys keeps
-    the first 1,000 by name; keys beyond 64 segments' worth leave the least used; the log says so.
+    `waiting` has the columns of USAGE_SCHEMA and DIMENSIONS. No event is lost. An event of more than 1,000 keys keeps the
+    first 1,000 by name; keys beyond those of 64 segments are dropped, the least used first; this is logged.
     """
     order = pc.sort_indices(pending, sort_keys=[(column, "ascending") for column in SORTED_BY])
     rows = pending.take(order)
@@ -62,7 +62,7 @@ def split_segments(pending: pa.Table) -> Iterator[SegmentRows]:
 
 
 def _key_groups(dimension_sets: list[Dimensions]) -> Iterator[tuple[int, int, list[str]]]:
-    """Neighbouring dimensions of at most 1,000 keys together: from, to (exclusive), keys. At least one."""
+    """Adjacent dimensions with at most 1,000 keys together: from, to (exclusive), keys. At least one."""
     every = set().union(*dimension_sets)
     if len(every) <= schemas.MAX_KEYS:
         yield 0, len(dimension_sets), sorted(every)
@@ -82,7 +82,7 @@ def _key_groups(dimension_sets: list[Dimensions]) -> Iterator[tuple[int, int, li
 
 
 def _most_used_keys(dimension_sets: Iterable[Dimensions], keys: set[str]) -> list[str]:
-    """Of more than 1,000 keys the most used, of those the first by name."""
+    """The most used keys when there are more than 1,000, ties by name."""
     if len(keys) <= schemas.MAX_KEYS:
         return sorted(keys)
     logger.warning("lake: events have %d dimension keys, a segment keeps %d", len(keys), schemas.MAX_KEYS)
