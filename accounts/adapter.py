@@ -1,4 +1,4 @@
-"""What allauth asks the project."""
+"""The project's adapter for django-allauth."""
 
 from __future__ import annotations
 
@@ -41,19 +41,20 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return sentence_case(str(super().format_email_subject(subject)))
 
     def is_email_verified(self, request: HttpRequest, email: str) -> bool:
-        """Whether this session came by the mail of an invitation to this very address, so that its sign-up needs no other."""
+        """Whether this session opened the invitation mail sent to this address, which verifies the address at sign-up."""
         return opened_invitation_link(request.session, email) or bool(
             super().is_email_verified(request, email)
         )
 
     def pre_login(self, request: HttpRequest, user: User, **kwargs: Any) -> HttpResponse | None:
-        """Every way in passes here, by password, passkey or link, before a second factor is asked for."""
+        """Called before every sign-in, by password, passkey or link, and before a second factor is requested."""
         response: HttpResponse | None = super().pre_login(request, user, **kwargs)
         return response or refuse_other_sign_in(request, user)
 
     def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
-        """By the link of a mail. Who opens it reads the mail, and need not be who signed up: unless this browser knows
-        the password, a sign-up starts clean, and an address is not added to somebody else's sign-in."""
+        """Verify an address by the link of a mail. The person who opens it receives the mail, but may not be the one who
+        signed up: unless this browser knows the password, the sign-up is reset, and an address is not added to another
+        person's sign-in."""
         user = email_address.user
         knows_password = has_password_session(request, user)
         if not knows_password and has_verified_address(user):
@@ -70,7 +71,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return is_confirmed
 
     def get_email_verification_redirect_url(self, email_address: EmailAddress) -> str:
-        """Who started clean chooses a password next."""
+        """Return the page that follows: after a reset sign-up the person chooses a password."""
         user = email_address.user
         if self.request.user.is_authenticated or user.has_usable_password():
             return str(super().get_email_verification_redirect_url(email_address))
@@ -78,7 +79,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return reverse("account_reset_password_from_key", args=[user_pk_to_url_str(user), key])
 
     def reauthenticate(self, user: User, password: str) -> bool:
-        """A password whose hash is out of date is hashed anew, which ends every session of the person but this one."""
+        """Check the password. An outdated hash is replaced, which ends every session of the person but this one."""
         before = user.password
         matches = bool(super().reauthenticate(user, password))
         user.refresh_from_db(fields=["password"])
@@ -87,17 +88,17 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return matches
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Of the limits of sign-in, sign-up, reset and confirmation mails, and of security mails."""
+        """The client's address, for limits of sign-in, sign-up, reset and confirmation mails, and for security mails."""
         return client_address(request.META)
 
     def send_notification_mail(self, template_prefix: str, user: Any, *args: Any, **kwargs: Any) -> None:
-        """A security mail. What it is about has happened, and is in the security log: one that has to wait for the mail
-        server is no news for the page."""
+        """Send a security mail. Its event has happened and is in the security log, so the page does not mention a mail that
+        waits for the mail server."""
         self._quiet = True
         super().send_notification_mail(template_prefix, user, *args, **kwargs)
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """As allauth does; what the mail server does not take is kept, and the next page says so."""
+        """Send a mail as allauth does; a mail that the mail server refuses is stored, and the next page says so."""
         request = current.request
         site = {"request": request, "email": email, "current_site": get_current_site(request)}
         mail = self.render_mail(template_prefix, email, {**site, **context})

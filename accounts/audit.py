@@ -11,7 +11,7 @@ from accounts.models import Account, AuditEntry, MCPKey, User
 
 @dataclasses.dataclass(frozen=True)
 class Actor:
-    """Who acts: a person, an MCP key, or a command."""
+    """The actor of a write: a person, an MCP key, or a command."""
 
     label: str
     user: User | None = None
@@ -32,14 +32,14 @@ class Actor:
 def record(
     *, account: Account, actor: Actor, action: str, target: str = "", detail: dict[str, Any] | None = None
 ) -> None:
-    """Keep one line of what happened. `action` is `noun.verb`; detail holds no secret and is JSON."""
+    """Add one entry. `action` is `noun.verb`; `detail` is JSON and holds no secret."""
     _entry(account, actor, action, target, detail or {}).save(force_insert=True)
 
 
 def record_each(
     *, account: Account, actor: Actor, action: str, targets: Iterable[tuple[str, dict[str, Any]]]
 ) -> None:
-    """As `record` for each target and its detail, in one statement for 2,000; none without a target."""
+    """Add an entry as `record` does for each target and its detail, in one statement for 2,000; none without a target."""
     entries = [_entry(account, actor, action, target, detail) for target, detail in targets]
     # Unscoped: of the account that is named.
     AuditEntry.objects.unscoped().bulk_create(entries, batch_size=2_000)

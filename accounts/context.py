@@ -1,4 +1,4 @@
-"""What every page's frame shows: the account, the person's role, the accounts to switch to."""
+"""Context of every page's frame: the account, the person's role, the accounts to switch to."""
 
 from __future__ import annotations
 

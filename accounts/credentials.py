@@ -1,4 +1,4 @@
-"""What a bearer token at the MCP door stands for: one account, read or read and write."""
+"""Bearer tokens of the MCP server: each belongs to one account, and may read or read and write."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CredentialKind(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Credential:
-    """A checked credential. `id` with `kind` names the row; `label` may be shown and logged."""
+    """A verified credential. `id` with `kind` identifies the row; `label` may be shown and logged."""
 
     kind: CredentialKind
     id: int
@@ -39,7 +39,7 @@ class Credential:
 
 
 def authenticate_bearer(token: str, *, client: str = "") -> Credential | None:
-    """The credential that a bearer token is, its use noted, or None. One statement at most."""
+    """Return the credential of a bearer token and record its use; None for any other text. One statement at most."""
     if token.startswith(PREFIX):
         key = authenticate_mcp_key(token, client=client)
         return _of_key(key) if key is not None else None

@@ -1,4 +1,4 @@
-"""Ring 1 of tenancy: the guarded door of every page beneath `/a/<slug>/`."""
+"""Ring 1 of tenancy: the access check of every page beneath `/a/<slug>/`."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class AccountRequest(HtmxRequest):
-    """A request that passed the door: who, in which account, as what."""
+    """A request that passed the check, with its person, account and role."""
 
     user: User
     account: Account
     membership: Membership
     actor: Actor
     reachable_pages: frozenset[str] | None = None
-    """The URL names of the pages that are open to her; None: all of her role."""
+    """The URL names of the pages that the person may open; None: all pages of the role."""
 
 
 View = Callable[Concatenate[AccountRequest, P], HttpResponseBase]
 
 
 page_scopes: Registry[Callable[[AccountRequest], AbstractContextManager[None]]] = Registry("scope of pages")
-"""What apps above put around every page of an account, in the order of registration."""
+"""Context managers that other apps put around every page of an account, in the order of registration."""
 
 page_refusals: Registry[Callable[[AccountRequest], HttpResponse | None]] = Registry("refusal of pages")
-"""What apps above answer in place of a page, inside its scopes; None for the page itself."""
+"""Functions of other apps that return a response in place of a page, inside its scopes; None for the page itself."""
 
 member_annotations: Registry[Callable[[], Subquery]] = Registry("annotation of members")
-"""What scopes read of a membership besides its columns, by the name of the attribute: the door asks for all in its one query.
-An operator's visit has none of them."""
+"""Annotations of a membership that scopes read, by the name of the attribute: the check's one query includes them all. An
+operator's visit has none of them."""
 
 
 @contextmanager
@@ -65,11 +65,11 @@ def _page_scope(request: AccountRequest) -> Iterator[None]:
 
 
 def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., HttpResponseBase]]:
-    """Let in members of the account in the URL who have the role, and put the account in scope.
+    """Require a member of the URL's account with this role, and put the account in scope.
 
-    Signed out: to sign-in. A stranger, or no such account: the same 404. A lower role: 403, and so who lacks the second
-    factor that the account demands, whose session is too old for it or did not come through the single sign-on that it
-    enforces, and everybody while it is suspended. Cost: one query.
+    Signed out: redirect to sign-in. No member, or no such account: the same 404. A lower role: 403. Also 403: a missing
+    second factor that the account requires, a session that is too old or did not use the enforced single sign-on, and
+    everybody while the account is suspended. Cost: one query.
     """
 
     def decorate(view: View[P]) -> Callable[..., HttpResponseBase]:
@@ -114,8 +114,8 @@ def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., 
 
 
 def _sign_in_refusal(request: Any, membership: Any) -> HttpResponse | None:
-    """The page for whose session is too old for the account, or who lacks the second factor that it demands. Sets the
-    membership's `second_factor_due`, which every page shows, during the days to set one up."""
+    """Return the page for a session that is too old for the account, or for a person without the second factor that it
+    requires. Sets the membership's `second_factor_due`, which every page shows, during the days to set one up."""
     account: Account = membership.account
     if membership.visit_until is None and (problem := session_problem(request, account)):
         back = (
@@ -151,6 +151,6 @@ def _refusal_page(request: HttpRequest, account: Account, template: str, **more:
 
 
 def _render_in_scope(response: HttpResponseBase) -> HttpResponseBase:
-    """A lazy template response rendered while the account is still in scope."""
+    """Render a lazy template response while the account is still in scope."""
     render = getattr(response, "render", None)
     return render() if callable(render) else response

@@ -1,4 +1,4 @@
-"""First steps of a new account: what is done by facts, what a person may do yet, until all is done or she dismisses them."""
+"""First steps of a new account: facts mark them completed; shown until all are done or the person dismisses them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from finops.lib.registry import Registry
 
 @dataclass(frozen=True)
 class FirstStep:
-    """A step with its one button. `place` orders them; `is_done` is a condition on rows of the account."""
+    """A step with its one button. `place` orders steps; `is_done` is a condition on rows of the account."""
 
     title: str
     text: str
@@ -30,7 +30,7 @@ class FirstStep:
 
 @dataclass(frozen=True)
 class FirstSteps:
-    """The steps of a person, and which of them are done."""
+    """The steps of a person, with the completed ones marked."""
 
     steps: list[tuple[FirstStep, bool]]
 
@@ -45,8 +45,8 @@ NEW_ACCOUNT: Final = timedelta(days=90)
 
 
 def first_steps_of(membership: Membership) -> FirstSteps | None:
-    """Those that the person's role may do; None once all are done, she dismissed them, or the account is no longer new. One
-    query (3 ms), none in an account that is not new and once dismissed. The account is in scope."""
+    """Return the steps that the person's role allows; None once all are done, the person dismissed them, or the account is
+    no longer new. One query (3 ms), none in an account that is not new and once dismissed. The account is in scope."""
     is_new = clock.now() - membership.account.created_at < NEW_ACCOUNT
     if membership.first_steps_dismissed_at is not None or not is_new:
         return None

@@ -30,7 +30,7 @@ from finops.lib.holidays import countries
 
 
 def take_error(form: forms.Form | forms.ModelForm[Any], error: UserError | ValidationError) -> None:
-    """Put what a service refused where the person sees it: beside the field, else above the form."""
+    """Add a service's error to the form: to its field, else above the form."""
     if isinstance(error, UserError):
         form.add_error(error.field if error.field in form.fields else None, error.message)
         return
@@ -42,8 +42,8 @@ def take_error(form: forms.Form | forms.ModelForm[Any], error: UserError | Valid
 
 
 class FormErrors(AbstractContextManager[None, bool]):
-    """`with FormErrors(form):` around the call of a service and what follows its success: what the service refuses
-    (UserError, ValidationError) ends the block and stands in the form."""
+    """Context manager, `with FormErrors(form):`, around the call of a service and the code after its success: a UserError
+    or ValidationError that the service raises ends the block and is added to the form."""
 
     def __init__(self, form: forms.Form | forms.ModelForm[Any]) -> None:
         self._form = form
@@ -56,7 +56,7 @@ class FormErrors(AbstractContextManager[None, bool]):
 
 
 class ErrorMessages(AbstractContextManager[None, bool]):
-    """The same for a button without a form: what the service refuses is a message of the next page."""
+    """The same for a button without a form: the service's error is a message of the next page."""
 
     def __init__(self, request: HttpRequest) -> None:
         self._request = request
@@ -94,7 +94,7 @@ class NewKeyForm(forms.Form):
         add_limit_field(self, account, help_text="What cost the key sees.")
 
     def clean_expires_on(self) -> datetime | None:
-        """The end of that day (UTC), or None for a key without an end. Raises ValidationError for a day in the past."""
+        """Return the end of that day (UTC), or None for a key without expiry. Raises ValidationError for a day in the past."""
         day = self.cleaned_data["expires_on"]
         if day is None:
             return None
@@ -173,7 +173,7 @@ class AccountForm(forms.Form):
         )
 
     def shown(self) -> list[tuple[str, str]]:
-        """(label, text) of each field, for those who may not change them."""
+        """Return (label, text) of each field, for people who may not change them."""
         rows = []
         for bound in self:
             value = bound.value()
@@ -183,7 +183,7 @@ class AccountForm(forms.Form):
 
 
 class TimeZoneField(forms.CharField):
-    """An IANA name, or its city. Its page lists `time_zones()` in a datalist `time-zones`."""
+    """A field for an IANA name, or its city. Its page lists `time_zones()` in a datalist `time-zones`."""
 
     def __init__(self, **options: Any) -> None:
         attrs = {"list": "time-zones", "autocomplete": "off", "placeholder": DEFAULT_TIME_ZONE}
@@ -191,7 +191,7 @@ class TimeZoneField(forms.CharField):
         super().__init__(error_messages={"required": "Choose a time zone, such as UTC."}, **options)
 
     def clean(self, value: Any) -> str:
-        """The name meant: `berlin` and `Europe/berlin` are `Europe/Berlin`. Raises ValidationError for none or several."""
+        """Return the name: `berlin` and `Europe/berlin` are `Europe/Berlin`. Raises ValidationError for none or several."""
         text = super().clean(value).strip().replace(" ", "_").casefold()
         names = {name.casefold(): name for name in time_zones()}
         cities = [name for key, name in names.items() if key.rpartition("/")[2] == text]
@@ -253,7 +253,7 @@ class GlossaryForm(forms.Form):
         return cls(initial={"terms": "\n".join(map(str, terms))})
 
     def clean_terms(self) -> list[tuple[str, str]]:
-        """Pairs of term and meaning, a line each. Raises ValidationError for a line without either of them."""
+        """Return pairs of term and meaning, one a line. Raises ValidationError for a line without either of them."""
         lines = [line.strip() for line in self.cleaned_data["terms"].splitlines() if line.strip()]
         pairs = [
             (term.strip(), meaning.strip()) for term, _, meaning in (line.partition(":") for line in lines)

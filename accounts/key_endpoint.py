@@ -1,7 +1,7 @@
-"""What endpoints share that backends call with a key: the key as bearer token, a rate limit of the account, answers in JSON
-whatever happens. docs/adr/0034-push-endpoint-on-drf.md says what of Django REST Framework is not used.
+"""Shared parts of endpoints that backends call with a key: the key as bearer token, a rate limit of the account, every
+response in JSON. docs/adr/0034-push-endpoint-on-drf.md says which parts of Django REST Framework are not used.
 
-The credential comes first, so that every request made with a key counts as a use of it, refused ones too.
+The credential is checked first, so that every request made with a key counts as a use of it, refused ones too.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class KeyCredential(Protocol):
 
 
 class KeyAuthentication(BaseAuthentication, ABC):
-    """A living key as bearer token, and nothing else: no key of another kind, no session."""
+    """Authentication by a live key as bearer token only: no key of another kind, no session."""
 
     missing: ClassVar[str]
     unknown: ClassVar[str]
 
     @abstractmethod
     def credential_of(self, plaintext: str) -> KeyCredential | None:
-        """What the living key that this is stands for, its use noted; None for anything else."""
+        """Return the credential of a live key and record its use; None for anything else."""
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, KeyCredential]:
         """Raises AuthenticationFailed without such a key, and PushError, 403, while its account is suspended."""
@@ -74,16 +74,16 @@ class KeyAuthentication(BaseAuthentication, ABC):
 
 
 class AccountThrottle(BaseThrottle):
-    """So many requests of an account in any 60 seconds, whatever address, source or key they come by: an exact moving
-    window, as the interface promises. Counts every request with a living key, whatever its answer; one over the limit is
-    not counted. The answer's headers say what is left."""
+    """Limits the requests of an account in any 60 seconds, over all addresses, sources and keys: an exact moving window, as
+    the interface promises. Counts every request with a live key, whatever its response; one over the limit is not counted.
+    The response's headers give the remaining requests."""
 
     scope: ClassVar[str]
     setting: ClassVar[str]
     """The setting with the limit, unless the account has its own (accounts/limits.py)."""
 
     def allow_request(self, request: Request, view: views.APIView) -> bool:
-        """Raises PushError, 429, for a request over the limit."""
+        """Count the request. Raises PushError, 429, for a request over the limit."""
         self._limit = limit_of(request.auth.account, self.setting)
         hit = rate_limiter().hit(f"{self.scope}:{request.auth.account.pk}", limit=self._limit)
         view.headers |= {
@@ -99,7 +99,7 @@ class AccountThrottle(BaseThrottle):
 
 
 class IgnoreClientContentNegotiation(BaseContentNegotiation):
-    """There is one parser and one renderer: neither Content-Type nor Accept is looked at."""
+    """There is one parser and one renderer: Content-Type and Accept are ignored."""
 
     def select_parser(self, request: Request, parsers: list[Any]) -> Any:
         return parsers[0]
@@ -111,7 +111,7 @@ class IgnoreClientContentNegotiation(BaseContentNegotiation):
 
 
 class MsgspecRenderer(BaseRenderer):
-    """JSON. `msgspec.Raw` is written as it is: an answer that is kept for an Idempotency-Key is bytes already."""
+    """JSON. `msgspec.Raw` is written unchanged: a response stored for an Idempotency-Key is already bytes."""
 
     media_type = "application/json"
     format = "json"
@@ -127,8 +127,8 @@ class MsgspecRenderer(BaseRenderer):
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
-    """DRF's answer with the interface's body. What is no refusal of ours is logged as an incident: 503 where a
-    dependency is away, else 500."""
+    """Return DRF's response with the interface's body. An unexpected error is logged as an incident: 503 where a dependency
+    is unavailable, else 500."""
     refusal = _refusal(error, context)
     response = views.exception_handler(refusal, context)
     response.data = {"error": {"code": refusal.detail.code, "message": str(refusal.detail)}}
@@ -159,14 +159,14 @@ def _incident(error: Exception, path: str) -> PushError:
 
 
 def unavailable_error(message: str, seconds: int) -> PushError:
-    """503, to be sent again after so many seconds."""
+    """Return a 503 with the seconds after which to retry."""
     return PushError(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", message, {"Retry-After": str(seconds)})
 
 
 class PushRequest(Request):
-    """A request whose body is JSON whatever its Content-Type says, and is there whether or not its length is announced.
+    """A request whose body is read as JSON whatever its Content-Type says, with or without a Content-Length.
 
-    DRF looks at both before it asks a parser, and takes a chunked body for none.
+    DRF checks both before it calls a parser, and takes a chunked body for an empty one.
     """
 
     content_type = "application/json"
@@ -178,7 +178,7 @@ class PushRequest(Request):
 
 
 class KeyEndpoint(views.APIView):
-    """A subclass names its key's authentication class and its throttle class."""
+    """Base class of the endpoints. A subclass names its key's authentication class and its throttle class."""
 
     permission_classes: list[Any] = []
     renderer_classes = [MsgspecRenderer]
@@ -208,7 +208,7 @@ class KeyEndpoint(views.APIView):
     def finalize_response(
         self, request: Request, response: Response, *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        """The rendered answer. The endpoint stands before the middleware that would render it and add its length."""
+        """Return the rendered response. The endpoint runs before the middleware that would render it and add its length."""
         answer: HttpResponse = super().finalize_response(request, response, *args, **kwargs).render()
         answer["Content-Length"] = str(len(answer.content))
         # What is wrong with a request is the sender's to know; our own faults are logged with their incident.

@@ -1,8 +1,8 @@
 """The life of an MCP key: mint, authenticate, revoke.
 
-A key is `fmcp_<lookup><secret><checksum>`: a prefix that secret scanners know, 10 public characters to find the
-row, 32 random ones (190 bits), and 6 of CRC-32 so that a scanner, or we, can tell a typing error from a dead key
-without asking the database. Stored: the lookup, and HMAC-SHA-256 of the whole under the server's pepper.
+A key is `fmcp_<lookup><secret><checksum>`: a prefix that secret scanners recognise, 10 public characters to find the row,
+32 random ones (190 bits), and 6 of CRC-32 so that a scanner, or we, can tell a typing error from a revoked key without a
+query. Stored: the lookup, and HMAC-SHA-256 of the whole under the server's pepper.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def _checksum(text: str) -> str:
 
 
 def new_secret(prefix: str) -> tuple[str, str]:
-    """A fresh plaintext key with the given prefix, and its public lookup part."""
+    """Return a new plaintext key with the given prefix, and its public lookup part."""
     lookup = _random(_LOOKUP)
     body = f"{prefix}{lookup}{_random(_SECRET)}"
     return body + _checksum(body), lookup
 
 
 def lookup_of(plaintext: str, prefix: str) -> str | None:
-    """The lookup part of a well-formed key, None for anything else. Costs no query."""
+    """Return the lookup part of a well-formed key, None for anything else. Costs no query."""
     body, checksum = plaintext[:-_CHECKSUM], plaintext[-_CHECKSUM:]
     if (
         not plaintext.startswith(prefix)
@@ -76,10 +76,10 @@ def mint_mcp_key(
     expires_at: datetime | None = None,
     limit: str = "",
 ) -> tuple[MCPKey, str]:
-    """A new key of the account and its plaintext, which exists nowhere afterwards but with the caller. `limit` is a choice of
+    """Create a key of the account and return it with its plaintext, which is not stored. `limit` is a choice of
     `reader_limits`; empty: none.
 
-    Raises ValidationError for a bad name or scope, UserError for an expiry that is past and a limit that there is not.
+    Raises ValidationError for an invalid name or scope, UserError for an expiry in the past and an unknown limit.
     """
     if expires_at is not None and expires_at <= clock.now():
         raise UserError("The expiry is in the past. Choose a later day, or none.", field="expires_at")
@@ -109,7 +109,7 @@ def mint_mcp_key(
 
 @transaction.atomic
 def revoke_mcp_key(*, key: MCPKey, actor: Actor) -> None:
-    """End a key: dead on its next request in every process, since keys are never cached. Twice is once."""
+    """Revoke a key: its next request fails in every process, since keys are never cached. Safe to repeat."""
     changed = MCPKey.objects.unscoped().filter(pk=key.pk, revoked_at=None).update(revoked_at=clock.now())
     if changed:
         audit.record(
@@ -131,9 +131,9 @@ RETURNING k.id, k.name, k.scope, k.lookup, k.digest, a.id, a.name, a.slug, a.fis
 
 
 def authenticate_mcp_key(plaintext: str, *, client: str = "") -> MCPKey | None:
-    """The living key that this is, its account attached and its use noted; None for anything else.
+    """Return the live key of this text with its account, and record its use; None for anything else.
 
-    Cost: one statement, none for text that is no key. `client` (a User-Agent) is kept when it says something.
+    Cost: one statement, none for text that is no key. `client` (a User-Agent) is stored unless it is empty.
     """
     lookup = lookup_of(plaintext, PREFIX)
     if lookup is None:

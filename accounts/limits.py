@@ -1,4 +1,4 @@
-"""Limits of an account: a setting of the server, or what an operator set for this account in its place."""
+"""Limits of an account: a setting of the server, or the value that an operator set for this account in its place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from accounts.models import Account
 
 @dataclass(frozen=True)
 class Limit:
-    """`setting` names the default; an operator sets 1 to `maximum` for an account."""
+    """A limit. `setting` names the default; an operator sets 1 to `maximum` for an account."""
 
     setting: str
     label: str
@@ -24,7 +24,7 @@ class Limit:
 
 
 MOST_REQUESTS: Final = 100_000
-"""A minute: the process that counts them holds a time for each."""
+"""The highest limit a minute: the process that counts requests stores a time for each."""
 
 LIMITS: Final = (
     Limit("MCP_RATE_LIMIT_PER_MINUTE", "MCP and REST requests per minute, each key", MOST_REQUESTS),
@@ -40,6 +40,6 @@ LIMITS: Final = (
 
 
 def limit_of(account: Account, setting: str) -> int:
-    """No query: `account` has its limits from wherever it was loaded, credentials included."""
+    """Return the account's limit. No query: `account` has its limits however it was loaded, by credentials too."""
     value = account.limits.get(setting)
     return int(getattr(settings, setting)) if value is None else value

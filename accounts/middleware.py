@@ -1,4 +1,4 @@
-"""Pages are written in the reader's locale and time zone."""
+"""Middleware that sets the reader's locale and time zone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from finops.lib.formats.locales import ReaderFormats, lazy_reader_formats
 def reader_formats(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Of the person who is signed in, read only where a date or a number is written; else the defaults."""
+    """Use the formats of the signed-in person, loaded only when a date or a number is formatted; else the defaults."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         with lazy_reader_formats(lambda: _formats(request)):

@@ -1,4 +1,4 @@
-"""Reads on accounts."""
+"""Queries on accounts."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ def glossary(account: Account) -> list[GlossaryTerm]:
 
 
 def open_invitations(account: Account) -> list[Invitation]:
-    """What waits for an answer, and what expired without one, by address. One query."""
+    """Invitations without an answer, including expired ones, by address. One query."""
     return list(Invitation.objects.filter(OPEN, account=account))
 
 
 def successors(account: Account) -> list[Membership]:
-    """Who may become owner: members and admins. One query."""
+    """Members and admins, who may become owner. One query."""
     rows = Membership.objects.select_related("user").filter(account=account)
     return list(rows.filter(role__in=[Role.MEMBER, Role.ADMIN]).order_by("user__email"))

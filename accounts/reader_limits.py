@@ -1,4 +1,4 @@
-"""Limits of what a new member or key sees, which an app above offers to the forms of accounts (finops/cost_access/)."""
+"""Limits of the cost that new members and keys may read, offered to forms of accounts by finops/cost_access/."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Limited = Invitation | MCPKey | OAuthConnection | IdentityProvider
 
 @dataclass(frozen=True)
 class ReaderLimit:
-    """`choices` of an account are (value, label), empty where there is nothing to choose. `assign` takes what is limited, the
-    value and who does it; it raises UserError for a value of no choice. `accept` passes an invitation's on to its member.
-    `join` gives a member whom an identity provider adds the limit that she had when she left (`leave` keeps it), else the
-    provider's; `of_provider` is its choice. `own_choices` are those of an app that a person connects, by account: none where
-    she is limited herself."""
+    """The functions of a kind of limit. `choices` of an account are (value, label), empty where there are no limits.
+    `assign` gets the limited row, the value and the actor; it raises UserError for an unknown value. `accept` copies an
+    invitation's limit to its member. `join` gives a member whom an identity provider adds the limit that the person had
+    when leaving (`leave` stores it), else the provider's; `of_provider` is its choice. `own_choices` are those for an app
+    that a person connects, by account: none where the person is limited."""
 
     label: str
     choices: Callable[[Account], list[tuple[str, str]]]
@@ -36,11 +36,11 @@ class ReaderLimit:
 
 
 reader_limits: Registry[ReaderLimit] = Registry("limit of readers")
-"""At most one: what a form offers under `limit`."""
+"""The kind of limit that a form offers under `limit`; at most one."""
 
 
 def assign_limit(row: Limited, choice: str, actor: Actor) -> None:
-    """Within the transaction that stores the row; an invitation that is sent again may have had another."""
+    """Assign a limit within the transaction that stores the row; replaces the limit of an invitation that is sent again."""
     for each in reader_limits.values():
         each.assign(row, choice, actor)
 
@@ -51,24 +51,24 @@ def accept_limit(invitation: Invitation, membership: Membership) -> None:
 
 
 def limit_new_member(provider: IdentityProvider, membership: Membership, actor: Actor) -> None:
-    """Within the transaction that adds the member."""
+    """Limit a member of a provider, within the transaction that adds the member."""
     for each in reader_limits.values():
         each.join(provider, membership, actor)
 
 
 def keep_limit(membership: Membership) -> None:
-    """Within the transaction that ends the membership, before it does."""
+    """Store a member's limit, within the transaction that ends the membership and before its end."""
     for each in reader_limits.values():
         each.leave(membership)
 
 
 def limit_of_provider(provider: IdentityProvider) -> str:
-    """The choice of members that it adds; empty: none. One query."""
+    """Return the limit for members that the provider adds; empty: none. One query."""
     return next((each.of_provider(provider) for each in reader_limits.values()), "")
 
 
 def add_limit_field(form: forms.Form, account: Account, **options: Any) -> None:
-    """A field `limit` where the account has limits. One query."""
+    """Add a field `limit` where the account has limits. One query."""
     for each in reader_limits.values():
         if choices := each.choices(account):
             form.fields[FIELD] = forms.ChoiceField(
@@ -79,8 +79,8 @@ def add_limit_field(form: forms.Form, account: Account, **options: Any) -> None:
 def add_own_limit_field(
     form: forms.Form, memberships: Sequence[Membership]
 ) -> dict[int, list[tuple[str, str]]]:
-    """A field `limit` where a person may limit what she connects, in groups by account where she has several; its choices by
-    account. One query."""
+    """Add a field `limit` where a person may limit an app that they connect, grouped by account where there are several;
+    return the choices by account. One query."""
     own = {pk: rows for each in reader_limits.values() for pk, rows in each.own_choices(memberships).items()}
     if own:
         groups = [(row.account.name, own[row.account_id]) for row in memberships if row.account_id in own]

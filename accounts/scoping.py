@@ -1,8 +1,8 @@
 """Ring 2 of tenancy: rows of an account are reachable only while that account is in scope.
 
-`Model.objects` is filtered by the account in scope and raises with none. `Model.objects.unscoped()` is the named,
-greppable way out (doors that resolve a credential, sweeps over all accounts). Limits: related access
-(`row.account`) goes through Django's base manager, and raw SQL is on its own.
+`Model.objects` is filtered by the account in scope and raises with none. `Model.objects.unscoped()` is the explicit,
+greppable exception (code that resolves a credential, sweeps over all accounts). Limits: related access (`row.account`) goes
+through Django's base manager, and raw SQL is not filtered.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ M = TypeVar("M", bound=models.Model)
 
 
 class NoAccountInScope(RuntimeError):
-    """An account-owned model was queried without saying whose rows are meant."""
+    """An account-owned model was queried without an account in scope."""
 
 
 def current_account() -> Account:
-    """The account of the innermost scope. Raises NoAccountInScope outside every one."""
+    """Return the account of the innermost scope. Raises NoAccountInScope outside of every scope."""
     account = _scope.get()
     if account is None:
         raise NoAccountInScope(
@@ -40,7 +40,7 @@ def current_account() -> Account:
 
 @contextmanager
 def account_scope(account: Account) -> Iterator[Account]:
-    """Inside, account-owned models show this account's rows. Scopes nest; the innermost counts."""
+    """Restrict account-owned models to this account's rows inside the block. Scopes nest; the innermost counts."""
     token = _scope.set(account)
     try:
         yield account
@@ -49,12 +49,12 @@ def account_scope(account: Account) -> Iterator[Account]:
 
 
 def lock_account(account: Account) -> None:
-    """Writers of an account's rows wait for each other until the commit, so that counts, names and checks hold."""
+    """Lock the account until the commit: its writers wait for each other, so counts, names and checks stay correct."""
     type(account)._default_manager.select_for_update(no_key=True).get(pk=account.pk)
 
 
 def existing(rows: models.QuerySet[M], row: M, noun: str) -> M:
-    """The row as it is now, of `rows`. Raises UserError when somebody deleted it meanwhile."""
+    """Return the row's current state, from `rows`. Raises UserError when it was deleted meanwhile."""
     current = rows.filter(pk=row.pk).first()
     if current is None:
         raise UserError(f"That {noun} was already deleted.")
@@ -68,7 +68,7 @@ class ScopedManager(models.Manager[M]):
         return super().get_queryset().filter(account=current_account())
 
     def unscoped(self) -> models.QuerySet[M]:
-        """Rows of every account. Each use has a reason beside it."""
+        """Return rows of every account. Each use has a comment with its reason."""
         return super().get_queryset()
 
     def create(self, **kwargs: Any) -> M:

@@ -1,4 +1,4 @@
-"""What the forms of django-allauth are told about addresses (settings.ACCOUNT_FORMS)."""
+"""Forms for django-allauth with the project's rules on addresses (settings.ACCOUNT_FORMS)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from accounts.sso.queries import enforced_provider_of_email
 
 
 def _check_enforcement(email: str) -> None:
-    """Raises ValidationError for an address whose domain signs in by single sign-on alone, whether anybody has it or not."""
+    """Raise ValidationError for an address whose domain requires single sign-on, whether or not anybody has the address."""
     provider = enforced_provider_of_email(email)
     if provider is not None:
         raise ValidationError(refusal_text(provider, email), code="sso")
@@ -33,7 +33,7 @@ class LoginForm(DefaultLoginForm):  # type: ignore[misc]
             self.fields["owner"] = forms.CharField(required=False, initial="1", widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any] | None:
-        """The owner's way in, which asks for her second factor, is judged when she has signed in (accounts/adapter.py)."""
+        """Refuse domains with enforced single sign-on, except an owner, who is checked after sign-in (accounts/adapter.py)."""
         if not self.is_owners:
             _check_enforcement(str(self.cleaned_data.get("login") or ""))
         cleaned: dict[str, Any] | None = super().clean()
@@ -42,7 +42,7 @@ class LoginForm(DefaultLoginForm):  # type: ignore[misc]
 
 class SignupForm(DefaultSignupForm):  # type: ignore[misc]
     def validate_unique_email(self, value: str) -> str:
-        """An address that somebody else added and never verified is free."""
+        """Treat an address that another person added and never verified as free."""
         _check_enforcement(value)
         free_address(email=value, owner=None)
         return str(super().validate_unique_email(value))
@@ -50,7 +50,7 @@ class SignupForm(DefaultSignupForm):  # type: ignore[misc]
 
 class ResetPasswordForm(DefaultResetPasswordForm):  # type: ignore[misc]
     def clean_email(self) -> str:
-        """Nobody's password is reset by an address that she added and never verified: it may be somebody else's."""
+        """Ignore unverified addresses for a password reset: they may belong to another person."""
         email = str(super().clean_email())
         _check_enforcement(email)
         self.users: list[User] = [user for user in self.users if _signs_in_with(user, email.lower())]

@@ -1,4 +1,4 @@
-"""What pages say about connecting an assistant: what a person pastes, each of which works as it stands, and what to ask then."""
+"""Texts for connecting an assistant: snippets that work when pasted, and example prompts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _curl(url: str, bearer: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Hint:
-    """`steps` are plain sentences; `text` is what is pasted."""
+    """Instructions for a client. `steps` are plain sentences; `text` is to be pasted."""
 
     id: str
     title: str
@@ -68,7 +68,7 @@ class Hint:
 
 
 def hints_for(url: str) -> list[Hint]:
-    """How to connect by signing in, without a secret. The same words as docs/connect-an-assistant.md."""
+    """Return how to connect by signing in, without a secret. The same words as docs/connect-an-assistant.md."""
     return [
         Hint(
             "claude",
@@ -155,4 +155,4 @@ ASSISTANT_PROMPTS = (
         "Billed AI spend by vendor, model, token type, person and key, and what changed.",
     ),
 )
-"""The prompts of mcpserver/prompts/, which a test compares."""
+"""The prompts of mcpserver/prompts/; a test compares them."""

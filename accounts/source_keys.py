@@ -1,5 +1,5 @@
-"""Keys of sources, which programs push with: generated, regenerated, revoked, and what one stands for. Usage, cost and event keys
-have a table each of one shape."""
+"""Keys of sources, for programs that push: generate, regenerate, revoke, authenticate. Usage, cost and event keys each have
+a table of the same columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from finops.lib.errors import UserError
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SourceCredential:
-    """A key that was alive when it was shown: whose rows come, and into which source."""
+    """An authenticated key: its account, and the source that it pushes to."""
 
     key_id: int
     source_id: int
@@ -32,7 +32,7 @@ class SourceCredential:
 
 
 class KeyedSource(Protocol):
-    """A row of an app above that has keys."""
+    """A row of another app that has keys."""
 
     pk: Any
     name: Any
@@ -61,11 +61,11 @@ _LOCK = "SELECT 1 FROM {table} WHERE id = %s AND revoked_at IS NULL FOR KEY SHAR
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SourceKeys(Generic[K, S, C]):
-    """The keys of one kind of source: one living key a source at most. Made as MCP keys are (`accounts/keys.py`), each kind with
-    a prefix of its own, so none can pass for another.
+    """The keys of one kind of source: at most one live key a source. They have the format of MCP keys (`accounts/keys.py`),
+    each kind with its own prefix, so a key of one kind is never accepted as another.
 
-    `action` begins the actions of the audit log (`usage_key`). `lock_source` lets nobody else change a source's key until the
-    transaction ends, and raises UserError for a source that has none.
+    `action` begins the actions of the audit log (`usage_key`). `lock_source` prevents other changes of a source's key until
+    the transaction ends, and raises UserError for a source that can have none.
     """
 
     model: type[K]
@@ -75,7 +75,7 @@ class SourceKeys(Generic[K, S, C]):
     lock_source: Callable[[S], None]
 
     def authenticate(self, plaintext: str) -> C | None:
-        """What the living key that this is stands for, its use noted; None for anything else.
+        """Return the credential of a live key and record its use; None for anything else.
 
         Cost: one statement, none for text that is no key with this prefix.
         """
@@ -93,14 +93,14 @@ class SourceKeys(Generic[K, S, C]):
         return self.credential(key_id=row[0], source_id=row[2], account=account, lookup=lookup)
 
     def lock(self, key_id: int) -> bool:
-        """Whether the key lives, and if so keep it living until the caller's transaction ends. One statement."""
+        """Return whether the key is live, and if so keep it live until the caller's transaction ends. One statement."""
         return bool(prepared_statements.fetch(_of_table(_LOCK, self.model._meta.db_table), [key_id]))
 
     @transaction.atomic
     def generate(self, *, source: S, actor: Actor) -> tuple[K, str]:
-        """The first key of a source, and its plaintext, which exists nowhere afterwards but with the caller.
+        """Create the first key of a source and return it with its plaintext, which is not stored.
 
-        Raises UserError for a source that has a living key, and as `lock_source`.
+        Raises UserError for a source that has a live key, and as `lock_source`.
         """
         self.lock_source(source)
         if self._living(source) is not None:
@@ -109,9 +109,9 @@ class SourceKeys(Generic[K, S, C]):
 
     @transaction.atomic
     def regenerate(self, *, source: S, actor: Actor, replaces: int | None = None) -> tuple[K, str]:
-        """A new key in the place of the living one, which is dead from the commit on, for requests in flight too.
+        """Replace the live key, which stops working with the commit, also for requests in flight.
 
-        `replaces`: only if that is the key that lives. Raises UserError otherwise, for a source without a living key, and as
+        `replaces`: only if that is the live key. Raises UserError otherwise, for a source without a live key, and as
         `lock_source`.
         """
         self.lock_source(source)
@@ -127,8 +127,8 @@ class SourceKeys(Generic[K, S, C]):
 
     @transaction.atomic
     def revoke(self, *, source: S, actor: Actor) -> None:
-        """End the living key of a source, for requests in flight too. What they committed goes on. Twice is once. Raises
-        UserError as `lock_source`."""
+        """Revoke the live key of a source, also for requests in flight. Data that they committed stays. Revoking twice has
+        no further effect. Raises UserError as `lock_source`."""
         self.lock_source(source)
         key = self._living(source)
         if key is not None:

@@ -1,4 +1,4 @@
-"""What beat asks of the accounts."""
+"""Periodic tasks of the accounts."""
 
 from __future__ import annotations
 
@@ -19,41 +19,40 @@ from accounts.sso import attempts as sign_in_attempts
 
 @shared_task(name="accounts.sweep_connections")
 def sweep_connections() -> None:
-    """Hourly: codes, tokens and connections that ended, clients that nobody connected, and sign-ups that nobody verified
-    for a week are deleted."""
+    """Hourly: delete ended codes, tokens, connections, clients without connection, and sign-ups not verified for a week."""
     services.sweep()
     sweep_unverified_users()
 
 
 @shared_task(name="accounts.send_unsent_mails")
 def send_unsent_mails() -> None:
-    """Every 15 seconds: mails that the mail server did not take."""
+    """Every 15 seconds: send mails that the mail server did not accept."""
     mails.send_unsent()
 
 
 @shared_task(name="accounts.send_invitations_due")
 def send_invitations_due() -> None:
-    """Every minute: invitations whose mail is due become a task each."""
+    """Every minute: queue a task for each invitation whose mail is due."""
     for account_id, invitation_id in due_invitations():
         send_invitation.apply_async([account_id, invitation_id], expires=60)
 
 
 @shared_task(name=SEND_TASK)
 def send_invitation(account_id: int, invitation_id: int) -> None:
-    """Send the mail of an invitation; one that is not due, or is being sent elsewhere, is left alone."""
+    """Send the mail of an invitation; does nothing for one that is not due or is being sent elsewhere."""
     send_invitation_mail(account=Account.objects.get(pk=account_id), invitation_id=invitation_id)
 
 
 @shared_task(name="accounts.sweep_security")
 def sweep_security() -> None:
-    """Daily: expired sessions, sign-in attempts and old security events are deleted, secrets of second factors sealed under the key of now."""
+    """Daily: delete expired sessions, sign-in attempts and old security events, and reseal secrets of second factors."""
     security.sweep()
     sign_in_attempts.sweep()
 
 
 @shared_task(name="accounts.delete_due_accounts")
 def delete_due_accounts() -> None:
-    """Hourly: accounts whose owner wanted them deleted 14 days ago become a task each; records of old deletions go."""
+    """Hourly: queue a task for each account to delete, 14 days after its owner's request; delete old deletion records."""
     remove_old_records()
     for account_id in due_deletions():
         delete_account.apply_async([account_id], expires=3_600)
@@ -61,5 +60,5 @@ def delete_due_accounts() -> None:
 
 @shared_task(name=DELETE_TASK)
 def delete_account(account_id: int) -> None:
-    """Remove an account with every row and file; one that is not due is left alone. Goes on where another run ended."""
+    """Delete an account with every row and file; does nothing for one that is not due. Continues an interrupted run."""
     delete_account_for_good(account_id=account_id)

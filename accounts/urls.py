@@ -1,4 +1,4 @@
-"""Pages before an account is chosen, settings pages beneath `/a/<slug>/`, and a person's own beside allauth's."""
+"""Pages before an account is chosen, settings pages beneath `/a/<slug>/`, and a person's own pages beside allauth's."""
 
 from __future__ import annotations
 

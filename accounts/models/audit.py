@@ -1,4 +1,4 @@
-"""Who did what, when, in an account."""
+"""The audit log of an account: who did what, when."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from finops.lib import clock
 
 
 class AuditEntry(AccountModel):
-    """One write, kept as it was said; never changed, never holding a secret."""
+    """One write, stored as it was recorded; never changed, never holding a secret."""
 
     at = models.DateTimeField(default=clock.now, editable=False)
     actor_user = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""The deletion of an account, which outlives it: progress while it runs, then the proof that nothing is left."""
+"""The record of an account's deletion, which outlives it: progress while it runs, then the proof that nothing is left."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from finops.lib import clock
 
 
 class AccountDeletion(models.Model):
-    """One a deleted account, from when its deletion begins; kept for a year. Without a foreign key, since the account goes."""
+    """The deletion of one account, from its begin; stored for a year. Without a foreign key, since the account is deleted."""
 
     account_number = models.BigIntegerField(unique=True)
     name = models.CharField(max_length=100)

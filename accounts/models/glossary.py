@@ -1,4 +1,4 @@
-"""The account's own words, which assistants are told before they ask."""
+"""The account's own terms, which assistants receive with the server's instructions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from finops.lib.constraints import not_empty, unique_in_account
 
 
 class GlossaryTerm(AccountModel):
-    """What a word means in this account: `GMV`, `the platform team`, `a seat`."""
+    """The meaning of a term in this account: `GMV`, `the platform team`, `a seat`."""
 
     term = models.CharField(max_length=60)
     meaning = models.CharField(max_length=300)

@@ -11,14 +11,14 @@ from accounts.scoping import AccountModel
 from finops.lib import clock
 
 OPEN = Q(accepted_at=None, declined_at=None, withdrawn_at=None)
-"""Waits for an answer, or expired without one."""
+"""Condition: not answered, whether or not the invitation expired."""
 
 
 class Invitation(AccountModel):
-    """That whoever holds an address may become a member. The link's token is in the mail alone: its hash is stored.
+    """An invitation of an address to become a member. The link's token is in the mail only: its hash is stored.
 
-    A mail is due while `sent_at` is empty and `send_after` is past; sending gives it a new token, which ends the one of
-    the mail before.
+    A mail is due while `sent_at` is empty and `send_after` is past; sending gives it a new token, which invalidates the
+    token of the earlier mail.
     """
 
     email = models.EmailField("e-mail", max_length=254, help_text="In lower case.")

@@ -1,4 +1,4 @@
-"""Manual MCP keys. Only the hash is stored; see accounts/keys.py for the life of one."""
+"""Manual MCP keys. Only the hash is stored; see accounts/keys.py for the life of a key."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class MCPKey(AccountModel):
 
     @property
     def masked_key(self) -> str:
-        """What may be shown after minting: the typed prefix, the lookup part, dots."""
+        """The part that may be shown after minting: the typed prefix, the lookup part, dots."""
         return f"fmcp_{self.lookup}{'•' * 8}"
 
     @property

@@ -1,4 +1,4 @@
-"""Mails that the mail server did not take yet."""
+"""Mails that the mail server has not accepted yet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from finops.lib import clock
 
 
 class UnsentMail(models.Model):
-    """Of no account: sign-up and password reset come before one."""
+    """An unsent mail. It has no account: sign-up and password reset happen before there is one."""
 
     sealed = models.TextField()
     """The message. It holds links that let people in, so it is sealed."""

@@ -1,7 +1,7 @@
-"""django-oauth-toolkit's models, swapped so that each hangs off the connection it was issued for.
+"""django-oauth-toolkit's models, swapped so that each belongs to the connection it was issued for.
 
-The library queries its own models through `objects`, so those are not account-owned in the sense of
-accounts.scoping; the door that resolves a token puts the account of its connection in scope.
+The library queries its own models through `objects`, so those are not account-owned in the sense of accounts.scoping; the
+code that resolves a token puts the account of its connection in scope.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class OAuthApplication(AbstractApplication):
         ]
 
     def clean(self) -> None:
-        """The library takes any http redirect; a code may travel in the clear on the person's own machine alone.
+        """Check the redirects. The library accepts any http redirect; unencrypted codes are safe on the person's own
+        machine only.
 
         Raises ValidationError for a redirect that could leak a code.
         """
@@ -58,10 +59,10 @@ class OAuthApplication(AbstractApplication):
 
 
 class OAuthConnection(AccountModel):
-    """That a person let a client work in an account, and how far. Dies with the membership.
+    """A person's permission for a client to work in an account, and its scope. Deleted with the membership.
 
-    Codes and tokens hang off it and carry nothing of their own: deleting it ends them all, at once. `access` is the
-    most that the person consented to; what a token may do now is never more than that and than the person's role.
+    Codes and tokens belong to it and have no rights of their own: deleting it ends them all, at once. `access` is the most
+    that the person consented to; a token may never do more than that or than the person's role.
     """
 
     class Access(models.TextChoices):
@@ -98,7 +99,7 @@ class OAuthConnection(AccountModel):
 
 
 class OfConnection(models.Model):
-    """Something that was issued for a connection and ends with it."""
+    """Base of objects that were issued for a connection and end with it."""
 
     connection = models.ForeignKey(OAuthConnection, on_delete=models.CASCADE, related_name="+")
 
@@ -107,7 +108,7 @@ class OfConnection(models.Model):
 
 
 class OAuthGrant(OfConnection, AbstractGrant):
-    """An authorization code on its way to a token. `code` holds its SHA-256; a used one stays, to tell a replay."""
+    """An authorization code. `code` holds its SHA-256; a used code stays, to detect a replay."""
 
     used_at = models.DateTimeField(null=True, blank=True)
 
@@ -123,7 +124,7 @@ class OAuthAccessToken(OfConnection, AbstractAccessToken):
 
 
 class OAuthRefreshToken(OfConnection, AbstractRefreshToken):
-    """`revoked` is when it was rotated. For a short while after, `replay_salt` gives its successor again."""
+    """A refresh token. `revoked` is when it was rotated. For a short time after, `replay_salt` gives its successor again."""
 
     replay_salt = models.BinaryField(max_length=32, null=True, editable=False)
 

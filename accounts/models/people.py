@@ -1,4 +1,4 @@
-"""People, the accounts they work in, and what they may do there."""
+"""People, the accounts they work in, and their roles there."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class UserManager(BaseUserManager["User"]):
 
 
 class Theme(models.TextChoices):
-    """The colours of pages."""
+    """The theme of pages."""
 
     SYSTEM = "", "Same as your system"
     LIGHT = "light", "Light"
@@ -75,7 +75,7 @@ class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-m
 
 
 class Role(models.TextChoices):
-    """What a member of an account may do; each includes those before it."""
+    """The permissions of an account's member; each role includes those before it."""
 
     VIEWER = "viewer", "Viewer"
     MEMBER = "member", "Member"
@@ -88,12 +88,12 @@ class Role(models.TextChoices):
 
     @classmethod
     def below_owner(cls) -> list[tuple[str, str]]:
-        """Choices of an invitation and of the list of members: ownership is transferred."""
+        """The choices in invitations and the list of members: ownership is transferred instead."""
         return [choice for choice in cls.choices if choice[0] != cls.OWNER]
 
 
 class Account(models.Model):
-    """The tenant: everything else hangs off one."""
+    """The tenant: all other data belongs to one."""
 
     name = models.CharField(max_length=100)
     slug = models.SlugField(
@@ -184,12 +184,12 @@ class Account(models.Model):
 
     @property
     def owner(self) -> User | None:
-        """One query."""
+        """The account's owner. One query."""
         return User.objects.filter(memberships__account=self, memberships__role=Role.OWNER).first()
 
 
 class Membership(models.Model):
-    """That a person belongs to an account, and as what."""
+    """The membership of a person in an account, with a role."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
@@ -198,7 +198,7 @@ class Membership(models.Model):
     first_steps_dismissed_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     visit_until: datetime | None = None
-    """Of no row: an operator's visit, which ends then (accounts/security/visits.py)."""
+    """The end of an operator's visit, which is a membership without a row (accounts/security/visits.py)."""
 
     class Meta:
         constraints = [

@@ -1,4 +1,4 @@
-"""What a person sees of her own sign-in: where she is signed in, and what happened to her account."""
+"""A person's sign-in data: open sessions and security events."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from finops.lib import clock
 
 
 class Session(AbstractBaseSession):
-    """A browser that visits, signed in or not. The cookie's value is not in it: `session_key` is its SHA-256, and
-    `session_data` is sealed. Written by accounts.security.sessions alone."""
+    """A browser session, signed in or not. The cookie's value is not stored: `session_key` is its SHA-256, and
+    `session_data` is sealed. Written by accounts.security.sessions only."""
 
     session_key = models.CharField(max_length=64, primary_key=True)
     user = models.ForeignKey(
@@ -34,8 +34,8 @@ class Session(AbstractBaseSession):
 
 
 class SecurityEvent(models.Model):
-    """Something that happened to a person's sign-in. Hers alone; each of her accounts has its own line in its audit log.
-    Without a person: somebody tried to sign in with an address that nobody has, which is not kept."""
+    """An event of a person's sign-in, visible to that person only; each of the person's accounts has an entry in its audit
+    log. Without a person: a failed sign-in with an unknown address, which is not stored."""
 
     class Kind(models.TextChoices):
         SIGN_IN = "sign_in", "Signed in"

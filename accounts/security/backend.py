@@ -1,4 +1,4 @@
-"""Passwords are checked here (settings.AUTHENTICATION_BACKENDS)."""
+"""The authentication backend that checks passwords (settings.AUTHENTICATION_BACKENDS)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from accounts.services.addresses import people_of_address
 
 
 class AuthenticationBackend(DefaultBackend):  # type: ignore[misc]
-    """allauth's, which asks the database once more for an address that nobody verified: the time would tell."""
+    """allauth's backend with constant query count: allauth's own sends one query more for an unverified address, which its
+    response time would reveal."""
 
     def _authenticate_by_email(self, email: str, password: str) -> User | None:
         for user in people_of_address(email):

@@ -1,4 +1,4 @@
-"""A browser's name from its User-Agent, as a person knows it."""
+"""Readable browser names from a User-Agent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SYSTEMS = (
 
 
 def client_name(user_agent: str) -> str:
-    """`Firefox on Linux`; the User-Agent's first words where neither is known, `Unknown` where there is none."""
+    """`Firefox on Linux`; the first words of the User-Agent when neither is recognised, `Unknown` when there is none."""
     browser = next((name for mark, name in _BROWSERS if mark in user_agent), "")
     system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
     return " on ".join(filter(None, (browser, system))) or " ".join(user_agent.split())[:60] or "Unknown"

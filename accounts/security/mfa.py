@@ -1,4 +1,4 @@
-"""Second factors: what allauth asks the project about them, and whether a person has one."""
+"""Second factors: allauth's adapter, and whether a person has one."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from django.db.models import Exists, OuterRef
 from finops.lib import sealing
 
 KINDS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
-"""Recovery codes alone are none: they come with another."""
+"""The types that count as a second factor. Recovery codes do not: they only supplement another one."""
 
 
 def has_second_factor(user: str) -> Exists:
-    """For `annotate`, of the person whose id is in the column `user`: no statement of its own."""
+    """An expression for `annotate`, for the person whose id is in the column `user`: no statement of its own."""
     return Exists(Authenticator.objects.filter(user_id=OuterRef(user), type__in=KINDS))
 
 
@@ -28,11 +28,11 @@ class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]
         return "FinOps Console"
 
     def encrypt(self, text: str) -> str:
-        """Secrets of authenticator apps and the seed of recovery codes, as they are stored."""
+        """Seal secrets of authenticator apps and the seed of recovery codes for storage."""
         return sealing.seal({"secret": text}, purpose=_PURPOSE)
 
     def decrypt(self, encrypted_text: str) -> str:
-        """Raises ValidationError, which the form shows, where the key that sealed it is gone."""
+        """Unseal a secret. Raises ValidationError, which the form shows, where the key that sealed it no longer exists."""
         try:
             return str(sealing.unseal(encrypted_text, purpose=_PURPOSE)["secret"])
         except sealing.Unsealable as error:
@@ -43,7 +43,7 @@ class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]
 
 
 def seal_under_the_current_key() -> int:
-    """Seal anew what was sealed under an earlier key; how many rows. Twice is once."""
+    """Reseal secrets that were sealed under an earlier key, and return the number of rows. Safe to repeat."""
     count = 0
     for row in Authenticator.objects.exclude(type=Authenticator.Type.WEBAUTHN).iterator():
         data = seal_secrets(row.data)
@@ -54,7 +54,7 @@ def seal_under_the_current_key() -> int:
 
 
 def seal_secrets(data: dict[str, Any]) -> dict[str, Any]:
-    """An authenticator's data with its secrets sealed under the key of now; what no key opens stays as it is."""
+    """Return an authenticator's data sealed under the current key; secrets that no key unseals do not change."""
     resealed_fields: dict[str, Any] = {
         name: _reseal(data[name]) for name in ("secret", "seed") if isinstance(data.get(name), str)
     }

@@ -1,4 +1,4 @@
-"""What an account demands of whoever opens its pages: how old a session may be, and a second factor."""
+"""An account's requirements for opening its pages: the age of a session, and a second factor."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from finops.lib.formats.numbers import plural
 from finops.lib.registry import Registry
 
 session_factors: Registry[Callable[[HttpRequest, Account], bool]] = Registry("second factor of sessions")
-"""What else an account takes for a second factor, such as a sign-in at its identity provider: asked of a session whose person
-has none of her own. Each entry costs its queries on every page of such a person."""
+"""Functions for other second factors that an account accepts, such as a sign-in at its identity provider: called for
+sessions of a person without a second factor. Each costs its queries on every page of such a person."""
 
 
 class MemberFactors(Protocol):
-    """A membership as doors read it: `has_second_factor` is annotated (accounts.security.mfa)."""
+    """A membership as access checks read it: `has_second_factor` is annotated (accounts.security.mfa)."""
 
     created_at: datetime
     has_second_factor: bool
 
 
 def second_factor_deadline(account: Account, joined_at: datetime) -> datetime | None:
-    """When who joined then must have a second factor; None where the account demands none."""
+    """Return when a person who joined at that time must have a second factor; None where the account requires none."""
     if not account.second_factor_required or account.second_factor_required_at is None:
         return None
     begin = max(account.second_factor_required_at, joined_at)
@@ -37,8 +37,8 @@ def second_factor_deadline(account: Account, joined_at: datetime) -> datetime | 
 def missing_factor_deadline(
     account: Account, member: MemberFactors, request: HttpRequest | None = None
 ) -> datetime | None:
-    """When a member has to have the second factor that she lacks, past or to come; None for who lacks none. With the request,
-    what its session has counts too."""
+    """Return the deadline, past or future, of a member without the required second factor; None when nothing is missing.
+    With the request, factors of its session count too."""
     deadline = second_factor_deadline(account, member.created_at)
     if deadline is None or member.has_second_factor:
         return None
@@ -48,7 +48,7 @@ def missing_factor_deadline(
 
 
 def session_problem(request: HttpRequest, account: Account) -> str:
-    """Why the person has to sign in again for this account's pages, as a sentence; empty where she need not. No query."""
+    """Return, as a sentence, why the person has to sign in again for this account's pages; empty when not needed. No query."""
     session = request.session
     if not isinstance(session, SessionStore):
         return ""

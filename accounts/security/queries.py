@@ -1,4 +1,4 @@
-"""Reads on people's sign-ins."""
+"""Queries on people's sign-ins."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Member = Any
 
 @dataclasses.dataclass(frozen=True)
 class OpenSession:
-    """`key` names it and opens nothing."""
+    """A session of a person. `key` identifies it and cannot be used to sign in."""
 
     key: str
     client: str
@@ -34,7 +34,7 @@ class OpenSession:
 
 
 def open_sessions(user: User, request: HttpRequest) -> list[OpenSession]:
-    """Where the person is signed in, this browser first, then by last use. One query."""
+    """The person's sessions, this browser first, then by last use. One query."""
     current = current_key(request)
     rows = Session.objects.filter(user=user, expire_date__gt=clock.now()).order_by("-last_seen_at", "-pk")
     sessions = [
@@ -52,7 +52,7 @@ def open_sessions(user: User, request: HttpRequest) -> list[OpenSession]:
 
 
 def is_new_client(event: SecurityEvent) -> bool:
-    """Whether a sign-in is the person's first from this network with this browser in 90 days, and not her first at all."""
+    """Whether a sign-in is the person's first from this network with this browser in 90 days, and not their first at all."""
     before = SecurityEvent.objects.filter(
         user=event.user, kind=SecurityEvent.Kind.SIGN_IN, at__gt=event.at - KNOWN_FOR
     ).exclude(pk=event.pk)
@@ -64,12 +64,12 @@ def is_new_client(event: SecurityEvent) -> bool:
 
 
 def members_with_factors(account: Account) -> list[Member]:
-    """Everybody, each with whether she has a second factor of her own. One query."""
+    """All members, each with whether they have a second factor of their own. One query."""
     members = Membership.objects.filter(account=account).select_related("user")
     return list(members.annotate(has_second_factor=has_second_factor("user_id")))
 
 
 def members_without_second_factor(account: Account) -> list[Member]:
-    """By e-mail. One query."""
+    """Members without a second factor, by e-mail. One query."""
     members = [member for member in members_with_factors(account) if not member.has_second_factor]
     return sorted(members, key=lambda member: member.user.email)

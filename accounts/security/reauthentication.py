@@ -1,4 +1,4 @@
-"""Asking for the password, or the second factor, once more."""
+"""Reauthentication by password or second factor."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from django.utils.http import urlencode
 
 
 def is_recently_authenticated(request: HttpRequest) -> bool:
-    """Whether the person proved herself within ACCOUNT_REAUTHENTICATION_TIMEOUT, by signing in or since; True too for
-    who has neither password nor second factor."""
+    """Whether the person authenticated within ACCOUNT_REAUTHENTICATION_TIMEOUT, by signing in or since; True too for a
+    person with neither password nor second factor."""
     records = get_authentication_records(request, request.user)
     if records and time.time() - records[-1]["at"] < app_settings.REAUTHENTICATION_TIMEOUT:
         return True
@@ -25,15 +25,14 @@ def is_recently_authenticated(request: HttpRequest) -> bool:
 
 
 def reauthenticate_first(request: HttpRequest) -> None:
-    """Return where the person proved herself a moment ago; else allauth's middleware sends her to do so and goes on with
-    this very request afterwards. Call it before anything is written."""
+    """Return if the person authenticated recently; else allauth's middleware redirects to reauthentication and repeats this
+    request afterwards. Call it before any write."""
     if not is_recently_authenticated(request):
         raise ReauthenticationRequired
 
 
 def reauthenticate_and_return(request: HttpRequest) -> HttpResponse:
-    """To where she proves herself, and then to this URL, by GET: for a page whose answer a browser follows from its own
-    form alone."""
+    """Redirect to reauthentication, then to this URL by GET: for responses that a browser accepts after its own form only."""
     methods = get_adapter(request).get_reauthentication_methods(request.user)
     query = urlencode({REDIRECT_FIELD_NAME: request.get_full_path()})
     return redirect(f"{resolve_url(methods[0]['url'])}?{query}")

@@ -1,4 +1,4 @@
-"""What allauth says about sign-ins, into the security log; and the mails that allauth does not send by itself."""
+"""Receivers of allauth's signals: they write the security log, and send the mails that allauth does not send."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def record_sign_in(request: HttpRequest, user: User, **_more: Any) -> None:
 def record_failed_sign_in(
     credentials: dict[str, Any], request: HttpRequest | None = None, **_more: Any
 ) -> None:
-    """Of nobody too, in as many statements: the time tells nobody who has signed up. allauth's limits bound how many there
-    can be."""
+    """Record a failed sign-in, also without a person, with the same number of statements: the response time must not tell
+    which addresses have signed up. allauth's limits bound how many there can be."""
     email = str(credentials.get("email") or "")
     if request is None or not email:
         return
@@ -102,7 +102,7 @@ def record_removed_email(request: HttpRequest, user: User, email_address: EmailA
 @receiver(account.password_reset)
 @receiver(account.password_set)
 def record_new_password(signal: Any, request: HttpRequest, user: User, **_more: Any) -> None:
-    """Django lets no session on that began under the earlier password; their rows go too."""
+    """Record the new password and delete earlier sessions, which Django no longer accepts."""
     kinds = {account.password_reset: Kind.RESET_PASSWORD, account.password_set: Kind.SET_PASSWORD}
     record(user=user, kind=kinds.get(signal, Kind.CHANGE_PASSWORD), request=request)
     end_sessions(user=user, request=request)

@@ -1,4 +1,4 @@
-"""Writes on people's sign-ins: the security log, ended sessions, and what is due to be forgotten."""
+"""Writes on people's sign-ins: the security log, ended sessions, and the removal of old rows."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _AUDIT: Final = """
 def record(
     *, user: User | None, kind: SecurityEvent.Kind, request: HttpRequest, detail: str = ""
 ) -> SecurityEvent:
-    """One line in the person's security log and one in the audit log of each account that she is a member of. Without a
-    person, a failed sign-in with an address that nobody has: one line that operators see.
+    """Add an entry to the person's security log and one to the audit log of each of their accounts. Without a person, a
+    failed sign-in with an unknown address: one entry that operators see.
 
-    Cost: two statements, whoever it is, so that the time tells nobody who has signed up. `detail` holds no secret.
+    Cost: two statements for everybody, so that the response time does not tell who has signed up. `detail` holds no secret.
     """
     event = SecurityEvent(
         user=user,
@@ -73,8 +73,8 @@ def record(
 
 @transaction.atomic
 def end_sessions(*, user: User, request: HttpRequest, keys: list[str] | None = None) -> int:
-    """End sessions of the person by their stored keys, without keys all but the one of this request; how many ended.
-    A request that such a session is in the middle of cannot bring it back."""
+    """End the person's sessions with these stored keys, without keys all except that of this request, and return how many.
+    A concurrent request of such a session cannot restore it."""
     mine = Session.objects.filter(user=user).exclude(session_key=current_key(request))
     rows = list((mine if keys is None else mine.filter(session_key__in=keys)).select_for_update())
     if rows:
@@ -94,9 +94,9 @@ def change_security_policy(
     session_max_hours: int | None = None,
     session_idle_minutes: int | None = None,
 ) -> None:
-    """What the account demands of whoever opens its pages: a second factor, days to set one up, and how old and how long
-    unused a session may be (None: no limit). Raises UserError where who demands a second factor has none, ValidationError
-    for a number out of range."""
+    """Set an account's requirements: a second factor, days to set one up, and the highest age and idle time of a session
+    (None: no limit). Raises UserError when the person who requires a second factor has none, ValidationError for a number
+    out of range."""
     row = Account.objects.select_for_update().get(pk=account.pk)
     before = {name: getattr(row, name) for name in _POLICY}
     if second_factor_required and not row.second_factor_required:
@@ -129,14 +129,14 @@ def _check_own_second_factor(actor: Actor) -> None:
 
 
 def current_key(request: HttpRequest) -> str:
-    """As it is stored; empty where the visit has no session."""
+    """The stored key of the session; empty where the request has none."""
     from accounts.security.sessions import digest
 
     return digest(request.session.session_key) if request.session.session_key else ""
 
 
 def sweep() -> int:
-    """Delete expired sessions and events older than 400 days, seal second factors under the key of now; how many rows."""
+    """Delete expired sessions and events older than 400 days, reseal second factors; return the number of rows."""
     now = clock.now()
     sessions, _ = Session.objects.filter(expire_date__lt=now).delete()
     events, _ = SecurityEvent.objects.filter(at__lt=now - RETENTION).delete()

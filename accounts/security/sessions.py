@@ -1,5 +1,5 @@
-"""Sessions in the database, without what a copy of it could be used for: the key is stored as its SHA-256 (it has 165
-random bits), and what the session holds, such as a second factor's secret while it is set up, is sealed.
+"""Database sessions that are of no use in a copy of the database: the key is stored as its SHA-256 (it has 165 random
+bits), and the session's data, such as a second factor's secret during its setup, is sealed.
 
 SESSION_ENGINE. Cost: as Django's own, and one more statement a minute of use.
 """
@@ -25,12 +25,12 @@ _PURPOSE = "session"
 
 
 def digest(key: str) -> str:
-    """What is stored of a session's key."""
+    """Return the stored form of a session's key."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 
 class SessionStore(db.SessionStore):
-    """`session_key` is the cookie's value; whatever goes to the database is its digest."""
+    """A session store whose `session_key` is the cookie's value; the database holds its digest only."""
 
     def __init__(self, session_key: str | None = None) -> None:
         super().__init__(session_key)
@@ -45,7 +45,7 @@ class SessionStore(db.SessionStore):
         return sealing.seal(session_dict, purpose=_PURPOSE)
 
     def decode(self, session_data: str | bytes) -> dict[str, Any]:
-        """What was sealed under a key that is gone is no session any more: the person signs in again."""
+        """Return the session's data; empty when it was sealed under a key that no longer exists: the person signs in again."""
         text = session_data if isinstance(session_data, str) else session_data.decode()
         try:
             return sealing.unseal(text, purpose=_PURPOSE)
@@ -93,12 +93,12 @@ class SessionStore(db.SessionStore):
 
     @property
     def signed_in_at(self) -> datetime:
-        """When the session began: signing in begins a new one. Now, for one that is not stored yet."""
+        """When the session began: signing in begins a new one. For an unsaved session, now."""
         return self._row.created_at if self._row is not None else clock.now()
 
     @property
     def longest_idle(self) -> timedelta:
-        """The longest time without use since then, up to a minute too long."""
+        """The longest idle time since then, up to a minute too long."""
         return timedelta(seconds=self._row.longest_idle_seconds if self._row is not None else 0)
 
     def _seen_from(self) -> dict[str, str]:
@@ -106,7 +106,7 @@ class SessionStore(db.SessionStore):
 
 
 class SessionMiddleware(DjangoMiddleware):
-    """Django's, and the session knows who visits."""
+    """Django's middleware; the session gets the client's address and User-Agent."""
 
     def process_request(self, request: HttpRequest) -> None:
         store = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))

@@ -1,4 +1,4 @@
-"""A person's own pages: where she is signed in, and her security log."""
+"""A person's own pages: open sessions, and the security log."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def sessions(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_POST
 def end(request: SignedInRequest) -> HttpResponse:
-    """One session by its `key`, or all but this one."""
+    """End one session by its `key`, or all but this one."""
     key = request.POST.get("key", "")
     count = end_sessions(user=request.user, request=request, keys=[key] if key else None)
     if count:

@@ -1,4 +1,4 @@
-"""A visit: an operator looks into an account that she is no member of, for an hour, as a viewer who can change nothing."""
+"""A visit: an operator reads an account without being a member, for an hour, as a viewer who can change nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SESSION_KEY: Final = "operator_visits"
 
 
 def begin(request: HttpRequest, account: Account, until: datetime) -> None:
-    """Let this session alone in, until then."""
+    """Allow this session to visit the account until then."""
     request.session[SESSION_KEY] = {
         **request.session.get(SESSION_KEY, {}),
         str(account.pk): until.isoformat(),
@@ -28,8 +28,8 @@ def end(request: HttpRequest) -> None:
 
 
 def visit_of(request: HttpRequest, slug: str) -> Membership | None:
-    """What a visiting operator is in the account: a viewer, of no row. None without a visit, once its hour is over, and once
-    she may no longer act as an operator. No query for whoever is none; two in a visit."""
+    """Return a visiting operator's membership in the account: a viewer, without a row. None without a visit, once its hour
+    is over, and once the person may no longer act as an operator. No query for people who are no operators; two in a visit."""
     user = request.user
     if not isinstance(user, User) or not user.is_superuser or not user.is_staff:
         return None

@@ -1,4 +1,4 @@
-"""Writes on accounts and memberships. Who may call them is the door's matter."""
+"""Writes on accounts and memberships. Their callers check permissions."""
 
 from accounts.services.accounts import MAX_TERMS, change_account, create_account, replace_glossary
 from accounts.services.deletion import ask_for_deletion, restore_account

@@ -1,4 +1,4 @@
-"""Making an account, its settings and its glossary."""
+"""Creating an account, its settings and its glossary."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from finops.lib.holidays import countries
 
 @transaction.atomic
 def create_account(*, name: str, owner: User, slug: str = "", actor: Actor | None = None) -> Account:
-    """A new account with its owner. The slug is made from the name when none is given.
+    """Create an account with its owner. The slug is made from the name when none is given.
 
     Raises ValidationError for a name or slug that the database would refuse.
     """
@@ -47,9 +47,9 @@ def change_account(
     holiday_country: str | None = None,
     display_currency: str | None = None,
 ) -> None:
-    """Rename an account, move its fiscal year, say whose public holidays its forecasts know or what its amounts are
-    converted to (None: as it is; empty: none). The slug stays: links and bookmarks hold it. Raises UserError for an
-    unknown country or currency."""
+    """Change an account's name, fiscal year, country of public holidays in forecasts, or display currency (None: unchanged;
+    empty: none). The slug stays, because links and bookmarks contain it. Raises UserError for an unknown country or
+    currency."""
     fields = ("name", "fiscal_start_month", "holiday_country", "display_currency")
     before = {field: getattr(account, field) for field in fields}
     account.name, account.fiscal_start_month = name.strip(), fiscal_start_month
@@ -80,10 +80,10 @@ MAX_TERMS = 50
 
 @transaction.atomic
 def replace_glossary(*, account: Account, actor: Actor, terms: Sequence[tuple[str, str]]) -> None:
-    """Make these (term, meaning) pairs the whole glossary. Assistants are told it before they ask.
+    """Replace the whole glossary with these (term, meaning) pairs. Assistants receive it with the instructions.
 
-    Raises UserError for over 50 terms (an assistant reads them each time), or a term named twice; ValidationError
-    for one that is empty or too long.
+    Raises UserError for over 50 terms (an assistant reads them each time), or a term named twice; ValidationError for one
+    that is empty or too long.
     """
     if len(terms) > MAX_TERMS:
         raise UserError(f"{len(terms)} terms; the maximum is {MAX_TERMS}.", field="terms")

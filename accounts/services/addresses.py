@@ -1,7 +1,7 @@
-"""Whose an e-mail address is: of who has shown that its mail arrives, never of who signed up with it.
+"""Ownership of an e-mail address: it belongs to the person who received mail there, not to the one who signed up with it.
 
-Anybody can sign up with anybody's address and wait. So whoever shows that the mail arrives starts clean: a password,
-second factors, other addresses, sessions and credentials from before count no more, unless she knows the password.
+Anybody can sign up with another person's address and wait. So a person who proves receipt of the mail starts clean: earlier
+passwords, second factors, other addresses, sessions and credentials are removed, unless the person knows the password.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from accounts.services.ownership import withdraw_ownership_offer
 from finops.lib import clock
 
 UNVERIFIED_STAY: Final = timedelta(days=7)
-"""A sign-up that verifies nothing in this time is deleted."""
+"""A sign-up without a verified address is deleted after this time."""
 
 
 def has_verified_address(user: User) -> bool:
@@ -36,7 +36,7 @@ def has_verified_address(user: User) -> bool:
 
 
 def people_of_address(email: str) -> list[User]:
-    """Who signs in with the address: who verified it, else who has it at all. One statement, whether anybody does or not."""
+    """Return the person who verified the address, else anybody who has it. One statement, whether or not there is one."""
     email = email.lower()
     mine = EmailAddress.objects.filter(user=OuterRef("pk"), email=email)
     rows = User.objects.alias(has_it=Exists(mine), lower=Lower("email")).annotate(
@@ -50,7 +50,7 @@ def people_of_address(email: str) -> list[User]:
 
 
 def has_password_session(request: HttpRequest, user: User) -> bool:
-    """Whether this browser is signed in as the person, or would be but for the verification under way."""
+    """Whether this browser is signed in as the person, or would be except for the verification under way."""
     if request.user.is_authenticated:
         return request.user.pk == user.pk
     login = unstash_login(request, peek=True)
@@ -59,10 +59,11 @@ def has_password_session(request: HttpRequest, user: User) -> bool:
 
 @transaction.atomic
 def free_address(*, email: str, owner: User | None) -> None:
-    """Take an address from everybody but its owner (None: nobody yet) who has it unverified.
+    """Remove an address from everybody who has it unverified, except from its owner (None: no owner yet).
 
-    Without an owner a sign-up with it stays, since it may be verified still. With one, a sign-up goes, unless it is a
-    member somewhere: then it keeps its memberships under another verified address, else under one that takes no mail.
+    Without an owner a sign-up with it stays, since it may still be verified. With an owner the sign-up is deleted, unless
+    it is a member of an account: then it keeps its memberships under another verified address, else under one that takes no
+    mail.
     """
     email = email.lower()
     pending = EmailAddress.objects.filter(email=email, verified=False)
@@ -81,10 +82,10 @@ def free_address(*, email: str, owner: User | None) -> None:
 
 @transaction.atomic
 def reset_unverified_person(*, user: User, email: str) -> None:
-    """Take from a person who never verified an address whatever somebody else may have left there to come back by.
+    """Remove every sign-in method that another person may have added to a person without a verified address.
 
-    Memberships stay: an admin gave them to the address, or the account is the person's own. Sessions end with the
-    password, which is the caller's to change.
+    Memberships stay: an admin gave them to the address, or the account is the person's own. Sessions end with the password,
+    which the caller changes.
     """
     from accounts.services.invitations import withdraw_invitations_of  # which imports this
 
@@ -105,7 +106,7 @@ def reset_unverified_person(*, user: User, email: str) -> None:
 
 @transaction.atomic
 def verify_by_reset(*, user: User) -> None:
-    """The person chose a password by the link of a mail. Where she had verified nothing, that mail did it."""
+    """Verify the address of a person who chose a password by the link of a mail and had verified none before."""
     if has_verified_address(user):
         return
     email = user.email.lower()
@@ -116,7 +117,7 @@ def verify_by_reset(*, user: User) -> None:
 
 
 def sweep_unverified_users() -> int:
-    """Delete sign-ups that verified nothing for a week, have never been signed in and belong nowhere: their number."""
+    """Delete sign-ups that verified nothing for a week, never signed in and have no account, and return their number."""
     if settings.ACCOUNT_EMAIL_VERIFICATION != "mandatory":
         return 0
     mine = EmailAddress.objects.filter(user=OuterRef("pk"))

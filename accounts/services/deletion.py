@@ -1,7 +1,7 @@
-"""Deletion of an account by its owner: everything in the database and the lake, after a time to think again.
+"""Deletion of an account by its owner: everything in the database and the lake, after a grace period.
 
-Until then the account works and says on each page when it ends; its owner restores it. Owner and admins get a mail of
-each step. Apps above add to `account_files` how files of theirs are removed, since nothing here knows them.
+Until then the account works and says on each page when it ends; its owner can restore it. Owner and admins get a mail at
+each step. Other apps add functions that remove their files to `account_files`, since nothing here imports them.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ from finops.worker.broker import publish
 GRACE: Final = timedelta(days=14)
 DELETE_TASK: Final = "accounts.delete_account"
 CHUNK_ROWS: Final = 10_000
-"""Rows a transaction: under a second, so nothing waits long for a lock."""
+"""Rows a transaction: under a second, so that no other writer waits long for a lock."""
 
 log = logging.getLogger(__name__)
 
 account_files: Registry[Callable[[Account], int]] = Registry("remover of files")
-"""Each removes files of an account and returns how many. They run before the rows go, and may run twice."""
+"""Functions that remove files of an account and return how many. They run before the rows are deleted, and may run twice.
+"""
 
 
 @transaction.atomic
 def ask_for_deletion(*, account: Account, actor: Actor, name: str) -> datetime:
-    """Delete the account in 14 days: when that is. Raises UserError unless `name` is the account's, letter by letter."""
+    """Schedule the account's deletion in 14 days; return the time. Raises UserError unless `name` is exactly the account's."""
     account = Account.objects.select_for_update().get(pk=account.pk)
     if name.strip() != account.name:
         raise UserError("Enter the exact name of the account.", field="name")
@@ -59,7 +60,7 @@ def ask_for_deletion(*, account: Account, actor: Actor, name: str) -> datetime:
 
 @transaction.atomic
 def restore_account(*, account: Account, actor: Actor) -> None:
-    """Keep an account that was to be deleted. Raises UserError when its deletion has begun."""
+    """Cancel the scheduled deletion of an account. Raises UserError when its deletion has begun."""
     account = Account.objects.select_for_update().get(pk=account.pk)
     if account.delete_after is None:
         return
@@ -73,8 +74,8 @@ def restore_account(*, account: Account, actor: Actor) -> None:
 
 @transaction.atomic
 def delete_now(*, account: Account, actor: Actor, name: str) -> None:
-    """End the time to think again: a worker begins at once, and nobody restores it. Raises UserError unless the deletion is
-    scheduled and `name` is the account's, letter by letter."""
+    """End the grace period: a worker begins at once, and the account cannot be restored. Raises UserError unless the
+    deletion is scheduled and `name` is exactly the account's."""
     account = Account.objects.select_for_update().get(pk=account.pk)
     if name.strip() != account.name:
         raise UserError("Enter the exact name of the account.", field="name")
@@ -88,17 +89,17 @@ def delete_now(*, account: Account, actor: Actor, name: str) -> None:
 
 
 def due_deletions() -> list[int]:
-    """Accounts whose time to think again is over, and those whose deletion ended before its last count."""
+    """Accounts whose grace period is over, and those whose deletion was interrupted before its last count."""
     due = Account.objects.filter(delete_after__lte=clock.now()).values_list("pk", flat=True)
     return sorted({*due, *unfinished_numbers()})
 
 
 def delete_account(*, account_id: int) -> bool:
-    """Remove an account whose time is over, with every row and file: False when there is none. Its AccountDeletion has the
-    progress, then what is left.
+    """Delete an account whose grace period is over, with every row and file, and return False when there is none. Its
+    AccountDeletion has the progress, then the remaining counts.
 
-    In pieces, each a transaction of its own; killed anywhere, another run goes on, and two at once do no harm. Files
-    that an import writes at this very moment are named by no row, and go with the lake's next sweeps.
+    In chunks, each a transaction of its own; a killed run can be repeated, and two at once do no harm. Files that an import
+    is writing at this moment are named by no row, and are removed by the lake's next sweeps.
     """
     account = Account.objects.filter(pk=account_id).first()
     if account is None:
@@ -145,8 +146,8 @@ def _finish(account_id: int) -> bool:
 
 
 def count_rows(account_id: int) -> dict[str, int]:
-    """How many rows of the account each table has, those with none left out: before a deletion what goes, after it the proof
-    that nothing is left. One statement, which counts every row."""
+    """Return the account's row count of each table, without empty ones: before a deletion the rows to delete, after it the
+    proof that nothing is left. One statement, which counts every row."""
     counts = [
         f"SELECT '{table}', count(*) FROM {table} WHERE account_id = %(account)s"  # noqa: S608 a table's name from the catalogue
         for table in _tables()
@@ -157,7 +158,7 @@ def count_rows(account_id: int) -> dict[str, int]:
 
 
 def _tables() -> list[str]:
-    """Every table of rows of accounts, partitions one by one: also those that no model describes."""
+    """Every table with rows of accounts, partitions separately, including tables without a model."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -171,7 +172,7 @@ def _tables() -> list[str]:
 
 
 def _delete_rows(account_id: int) -> None:
-    """Table by table, those that others point to after them: found by trying, until nothing more goes."""
+    """Delete rows table by table, referenced tables last: the order is found by trying, until nothing more can be deleted."""
     remaining_tables = _tables()
     while remaining_tables:
         blocked_tables = []

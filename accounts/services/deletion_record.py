@@ -1,4 +1,4 @@
-"""What is kept of the deletion of an account: how far it is, then the proof that nothing is left."""
+"""The record of an account's deletion: its progress, then the proof that nothing is left."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from finops.lib.registry import Registry
 RETENTION: Final = timedelta(days=365)
 
 remaining_files: Registry[Callable[[int], int]] = Registry("count of files")
-"""Each counts the files that there are of an account, by its number, whether or not rows name them."""
+"""Functions that count the files of an account, by its id, whether or not rows name them."""
 
 
 def request_record(account: Account) -> AccountDeletion:
-    """That of the account's deletion, which another run may have begun."""
+    """Return the record of the account's deletion, which an earlier run may have created."""
     record = AccountDeletion.objects.filter(account_number=account.pk).first()
     if record is not None:
         return record
@@ -31,7 +31,7 @@ def request_record(account: Account) -> AccountDeletion:
 
 
 def begin_record(account: Account, count_rows: Callable[[int], dict[str, int]]) -> None:
-    """Count every row of the account, the first time."""
+    """Count every row of the account, in the first run only."""
     record = request_record(account)
     if not record.rows_before:
         record.rows_before = count_rows(account.pk)
@@ -40,14 +40,14 @@ def begin_record(account: Account, count_rows: Callable[[int], dict[str, int]]) 
 
 
 def add_progress(account_number: int, *, rows: int = 0, files: int = 0) -> None:
-    """One statement."""
+    """Add to the progress. One statement."""
     AccountDeletion.objects.filter(account_number=account_number).update(
         rows_deleted=F("rows_deleted") + rows, files_deleted=F("files_deleted") + files
     )
 
 
 def finish_record(account_number: int, count_rows: Callable[[int], dict[str, int]]) -> AccountDeletion:
-    """Count what is left, now that the account is gone: every row and every file."""
+    """Count the remaining rows and files, after the account's deletion."""
     record = AccountDeletion.objects.get(account_number=account_number)
     record.rows_left = count_rows(account_number)
     record.files_left = sum(count(account_number) for count in remaining_files.values())
@@ -59,11 +59,11 @@ def finish_record(account_number: int, count_rows: Callable[[int], dict[str, int
 
 
 def unfinished_numbers() -> list[int]:
-    """Accounts whose deletion began and has no proof yet: a run ended in between."""
+    """Ids of accounts whose deletion began and has no proof yet: a run was interrupted."""
     return list(AccountDeletion.objects.filter(finished_at=None).values_list("account_number", flat=True))
 
 
 def remove_old_records() -> int:
-    """Those of more than a year ago; how many."""
+    """Delete records older than a year, and return how many."""
     count, _by_model = AccountDeletion.objects.filter(finished_at__lt=clock.now() - RETENTION).delete()
     return count

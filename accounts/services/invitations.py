@@ -1,6 +1,6 @@
-"""Invitations: made, sent, resent and withdrawn by the account; accepted or declined by who holds the address.
+"""Invitations: created, sent, resent and withdrawn by the account; accepted or declined by the person with the address.
 
-No answer says whether somebody has signed up with the address, and nobody is a member without her own yes.
+No response reveals whether the address has signed up, and nobody becomes a member without accepting.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from finops.worker.broker import publish
 
 LIFETIME: Final = timedelta(days=7)
 PER_DAY: Final = 50
-"""Mails in 24 hours that an account may have sent, and that a person may, over all her accounts."""
+"""The most mails in 24 hours for an account, and for a person over all of their accounts."""
 ATTEMPTS: Final = 12
-"""At a mail server that takes none: after a minute, two, four, …, at most an hour. About seven hours in all."""
+"""Attempts while the mail server accepts none: after a minute, two, four, …, at most an hour. About seven hours in all."""
 SESSION_KEY: Final = "invitation_token"
 SEND_TASK: Final = "accounts.send_invitation"
 _MAILS: Final = ("invitation.send", "invitation.resend")
@@ -48,11 +48,11 @@ log = logging.getLogger(__name__)
 
 @transaction.atomic
 def invite(*, account: Account, email: str, role: str, actor: Actor, limit: str = "") -> Invitation:
-    """Ask whoever holds the address to become a member. A second invitation to it replaces the first. `limit` is a choice of
+    """Invite an address to become a member. A second invitation to it replaces the first. `limit` is a choice of
     `reader_limits`; empty: none.
 
-    Raises UserError for a member's address, beyond the mails of a day and for a limit that the role cannot have;
-    ValidationError for no address or role.
+    Raises UserError for a member's address, beyond the daily limit of mails and for a limit that the role cannot have;
+    ValidationError for an invalid address or role.
     """
     email = email.strip().lower()
     _lock(account)
@@ -74,7 +74,7 @@ def invite(*, account: Account, email: str, role: str, actor: Actor, limit: str 
 
 @transaction.atomic
 def resend_invitation(*, invitation: Invitation, actor: Actor) -> None:
-    """Send it once more, for another seven days. Raises UserError when it has an end, and beyond the mails of a day."""
+    """Send it again, valid for another seven days. Raises UserError for a closed one, and beyond the daily limit of mails."""
     _lock(invitation.account)
     _refuse_too_many(invitation.account, actor)
     invitation = _lock_open_invitation(invitation)
@@ -86,7 +86,7 @@ def resend_invitation(*, invitation: Invitation, actor: Actor) -> None:
 
 @transaction.atomic
 def withdraw_invitation(*, invitation: Invitation, actor: Actor) -> None:
-    """End it: its link leads nowhere from now on. Raises UserError when it has an end."""
+    """Withdraw the invitation: its link stops working. Raises UserError when it is already closed."""
     invitation = _lock_open_invitation(invitation)
     invitation.withdrawn_at = clock.now()
     invitation.save(update_fields=["withdrawn_at"])
@@ -95,21 +95,21 @@ def withdraw_invitation(*, invitation: Invitation, actor: Actor) -> None:
 
 @transaction.atomic
 def withdraw_invitations_of(*, account: Account, users: Collection[User], actor: Actor) -> None:
-    """What people invited to ends when they may no longer invite."""
+    """Withdraw the open invitations of people who may no longer invite."""
     for invitation in Invitation.objects.unscoped().filter(OPEN, account=account, invited_by__in=users):
         withdraw_invitation(invitation=invitation, actor=actor)
 
 
 def invitation_of(token: str) -> Invitation | None:
-    """The invitation that a link leads to, whatever its state, with its account; None for no token of ours. One query."""
+    """Return the invitation of a link's token, whatever its state, with its account; None for an unknown token. One query."""
     rows = Invitation.objects.unscoped().select_related("account")  # the token is the credential
     return rows.filter(digest=digest_of(token)).first()
 
 
 def may_accept(invitation: Invitation, user: User) -> bool:
-    """Whether the address is the person's: verified, or where this installation verifies none, the one she signs in with.
+    """Whether the address is the person's: verified, or where this installation verifies none, the sign-in address.
 
-    There the token shows that she reads its mail, which is more than any other address there has been held against.
+    There the token proves receipt of its mail, which is more than the proof of any other address.
     """
     if EmailAddress.objects.filter(user=user, email=invitation.email, verified=True).exists():
         return True
@@ -125,8 +125,8 @@ def opened_invitation_link(session: SessionBase, email: str) -> bool:
 
 @transaction.atomic
 def accept_invitation(*, token: str, user: User) -> Membership:
-    """Make the person a member, as what she was invited to. Her address counts as verified from now on: the mail
-    arrived. Who is a member already stays as she is. Raises UserError when it has an end, or is for another address."""
+    """Make the invited person a member with the invitation's role. Their address counts as verified from now on: the mail
+    arrived. An existing member's role stays. Raises UserError when it is already closed, or is for another address."""
     invitation = _lock_by_token(token)
     if not may_accept(invitation, user):
         raise UserError(
@@ -146,7 +146,7 @@ def accept_invitation(*, token: str, user: User) -> Membership:
 
 @transaction.atomic
 def decline_invitation(*, token: str, actor: Actor | None = None) -> Invitation:
-    """Say no, which needs the mail alone. Raises UserError when it has an end."""
+    """Decline the invitation; no sign-in needed. Raises UserError when it is already closed."""
     invitation = _lock_by_token(token)
     invitation.declined_at = clock.now()
     invitation.save(update_fields=["declined_at"])
@@ -155,7 +155,7 @@ def decline_invitation(*, token: str, actor: Actor | None = None) -> Invitation:
 
 
 def due_invitations() -> list[tuple[int, int]]:
-    """(account, invitation) of every account whose mail is due."""
+    """(account, invitation) of every invitation whose mail is due."""
     now = clock.now()
     rows = Invitation.objects.unscoped().filter(
         OPEN, sent_at=None, send_after__lte=now, expires_at__gt=now, attempts__lt=ATTEMPTS
@@ -165,7 +165,7 @@ def due_invitations() -> list[tuple[int, int]]:
 
 @transaction.atomic
 def send_invitation(*, account: Account, invitation_id: int) -> bool:
-    """Send the mail of an invitation, when it is due and nobody else is at it. A second run sends no second mail."""
+    """Send the mail of an invitation that is due, unless another run is sending it. A second run sends no second mail."""
     rows = Invitation.objects.unscoped().select_for_update(skip_locked=True, of=("self",))
     invitation = rows.filter(OPEN, pk=invitation_id, account=account, sent_at=None).first()
     if invitation is None or invitation.state != "open" or invitation.attempts >= ATTEMPTS:
@@ -185,7 +185,7 @@ def send_invitation(*, account: Account, invitation_id: int) -> bool:
 
 
 def _mail(invitation: Invitation, account: Account, token: str) -> EmailMessage:
-    """Names that others chose stand in its text, in quotation marks, and never in its subject."""
+    """Return the mail. Names that other people chose are in its text, in quotation marks, and never in its subject."""
     url = f"{settings.PUBLIC_URL}{reverse('invitation', args=[token])}"
     with reader_formats():
         expiry = dates.exact_moment(invitation.expires_at)
@@ -215,12 +215,12 @@ def _send_on_commit(invitation: Invitation) -> None:
 
 
 def _lock(account: Account) -> None:
-    """One invitation of an account at a time, so that the count of a day holds."""
+    """Lock the account's invitations, so that the daily count is exact."""
     Account.objects.select_for_update().get(pk=account.pk)
 
 
 def _refuse_too_many(account: Account, actor: Actor) -> None:
-    """Counted in the audit log, which nobody deletes. Two queries, by index."""
+    """Refuse more than the daily limit, counted in the audit log, whose entries nobody can delete. Two queries, by index."""
     recent = Q(action__in=_MAILS, at__gt=clock.now() - timedelta(days=1))
     rows = AuditEntry.objects.unscoped().filter(recent)  # a person's over all accounts
     if rows.filter(account=account).count() >= PER_DAY or (

@@ -15,9 +15,9 @@ from finops.lib.errors import UserError
 
 @transaction.atomic
 def change_limits(*, account: Account, actor: Actor, limits: Mapping[str, int | None]) -> dict[str, int]:
-    """Set limits by the name of their setting, None for the server's default; those not named stay. They count from the next
-    request on. What the account has beyond a lower one stays. Returns all that differ from the defaults. Raises UserError for
-    an unknown name and a value out of range."""
+    """Set limits by the name of their setting, None for the server's default; others do not change. They apply from the
+    next request. Existing rows beyond a lower limit stay. Returns all limits that differ from the defaults. Raises
+    UserError for an unknown name and a value out of range."""
     by_setting = {limit.setting: limit for limit in LIMITS}
     for name, value in limits.items():
         if name not in by_setting:

@@ -1,7 +1,7 @@
-"""Mails to people: at once, or as soon as the mail server answers again.
+"""Mails to people: at once, or as soon as the mail server is available again.
 
-A mail is sent at least once. When the process dies between the server's word and ours it goes out again, under the same
-Message-ID, which mail programs show once.
+A mail is sent at least once. When the process dies after sending and before recording it, the mail is sent again with the
+same Message-ID, which mail programs show once.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ log = logging.getLogger(__name__)
 FIRST_WAIT: Final = timedelta(seconds=15)
 LONGEST_WAIT: Final = timedelta(minutes=5)
 MAX_AGE: Final = timedelta(days=3)
-"""As long as the links in them work."""
+"""The age after which unsent mails are dropped: the lifetime of their links."""
 AT_ONCE: Final = 100
 _PURPOSE: Final = "unsent mail"
 _HTML: Final = "text/html"
 
 
 def send_or_keep(message: EmailMessage) -> bool:
-    """Send a mail; False when the mail server did not take it, and it is kept until it does.
+    """Send a mail; if the mail server does not accept it, store it for later and return False.
 
-    While mails wait that were tried a moment ago, the next ones join them: nobody waits ten seconds at a page to learn
-    the same again. Cost: one query, and the mail server's time.
+    If mails are unsent that were tried a moment ago, the next ones are stored too, so that no page waits ten seconds for
+    the same failure. Cost: one query, and the mail server's time.
     """
     _set_message_id(message)
     if not UnsentMail.objects.filter(next_attempt_at__gt=clock.now()).exists():
@@ -58,13 +58,13 @@ def send_or_keep(message: EmailMessage) -> bool:
 
 
 def queue(message: EmailMessage) -> None:
-    """Send a mail if this transaction commits: the worker does, within 15 seconds. Cost: one insert."""
+    """Store a mail for the worker to send within 15 seconds, if this transaction commits. Cost: one insert."""
     _set_message_id(message)
     _keep(message, attempts=0, next_attempt_at=clock.now())
 
 
 def automatic_mail(*, to: str, subject: str, text: str) -> EmailMultiAlternatives:
-    """A mail that asks for no reply by mail. The subject holds nothing that people wrote."""
+    """Create an automatic mail, which asks for no reply. The subject holds nothing that people wrote."""
     headers = {"Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All"}
     mail = EmailMultiAlternatives(subject=subject, body=text, to=[to], headers=headers)
     attach_text_as_html(mail)
@@ -72,12 +72,12 @@ def automatic_mail(*, to: str, subject: str, text: str) -> EmailMultiAlternative
 
 
 def quoted_name(name: str) -> str:
-    """A name that people chose, within a mail's text."""
+    """Quote a name that people chose, for a mail's text."""
     return f"“{' '.join(name.split())}”"
 
 
 def send_unsent() -> int:
-    """Try again what is due; how many were sent. What is older than three days goes: its links are dead."""
+    """Retry mails that are due; return how many were sent. Drops those older than three days: their links have expired."""
     UnsentMail.objects.filter(created_at__lt=clock.now() - MAX_AGE).delete()
     sent_count = 0
     with advisory_lock("unsent mails") as mine:
@@ -99,7 +99,7 @@ def _keep(message: EmailMessage, *, attempts: int, next_attempt_at: datetime) ->
 
 
 def _try(row: UnsentMail) -> bool | None:
-    """Whether it was sent; None when the server takes none at all."""
+    """Try to send; return whether it was sent, None when the server accepts no mail at all."""
     try:
         message = _message(unseal(row.sealed, purpose=_PURPOSE))
     except Unsealable:
@@ -181,7 +181,7 @@ def mail_deletion_cancellation(*, account: Account, actor: Actor) -> None:
 
 
 def mail_deletion(*, account: Account) -> None:
-    """Before the memberships go."""
+    """Mail the members; call it before the memberships are deleted."""
     text = (
         f"The account {quoted_name(account.name)} in the FinOps Console was deleted. It "
         "cannot be restored. Its data is being removed.\n"
@@ -192,7 +192,7 @@ def mail_deletion(*, account: Account) -> None:
 def mail_sign_on_change(
     *, account: Account, actor: Actor, change: str, provider: str, domains: Sequence[str]
 ) -> None:
-    """After a change of whom an identity provider signs in. `change` goes on from the actor's name to the provider's."""
+    """Mail a change of an identity provider's sign-in. `change` is the text between the actor's name and the provider's."""
     text = (
         f"{quoted_name(actor.label)} {change} the identity provider {quoted_name(provider)} of the account "
         f"{quoted_name(account.name)} in the FinOps Console. It signs in people of {join_with_and(list(domains))}, you too if "
@@ -204,7 +204,7 @@ def mail_sign_on_change(
 
 
 def _mail_administrators(account: Account, subject: str, text: Callable[[], str]) -> None:
-    """To the owner and all admins, who did it among them; each mail with its reader's formats."""
+    """Mail the owner and all admins, including the actor; each mail in its reader's formats."""
     rows = Membership.objects.filter(account=account, role__in=[Role.OWNER, Role.ADMIN]).order_by("pk")
     for address, locale, time_zone in rows.values_list("user__email", "user__locale", "user__time_zone"):
         with reader_formats(locale, time_zone):

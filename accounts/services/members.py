@@ -18,8 +18,7 @@ from finops.lib.errors import UserError
 
 @transaction.atomic
 def add_member(*, account: Account, user: User, role: str, actor: Actor) -> Membership:
-    """Make a person a member without asking her, for commands alone: pages invite. Raises ValidationError when she is
-    one already."""
+    """Add a member without an invitation, for commands only: pages invite. Raises ValidationError for an existing member."""
     membership = Membership(account=account, user=user, role=role)
     membership.full_clean()
     membership.save(force_insert=True)
@@ -30,7 +29,7 @@ def add_member(*, account: Account, user: User, role: str, actor: Actor) -> Memb
 
 
 def _lock_below_owner(membership: Membership) -> None:
-    """Raises UserError for the account's owner, also who became it a moment ago."""
+    """Lock a membership. Raises UserError for the account's owner, also for a person who became owner a moment ago."""
     row = Membership.objects.select_for_update().get(pk=membership.pk)
     if row.role == Role.OWNER:
         raise UserError("The owner cannot be removed. Transfer ownership first.", field="role")
@@ -38,8 +37,8 @@ def _lock_below_owner(membership: Membership) -> None:
 
 @transaction.atomic
 def change_role(*, membership: Membership, role: str, actor: Actor) -> None:
-    """Give a member another role below owner. Raises UserError for the owner, and for that role: ownership moves by
-    offer and acceptance (accounts.services.ownership)."""
+    """Give a member another role below owner. Raises UserError for the owner, and for the role owner: ownership is
+    transferred by offer and acceptance (accounts.services.ownership)."""
     if role == Role.OWNER:
         raise UserError("Transfer ownership in Settings → Account.", field="role")
     _lock_below_owner(membership)
@@ -60,8 +59,8 @@ def change_role(*, membership: Membership, role: str, actor: Actor) -> None:
 
 @transaction.atomic
 def change_roles(*, account: Account, roles: Mapping[Membership, Role], actor: Actor) -> None:
-    """As `change_role` for each member of the account, whose memberships the caller has locked; owners stay. As many queries for
-    a thousand members as for one, but for what they invited to. Raises UserError for the role of an owner."""
+    """Change roles as `change_role` does for each member of the account, whose memberships the caller has locked; owners
+    stay. The number of queries is constant except for withdrawn invitations. Raises UserError for the role of an owner."""
     changed = {
         row: role for row, role in roles.items() if row.role not in (Role.OWNER, Role.OWNER.value, role)
     }
@@ -81,8 +80,7 @@ def change_roles(*, account: Account, roles: Mapping[Membership, Role], actor: A
 
 @transaction.atomic
 def remove_member(*, membership: Membership, actor: Actor) -> None:
-    """End a membership, whatever the person connected to the account, and her open invitations. Raises UserError for
-    the owner."""
+    """Delete a membership with the person's connections and open invitations. Raises UserError for the owner."""
     _lock_below_owner(membership)
     keep_limit(membership)
     # First, since it waits for a consent under way, whose connection would otherwise be overlooked.
@@ -99,6 +97,6 @@ def remove_member(*, membership: Membership, actor: Actor) -> None:
 
 
 def dismiss_first_steps(*, membership: Membership) -> None:
-    """Hide the first steps from a person in an account for good. Her own view alone, so the audit log has no entry."""
+    """Hide the first steps from a person for good. Changes only that person's view, so the audit log has no entry."""
     membership.first_steps_dismissed_at = clock.now()
     membership.save(update_fields=["first_steps_dismissed_at"])

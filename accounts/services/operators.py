@@ -1,4 +1,4 @@
-"""What operators change of people: who is an operator, and what a person's access is ended by."""
+"""Operators' writes on people: the operator role, and the end of a person's access."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VISIT: Final = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class EndedAccess:
-    """How much of it there was."""
+    """The counts of ended sessions, apps and keys."""
 
     sessions: int
     connections: int
@@ -30,8 +30,8 @@ class EndedAccess:
 
 @transaction.atomic
 def end_access(*, user: User, actor: Actor) -> EndedAccess:
-    """End every session and connected app of a person, and the MCP keys that she created: at once, everywhere. She can sign in
-    again. Her security log and the audit log of each of her accounts say so."""
+    """End every session and connected app of a person, and the MCP keys that they created: at once, everywhere. The person
+    can sign in again. Recorded in their security log and in the audit log of each of their accounts."""
     sessions, _of_models = Session.objects.filter(user=user).delete()
     # Unscoped: of all her accounts.
     connections = list(OAuthConnection.objects.unscoped().filter(user=user))
@@ -50,7 +50,7 @@ def end_access(*, user: User, actor: Actor) -> EndedAccess:
 
 @transaction.atomic
 def allow_visit(*, account: Account, actor: Actor) -> datetime:
-    """Note in the account's audit log that an operator looks into it, read-only: until when she may."""
+    """Record in the account's audit log that an operator visits it, read-only, and return when the visit ends."""
     until = clock.now() + VISIT
     audit.record(
         account=account,
@@ -64,7 +64,7 @@ def allow_visit(*, account: Account, actor: Actor) -> datetime:
 
 @transaction.atomic
 def change_operator_role(*, user: User, may_look: bool, may_act: bool, actor: Actor) -> None:
-    """Let a person look at the admin console, act there too, or neither. Raises UserError for one's own role."""
+    """Allow a person to view the admin console, act there too, or neither. Raises UserError for one's own role."""
     row = User.objects.select_for_update().get(pk=user.pk)
     if actor.user is not None and actor.user.pk == row.pk:
         raise UserError("You cannot change your own role. Ask another operator.")

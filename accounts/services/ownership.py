@@ -1,4 +1,4 @@
-"""Handing an account over: its owner names a member or admin, who accepts."""
+"""Transfer of ownership: the owner names a member or admin, who accepts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from finops.lib.errors import UserError
 
 @transaction.atomic
 def offer_ownership(*, account: Account, to: User, by: User) -> None:
-    """Name who becomes owner when she accepts, and mail her; a second offer replaces the first. Raises UserError for
-    somebody who is no member or admin of the account, and when `by` does not own it."""
+    """Offer ownership to a person and mail them; a second offer replaces the first. Raises UserError for a person who is no
+    member or admin of the account, and when `by` does not own it."""
     account = _lock_account(account)
     if _role(account, by) != Role.OWNER:
         raise UserError("Only the owner can transfer ownership.")
@@ -27,7 +27,7 @@ def offer_ownership(*, account: Account, to: User, by: User) -> None:
 
 @transaction.atomic
 def withdraw_ownership_offer(*, account: Account, actor: Actor) -> None:
-    """End an offer: by the owner, or by the person who was named and declines. Without one nothing happens."""
+    """Withdraw an offer, by the owner, or by the named person, who declines. Does nothing without an offer."""
     account = _lock_account(account)
     if account.transfer_to is not None:
         to = account.transfer_to
@@ -37,8 +37,8 @@ def withdraw_ownership_offer(*, account: Account, actor: Actor) -> None:
 
 @transaction.atomic
 def accept_ownership(*, account: Account, user: User) -> None:
-    """Become owner; the owner, who offered it, becomes an admin. Raises UserError for who was not named, and for an account
-    whose owner is gone."""
+    """Accept ownership; the previous owner, who offered it, becomes an admin. Raises UserError for a person who was not
+    named, and for an account without an owner."""
     account = _lock_account(account)
     owner = account.owner
     if account.transfer_to != user or owner is None:

@@ -1,4 +1,4 @@
-"""What a person says of themselves: name, formats, theme."""
+"""A person's profile: name, formats, theme."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Suspension of an account by an operator: nobody comes in, no task of it runs, its data stays as it is."""
+"""Suspension of an account by an operator: no access, no tasks, no change of its data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def suspend_account(*, account: Account, actor: Actor) -> None:
 
 @transaction.atomic
 def resume_account(*, account: Account, actor: Actor) -> None:
-    """Let everybody and every task in again. Raises UserError when it is not suspended."""
+    """End the suspension for everybody and every task. Raises UserError when it is not suspended."""
     row = Account.objects.select_for_update().get(pk=account.pk)
     if row.suspended_at is None:
         raise UserError("This account is not suspended.")
@@ -34,7 +34,7 @@ def resume_account(*, account: Account, actor: Actor) -> None:
 
 
 def suspension_message(account: Account) -> str:
-    """What doors answer with 403; empty where the account is not suspended. `account` may come from a credential."""
+    """Return the message of the 403; empty where the account is not suspended. `account` may come from a credential."""
     if account.suspended_at is None:
         return ""
     return (
@@ -44,5 +44,5 @@ def suspension_message(account: Account) -> str:
 
 
 def is_suspended(account_id: int) -> bool:
-    """One query."""
+    """Whether the account is suspended. One query."""
     return Account.objects.filter(pk=account_id, suspended_at__isnull=False).exists()

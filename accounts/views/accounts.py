@@ -1,4 +1,4 @@
-"""Making an account, and its settings."""
+"""Creating an account, and its settings."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def create(request: SignedInRequest) -> HttpResponse:
 @account_page()
 @require_http_methods(["GET", "HEAD", "POST"])
 def settings(request: AccountRequest) -> HttpResponse:
-    """Everybody sees the settings; an admin changes them. Raises PermissionDenied for the change of anybody else."""
+    """Show the settings to all members; admins change them. Raises PermissionDenied for a change by anybody else."""
     if request.method != "POST":
         return _settings_page(request, AccountForm.of(request.account))
     if not request.membership.may(Role.ADMIN):

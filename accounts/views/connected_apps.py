@@ -1,4 +1,4 @@
-"""Settings → Connected apps: the clients that people let in by signing in, and disconnecting one."""
+"""Settings → Connected apps: the clients that people connected by signing in, and disconnecting one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ APPS = ListPage[ConnectedApp](
 @require_safe
 @never_cache
 def index(request: AccountRequest) -> HttpResponseBase:
-    """A person's own; an admin sees everybody's."""
+    """List a person's own connections; an admin sees those of all members."""
     everybody = request.membership.may(Role.ADMIN)
     apps = connected_apps(request.account, of=None if everybody else request.user)
     url = f"{settings.PUBLIC_URL}/api/mcp"
@@ -61,8 +61,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @account_page()
 @require_POST
 def end(request: AccountRequest, connection_id: int) -> HttpResponse:
-    """Everybody disconnects what they connected themselves, a viewer too. Raises PermissionDenied for somebody else's,
-    except to an admin."""
+    """Disconnect an app: members, viewers too, their own. Raises PermissionDenied for another person's, except to an admin."""
     connection = get_object_or_404(OAuthConnection.objects.all(), pk=connection_id)
     if connection.user_id != request.user.pk and not request.membership.may(Role.ADMIN):
         raise PermissionDenied("Only admins and owners can disconnect other people's apps.")

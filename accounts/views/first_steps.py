@@ -1,4 +1,4 @@
-"""First steps of a new account: a person dismisses them."""
+"""Dismissing the first steps of a new account."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ from accounts.doors import AccountRequest, account_page
 @account_page()
 @require_POST
 def dismiss(request: AccountRequest) -> HttpResponse:
-    """Her own panel only, so a viewer may too."""
+    """Dismiss the person's own panel, so viewers may too."""
     services.dismiss_first_steps(membership=request.membership)
     return redirect("overview", slug=request.account.slug)

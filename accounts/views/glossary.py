@@ -1,4 +1,4 @@
-"""Settings → Glossary: the account's own words. Admins change them, everybody sees them."""
+"""Settings → Glossary: the account's own terms. Admins change them, all members see them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from accounts.services import replace_glossary
 @account_page()
 @require_http_methods(["GET", "HEAD", "POST"])
 def index(request: AccountRequest) -> HttpResponse:
-    """Everybody reads the glossary. Raises PermissionDenied for a change by less than an admin."""
+    """Show the glossary to all members. Raises PermissionDenied for a change by a role below admin."""
     if request.method != "POST":
         return _page(request, GlossaryForm.of(queries.glossary(request.account)))
     if not request.membership.may(Role.ADMIN):

@@ -1,4 +1,4 @@
-"""An invitation, opened by the link of its mail: who invites to what, and the buttons to accept or decline."""
+"""The page of an invitation's link: who invites to which account, and the buttons to accept or decline."""
 
 from __future__ import annotations
 

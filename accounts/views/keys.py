@@ -60,9 +60,9 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def new(request: AccountRequest) -> HttpResponse:
-    """The form, and on POST the answer that shows the key: the one place where its plaintext ever is.
+    """Show the form, and on POST the new key: the only response with its plaintext.
 
-    A form mints once: its token is spent with it, so a reload or a second click makes no second key.
+    A form creates one key: its token is used up with it, so a reload or a second click creates no second key.
     """
     if request.method != "POST":
         return _form_page(

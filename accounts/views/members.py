@@ -1,4 +1,4 @@
-"""Settings → Members: who is in, as what. Admins invite, change and remove; ownership is Settings → Account."""
+"""Settings → Members: people and their roles. Admins invite, change and remove; ownership is Settings → Account."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MEMBERS_FOR_ADMINS = replace(
 
 
 def _listing(request: AccountRequest) -> Listing[Any]:
-    """Who has no second factor is for admins alone."""
+    """Return the list; only admins see who has no second factor."""
     declared = MEMBERS_FOR_ADMINS if request.membership.may(Role.ADMIN) else MEMBERS
     return declared.listing(request, members_with_factors(request.account))
 
@@ -77,7 +77,7 @@ def _page(request: AccountRequest, form: InvitationForm) -> HttpResponse:
 @account_page(Role.ADMIN)
 @require_POST
 def invite(request: AccountRequest) -> HttpResponse:
-    """The answer is the same whether or not somebody has signed up with the address."""
+    """Invite an address. The response is the same whether or not the address has signed up."""
     form = InvitationForm(request.account, request.POST)
     if form.is_valid():
         with FormErrors(form):

@@ -1,4 +1,4 @@
-"""Settings → Account, for the owner: hand the account over, delete it, restore it."""
+"""Settings → Account, for the owner: transfer ownership, delete the account, restore it."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def accept(request: AccountRequest) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def decline(request: AccountRequest) -> HttpResponse:
-    """Of the person who was named alone; anybody else changes nothing."""
+    """Decline the offer; does nothing for anybody but the named person."""
     if request.account.transfer_to_id != request.user.pk:
         messages.error(request, "No ownership offer for you.")
         return redirect("account_settings", slug=request.account.slug)

@@ -1,4 +1,4 @@
-"""Settings → Security: the second factor that the account demands, and how long a session opens its pages."""
+"""Settings → Security: the second factor that the account requires, and how long a session opens its pages."""
 
 from __future__ import annotations
 
