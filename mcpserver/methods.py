@@ -13,8 +13,9 @@ from finops.activity.models import CallMethod as Kind
 from finops.cost_access import reach
 from finops.lib.errors import nearest_choices
 from finops.lib.sentences import escape_hidden
-from mcpserver import elicitation
+from mcpserver import elicitation, events
 from mcpserver.call_recorder import CallRecorder
+from mcpserver.console_hints import console_hint
 from mcpserver.context import ToolCall
 from mcpserver.jsonrpc import Code, RpcError
 from mcpserver.prompt_builder import prompt_requests
@@ -57,6 +58,7 @@ class Server:
     run: Callable[[Tool, Mapping[str, Any], ToolCall], ToolOutcome]
     resources: ResourceCatalog = NO_RESOURCES
     skills: Sequence[Skill] = ()
+    has_events: bool = False
 
     def info(self, revision: Revision) -> Result:
         info = {"name": self.name, "version": self.version}
@@ -74,10 +76,16 @@ class Server:
     def capabilities(self, revision: Revision) -> Result:
         """Which methods exist. A list may be empty: a capability says that it can be asked for."""
         capabilities: Result = {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}
-        offered = {SKILLS_EXTENSION: bool(self.skills), VIEW_EXTENSION: self.has_view}
+        offered = {
+            SKILLS_EXTENSION: bool(self.skills),
+            VIEW_EXTENSION: self.has_view,
+            events.EXTENSION: self.has_events,
+        }
         extensions: Result = {name: {} for name, is_there in offered.items() if is_there and revision.modern}
         if extensions:
             capabilities["extensions"] = extensions
+        if self.has_events and revision.modern:
+            capabilities["events"] = {}  # as hosts read it that came before the extension's identifier
         return capabilities
 
     @property
@@ -227,29 +235,9 @@ def _find_tool(server: Server, params: Mapping[str, Any], call: ToolCall, kind: 
         hint = f" Nearest: {', '.join(close)}." if close else ""
         raise RpcError(
             Code.INVALID_PARAMS,
-            f"Unknown tool: {name[:64]}.{hint} {_LISTED_BY[kind]} has them all.{_console_hint(name, call)}",
+            f"Unknown tool: {name[:64]}.{hint} {_LISTED_BY[kind]} has them all.{console_hint(name, call)}",
         )
     return tool
-
-
-_PAGES = {
-    "alert": "alerts/",
-    "anomal": "anomalies/",
-    "budget": "budgets/",
-    "cost_tag": "cost-tags/",
-    "dashboard": "dashboards/",
-    "saving": "savings/",
-    "team": "teams/",
-}
-"""The page of what the name of a tool that there is not may be about."""
-
-
-def _console_hint(name: str, call: ToolCall) -> str:
-    casefolded_name = name.casefold()
-    if not casefolded_name.startswith(("update", "edit", "change", "set", "delete", "remove", "rename")):
-        return ""
-    page = next((page for part, page in _PAGES.items() if part in casefolded_name), "")
-    return f" Members change this in the console: {call.console_url(page)}"
 
 
 def read_only_problem(name: str, call: ToolCall) -> str:
@@ -370,6 +358,19 @@ def get_skill(ctx: MethodContext) -> Result:
     return {"skill": skill.entry}
 
 
+def _of_events(answer: Callable[[events.EventRequest], Result]) -> Callable[[MethodContext], Result]:
+    """Raises RpcError (method not found) at a server that offers none."""
+
+    def method(ctx: MethodContext) -> Result:
+        if not ctx.server.has_events:
+            raise RpcError(Code.METHOD_NOT_FOUND, "This server has no events.")
+        return answer(
+            events.EventRequest(params=ctx.params, call=ctx.call, capabilities=ctx.client_capabilities)
+        )
+
+    return method
+
+
 def _text(params: Mapping[str, Any], name: str, where: str = "params") -> str:
     value = params.get(name)
     if not isinstance(value, str):
@@ -404,6 +405,9 @@ METHODS: Mapping[str, Method] = {
     "resources/list": Method(answer=list_resources, cache=Cache(seconds=3600)),
     "resources/templates/list": Method(answer=list_resource_templates, cache=Cache(seconds=3600)),
     "resources/read": Method(answer=read_resource, cache=Cache(seconds=0)),
+    "events/list": Method(answer=_of_events(events.list_events), legacy=False),
+    "events/subscribe": Method(answer=_of_events(events.subscribe), legacy=False),
+    "events/unsubscribe": Method(answer=_of_events(events.unsubscribe), legacy=False),
     "skills/list": Method(answer=list_skills, legacy=False, cache=Cache(seconds=3600, scope="public")),
     "skills/get": Method(answer=get_skill, legacy=False, cache=Cache(seconds=3600, scope="public")),
 }

@@ -58,7 +58,11 @@ def icons() -> list[dict[str, Any]]:
 
 
 def make_server(
-    tools: ToolRegistry, resources: ResourceCatalog = NO_RESOURCES, skills: Sequence[Skill] = ()
+    tools: ToolRegistry,
+    resources: ResourceCatalog = NO_RESOURCES,
+    skills: Sequence[Skill] = (),
+    *,
+    has_events: bool = False,
 ) -> Server:
     return Server(
         name=NAME,
@@ -72,6 +76,7 @@ def make_server(
         run=run_tool,
         resources=resources,
         skills=skills,
+        has_events=has_events,
     )
 
 
@@ -81,4 +86,4 @@ def server() -> Server:
     view = view_resource()
     resources = (*account.RESOURCES, *skill_resources(skills), *([view] if view else []))
     catalog = ResourceCatalog(resources, account.TEMPLATES)
-    return make_server(registry, catalog, skills)
+    return make_server(registry, catalog, skills, has_events=True)

@@ -185,7 +185,7 @@ class Evaluation:
             return []
         statuses = {
             each.id: each
-            for each in self._statuses({row.budget_id for row in subscriptions if row.budget_id})
+            for each in self.budget_statuses({row.budget_id for row in subscriptions if row.budget_id})
         }
         matches = [
             (row, crossing)
@@ -206,7 +206,7 @@ class Evaluation:
             if any((row.pk, key) not in fired_keys for key in crossing.keys)
         ]
 
-    def _statuses(self, ids: Collection[int]) -> list[BudgetStatus]:
+    def budget_statuses(self, ids: Collection[int]) -> list[BudgetStatus]:
         rows = Budget.objects.filter(pk__in=ids).select_related("cost_source", "team", "cost_tag")
         budgets = list(rows.prefetch_related("amounts").order_by("pk"))
         # The year before this one is far back: only read while it may still be told of.

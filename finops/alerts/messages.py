@@ -20,7 +20,17 @@ def console_url(account: Account, page: str, **arguments: object) -> str:
 
 Severity = Literal["info", "warning", "critical"]
 MessageKind = Literal[
-    "budget", "anomaly", "digest", "import", "source", "saved_view", "unit_cost", "report", "test"
+    "budget",
+    "anomaly",
+    "digest",
+    "import",
+    "source",
+    "saved_view",
+    "unit_cost",
+    "forecast",
+    "report",
+    "end",
+    "test",
 ]
 
 

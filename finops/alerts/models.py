@@ -275,8 +275,74 @@ class AlertFiring(AccountModel):
         return self.key
 
 
+class EventSubscription(AccountModel):
+    """Events of one type for an assistant's own callback (ADR 0092). Of key and connection none is set when that is gone."""
+
+    class Event(models.TextChoices):
+        ANOMALY_OPENED = "anomaly.opened", "Anomaly opened"
+        BUDGET_THRESHOLD = "budget.threshold_reached", "Budget threshold reached"
+        CONNECTION_PROBLEM = "connection.problem", "Connection late or failing"
+        IMPORT_FINISHED = "import.finished", "Import finished"
+        FORECAST_CHANGED = "forecast.changed", "Forecast changed"
+
+    public_id = models.CharField(max_length=40, help_text="Made of credential, callback, event, arguments.")
+    event = models.CharField(max_length=40, choices=Event.choices)
+    arguments = models.JSONField(default=dict, blank=True)
+    target = models.TextField(help_text="Sealed JSON: url, signing_secret, previous_secret.")
+    shown_target = models.CharField(max_length=300, blank=True)
+    mcp_key = models.ForeignKey(
+        "accounts.MCPKey", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    connection = models.ForeignKey(
+        "accounts.OAuthConnection", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    credential_label = models.CharField(max_length=254)
+    follows_extension = models.BooleanField(
+        default=False,
+        help_text="The client declared the extension of SEP-3415: its error codes, and 410 refuses one event alone.",
+    )
+    state = models.JSONField(
+        default=dict, blank=True, help_text="What the next evaluation compares with; empty before the first."
+    )
+    verified_at = models.DateTimeField(help_text="When the callback last answered a challenge.")
+    expires_at = models.DateTimeField(help_text="Unless the client subscribes again before.")
+    ended_at = models.DateTimeField(null=True, blank=True)
+    end_reason = models.CharField(max_length=300, blank=True)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["account", "public_id"], name="event_subscription_once"),
+            models.CheckConstraint(
+                condition=Q(mcp_key=None) | Q(connection=None), name="event_subscription_has_one_credential"
+            ),
+        ]
+        indexes = [models.Index(fields=["expires_at"], name="event_subscription_by_end")]
+
+    def __str__(self) -> str:
+        return f"{self.event} to {self.shown_target}"
+
+
+class EventFiring(AccountModel):
+    """Something that a subscription was told, or that was so when it began: `key` as that of an AlertFiring."""
+
+    subscription = models.ForeignKey(EventSubscription, on_delete=models.CASCADE, related_name="firings")
+    key = models.CharField(max_length=200)
+    fired_at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        ordering = ["-fired_at", "-id"]
+        constraints = [models.UniqueConstraint(fields=["subscription", "key"], name="event_firing_once")]
+
+    def __str__(self) -> str:
+        return self.key
+
+
 class AlertDelivery(AccountModel):
-    """One message to one channel, and how sending it went. Stays when channel or subscription go."""
+    """One message to one channel or one event subscription, and how sending it went. Stays when these go."""
+
+    EVENT = "event"
 
     class Status(models.TextChoices):
         WAITING = "waiting", "Waiting"
@@ -287,7 +353,12 @@ class AlertDelivery(AccountModel):
         AlertChannel, null=True, blank=True, on_delete=models.SET_NULL, related_name="deliveries"
     )
     channel_name = models.CharField(max_length=100)
-    channel_kind = models.CharField(max_length=20, choices=AlertChannel.Kind.choices)
+    channel_kind = models.CharField(
+        max_length=20, choices=[*AlertChannel.Kind.choices, (EVENT, "Assistant event")]
+    )
+    event_subscription = models.ForeignKey(
+        EventSubscription, null=True, blank=True, on_delete=models.SET_NULL, related_name="deliveries"
+    )
     firing = models.ForeignKey(
         AlertFiring,
         null=True,

@@ -6,13 +6,14 @@ from celery import shared_task
 
 from accounts.models import Account
 from finops.alerts import services
-from finops.alerts.services.deliveries import SEND_TASK
+from finops.alerts.services.delivery_rows import SEND_TASK
 from finops.alerts.services.subscriptions import EVALUATE_TASK
 
 
 @shared_task(name="alerts.evaluate_due")
 def evaluate_due() -> None:
-    """Every minute: accounts whose subscriptions are due become a task each."""
+    """Every minute: accounts whose subscriptions are due become a task each; event subscriptions of dead credentials end."""
+    services.end_dead()
     for account_id in services.due_accounts():
         evaluate.apply_async([account_id], expires=60)
 
@@ -40,3 +41,4 @@ def send_delivery(account_id: int, delivery_id: int) -> None:
 def sweep() -> None:
     """Daily: deliveries that ended 90 days ago are removed, targets are sealed with the key of now."""
     services.sweep()
+    services.sweep_events()

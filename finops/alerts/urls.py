@@ -33,6 +33,11 @@ urlpatterns = [
     path(f"{CHANNEL}test/", channels.test, name="alert_channel_test"),
     path(f"{CHANNEL}secret/", channel_forms.secret, name="alert_channel_secret"),
     path(f"{CHANNEL}delete/", channel_forms.delete, name="alert_channel_delete"),
+    path(
+        "alerts/event-subscriptions/<int:event_subscription_id>/end/",
+        channels.end_event_subscription,
+        name="event_subscription_end",
+    ),
     path("alerts/deliveries/", deliveries.index, name="alert_deliveries"),
     path(DELIVERY, deliveries.page, name="alert_delivery"),
     path(f"{DELIVERY}resend/", deliveries.resend, name="alert_delivery_resend"),

@@ -12,7 +12,10 @@ from finops.lib.sentences import quote
 from finops.notifications.models import Notification
 from finops.notifications.schemas import RecentEvent, RecentEventsAnswer, RecentEventsQuery
 
-HINT = "Details: listAnomalies, listBudgets, getDataHealth. For newer events only, set after to the first ID."
+HINT = (
+    "Details: listAnomalies, listBudgets, getDataHealth; deployments and releases: listChangeEvents. For newer events only, "
+    "set after to the first ID."
+)
 
 
 def recent_events(account: Account, query: RecentEventsQuery, *, site: str) -> RecentEventsAnswer:
@@ -52,8 +55,8 @@ def _summary(account: Account, query: RecentEventsQuery, events: list[RecentEven
     days = "day" if query.days == 1 else f"{query.days} days"
     of = f" after event {query.after}" if query.after else ""
     if not events:
-        return f"{quote(account.name)} has no events in the last {days}{of}."
-    noun = "event" if total == 1 else "events"
+        return f"{quote(account.name)} has no alerts and no failed jobs in the last {days}{of}."
+    noun = "alert or failed job" if total == 1 else "alerts and failed jobs"
     newest = events[0]
     return (
         f"{quote(account.name)} has {total:,} {noun} in the last {days}{of}; the newest: {quote(newest.title)} "

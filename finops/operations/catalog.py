@@ -59,6 +59,21 @@ BUDGETS_AND_ALERTS = ModelGroup(
             (),
             ("trigger",),
         ),
+        Entry(
+            "alerts.EventSubscription",
+            (
+                "created_at",
+                "account",
+                "event",
+                "credential_label",
+                "shown_target",
+                "expires_at",
+                "ended_at",
+            ),
+            ("credential_label", "public_id"),
+            ("event",),
+        ),
+        Entry("alerts.EventFiring", ("subscription", "account", "key", "fired_at")),
         Entry("alerts.AlertFiring", ("subscription", "account", "key", "fired_at")),
         Entry(
             "alerts.AlertDelivery",

@@ -16,7 +16,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope, existing, lock_account
 from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.alerts.services import deliver
-from finops.alerts.services.deliveries import hold_channel
+from finops.alerts.services.delivery_rows import hold_channel
 from finops.allocation.models import Team
 from finops.costs.queries.sources import load_sources
 from finops.exchange_rates.display import account_display

@@ -42,7 +42,9 @@ def test_events_come_newest_first_with_their_page(acme: Account, door: Door) -> 
     assert [event["title"] for event in answer["events"]] == ["Core at 100 %", "Core at 80 %"]
     assert answer["events"][0]["id"] == newest
     assert answer["events"][0]["console_url"] == f"http://127.0.0.1:8000/a/{acme.slug}/budgets/"
-    assert answer["summary"].startswith("'Acme' has 2 events in the last 7 days; the newest: 'Core at 100 %'")
+    assert answer["summary"].startswith(
+        "'Acme' has 2 alerts and failed jobs in the last 7 days; the newest: 'Core at 100 %'"
+    )
 
 
 def test_after_the_newest_known_only_what_is_new_is_told(acme: Account, door: Door) -> None:

@@ -9,6 +9,8 @@ from finops.alerts.services.channels import (
 )
 from finops.alerts.services.deliveries import deliver, resend, send_delivery, send_due, sweep
 from finops.alerts.services.evaluation_runs import due_accounts, evaluate, evaluate_if_due
+from finops.alerts.services.event_ends import end_subscription
+from finops.alerts.services.event_subscriptions import end_dead, subscribe, sweep_events, unsubscribe
 from finops.alerts.services.subscription_changes import change_alert_subscription
 from finops.alerts.services.subscriptions import (
     SubscriptionResult,
@@ -28,6 +30,8 @@ __all__ = [
     "delete_channel",
     "deliver",
     "due_accounts",
+    "end_dead",
+    "end_subscription",
     "evaluate",
     "evaluate_if_due",
     "pause_alert_subscription",
@@ -36,6 +40,9 @@ __all__ = [
     "resume_alert_subscription",
     "send_delivery",
     "send_due",
+    "subscribe",
     "sweep",
+    "sweep_events",
     "test_channel",
+    "unsubscribe",
 ]

@@ -27,7 +27,8 @@ from finops.alerts.channel_targets import (
 from finops.alerts.messages import Fact, Message, message_fields
 from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.alerts.recipients import count_test_mails, recipients, request_confirmations
-from finops.alerts.services.deliveries import Status, carry_out, end, open_attempt
+from finops.alerts.services.deliveries import carry_out
+from finops.alerts.services.delivery_rows import Status, end, open_attempt
 from finops.costs import dependants
 from finops.lib import clock
 from finops.lib.errors import UserError, unknown_value

@@ -10,7 +10,8 @@ import logging
 import random
 import time
 from datetime import datetime, timedelta
-from typing import Any, Final
+from http import HTTPStatus
+from typing import Final
 
 import msgspec
 from django.db import transaction
@@ -22,10 +23,23 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.alerts import senders
 from finops.alerts.channel_targets import EmailTarget, is_sealed_now, seal_target, target_of
-from finops.alerts.messages import Message, message_fields
+from finops.alerts.events.credentials import credential_problem
+from finops.alerts.events.targets import target_of as event_target_of
+from finops.alerts.messages import Message
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertFiring
 from finops.alerts.recipients import recipient_url, recipients, request_confirmations
 from finops.alerts.senders import DeliveryOutcome, Envelope
+from finops.alerts.senders import event as event_sender
+from finops.alerts.services.delivery_rows import (
+    SEND_TASK,
+    attempt_entry,
+    create_delivery,
+    end,
+    hold_channel,
+    open_attempt,
+    same_receiver,
+)
+from finops.alerts.services.event_ends import end_subscription
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.sealing import Unsealable
@@ -34,19 +48,17 @@ from finops.worker.broker import publish
 
 logger = logging.getLogger(__name__)
 
-SEND_TASK: Final = "alerts.send_delivery"
 SPELL_SECONDS: Final = 30.0
 """Of one channel's backlog in one task: the broker of a single machine takes a second for each message."""
 
 RETENTION: Final = timedelta(days=90)
 
-LEASE: Final = timedelta(minutes=5)
-"""Longer than any attempt: 10 s for HTTP, 20 addresses on a slow mail server for e-mail."""
-
 BACK_OFF: Final = tuple(timedelta(minutes=minutes) for minutes in (0.5, 2, 10, 60, 240, 720))
 """Between attempts, so seven in 17 hours; each up to a fifth longer, so that deliveries of one outage spread."""
 
 MAX_ATTEMPTS: Final = len(BACK_OFF) + 1
+EVENT_ATTEMPTS: Final = 4
+"""Of an event: SEP-3415 gives up after a quarter of an hour, as an assistant acts on what has just happened."""
 LONGEST_WAIT: Final = timedelta(days=1)
 """What a receiver may ask for by Retry-After."""
 
@@ -62,15 +74,16 @@ def send_now(delivery_id: int) -> AlertDelivery | None:
 
 @transaction.atomic
 def claim(delivery_id: int) -> AlertDelivery | None:
-    rows = AlertDelivery.objects.select_for_update(skip_locked=True, of=("self",)).select_related("channel")
+    locked = AlertDelivery.objects.select_for_update(skip_locked=True, of=("self",))
+    rows = locked.select_related("channel", "account", "event_subscription__connection__user")
     now = clock.now()
     row = rows.filter(pk=delivery_id, status=Status.WAITING, next_attempt_at__lte=now).first()
     if row is None:
         return None
     if row.attempts and row.attempts[-1]["seconds"] is None:
         row.attempts[-1] |= {"seconds": 0.0, "answer": "The server stopped while sending."}
-    if row.channel is None:
-        end(row, "The channel was deleted.")
+    if problem := _receiver_problem(row):
+        end(row, problem)
         return None
     if len(row.attempts) >= _max_attempts(row):
         end(row, "No more attempts.")
@@ -80,28 +93,6 @@ def claim(delivery_id: int) -> AlertDelivery | None:
     return row
 
 
-def open_attempt(row: AlertDelivery) -> None:
-    """Not saved."""
-    now = clock.now()
-    before = row.attempts[-1].get("arrived", []) if row.attempts else []
-    row.attempts.append(_entry(now, None, None, "", before))
-    row.next_attempt_at = now + LEASE
-
-
-def hold_channel(channel_id: int | None) -> None:
-    """Wait for whoever changes or deletes a channel, until the transaction ends. Taken before any lock on a subscription or
-    a delivery of it, as deleting does, so that nobody waits in a circle."""
-    if channel_id is not None:
-        AlertChannel.objects.select_for_update(no_key=True).filter(pk=channel_id).first()
-
-
-def end(row: AlertDelivery, answer: str) -> None:
-    """Give a delivery up, without another attempt."""
-    row.attempts.append(_entry(clock.now(), 0.0, None, answer, []))
-    row.status, row.next_attempt_at = Status.FAILED, None
-    row.save(update_fields=["attempts", "status", "next_attempt_at"])
-
-
 def carry_out(row: AlertDelivery) -> AlertDelivery | None:
     """Send what was claimed and note it; None when the claim ended meanwhile, and another has it now."""
     begun = time.monotonic()
@@ -109,16 +100,38 @@ def carry_out(row: AlertDelivery) -> AlertDelivery | None:
     return _record_outcome(row, outcome, time.monotonic() - begun)
 
 
+def _receiver_problem(row: AlertDelivery) -> str:
+    """Why nothing may be sent to its channel or event subscription any more; empty while it may."""
+    if row.channel_kind != AlertDelivery.EVENT:
+        return "" if row.channel is not None else "The channel was deleted."
+    subscription = row.event_subscription
+    if subscription is None:
+        return "The event subscription ended."
+    if row.message["kind"] == "end":
+        return ""
+    if subscription.ended_at is not None or subscription.expires_at <= clock.now():
+        return subscription.end_reason or "The event subscription expired."
+    subscription.account = row.account
+    problem = credential_problem(subscription)
+    if problem:
+        # After this transaction, which holds the delivery: ending takes the subscription first.
+        transaction.on_commit(lambda: end_subscription(subscription=subscription, reason=problem))
+    return problem
+
+
 def _max_attempts(row: AlertDelivery) -> int:
-    return 1 if row.is_test else MAX_ATTEMPTS
+    if row.is_test:
+        return 1
+    return EVENT_ATTEMPTS if row.channel_kind == AlertDelivery.EVENT else MAX_ATTEMPTS
 
 
 def _send(row: AlertDelivery) -> DeliveryOutcome:
-    channel = row.channel
-    if channel is None:
+    channel, subscription = row.channel, row.event_subscription
+    if channel is None and subscription is None:
         return DeliveryOutcome(verdict="failed", answer="The channel was deleted.")
     try:
-        target = target_of(channel)
+        target = target_of(channel) if channel is not None else None
+        event_target = event_target_of(subscription) if subscription is not None else None
     except Unsealable as error:
         return DeliveryOutcome(verdict="failed", answer=error.message)
     sending = Envelope(
@@ -129,9 +142,15 @@ def _send(row: AlertDelivery) -> DeliveryOutcome:
         created_at=row.created_at,
         arrived=tuple(row.attempts[-1]["arrived"]),
     )
+    if event_target is not None and subscription is not None:
+        return event_sender.send(
+            event_target, sending, event=subscription.event, public_id=subscription.public_id
+        )
+    if target is None:
+        return DeliveryOutcome(verdict="failed", answer="The channel was deleted.")
     if isinstance(target, EmailTarget):
         return _send_email(row.account, target, sending)
-    return senders.send(channel.kind, target, sending)
+    return senders.send(row.channel_kind, target, sending)
 
 
 def _send_email(account: Account, target: EmailTarget, sending: Envelope) -> DeliveryOutcome:
@@ -162,7 +181,7 @@ def _record_outcome(
         logger.warning("alerts: delivery %s was taken over before its answer came", delivery.pk)
         return None
     now, begun = clock.now(), row.attempts[-1]["at"]
-    row.attempts[-1] = _entry(
+    row.attempts[-1] = attempt_entry(
         datetime.fromisoformat(begun), round(seconds, 3), outcome.status_code, outcome.answer, outcome.arrived
     ) | {"is_partial": outcome.is_partial}
     row.next_attempt_at = _next(row, outcome, now)
@@ -173,7 +192,19 @@ def _record_outcome(
     row.save(update_fields=["attempts", "status", "next_attempt_at", "delivered_at"])
     if delivered and row.is_test and row.channel_id is not None:
         AlertChannel.objects.filter(pk=row.channel_id).update(tested_at=now)
+    if outcome.status_code == HTTPStatus.GONE:
+        _end_by_410(row)
     return row
+
+
+def _end_by_410(row: AlertDelivery) -> None:
+    """A callback that is gone ends its subscription. Where the client declared SEP-3415's extension, 410 refuses this event alone."""
+    subscription = row.event_subscription
+    if subscription is not None and not subscription.follows_extension:
+        reason = "The callback returned 410 Gone."
+        transaction.on_commit(
+            lambda: end_subscription(subscription=subscription, reason=reason, is_told=False)
+        )
 
 
 def _next(row: AlertDelivery, outcome: DeliveryOutcome, now: datetime) -> datetime | None:
@@ -185,23 +216,11 @@ def _next(row: AlertDelivery, outcome: DeliveryOutcome, now: datetime) -> dateti
     return now + max(usual, min(timedelta(seconds=outcome.wait), LONGEST_WAIT))
 
 
-def _entry(
-    at: datetime, seconds: float | None, status_code: int | None, answer: str, arrived: Any
-) -> dict[str, Any]:
-    return {
-        "at": at.isoformat(),
-        "seconds": seconds,
-        "status_code": status_code,
-        "answer": answer,
-        "arrived": list(arrived),
-    }
-
-
 def deliver(
     *, account: Account, channel: AlertChannel, message: Message, firing: AlertFiring | None = None
 ) -> AlertDelivery:
     """Record a message for a channel, in the caller's transaction; a worker is told on commit, and beat asks again."""
-    return _create_delivery(account, channel, message, firing=firing)
+    return create_delivery(account, channel, message, firing=firing)
 
 
 @transaction.atomic
@@ -216,12 +235,14 @@ def resend(*, delivery: AlertDelivery, actor: Actor) -> AlertDelivery:
             .select_related("channel")
             .get(pk=delivery.pk)
         )
+        if row.channel_kind == AlertDelivery.EVENT:
+            raise UserError("Events of assistants cannot be resent.")
         if row.channel is None:
             raise UserError("The channel was deleted, so this delivery cannot be resent.")
         if row.status == Status.WAITING:
             raise UserError("Delivery is still in progress. Resend it when it has ended.")
         message = msgspec.convert(row.message, Message)
-        new_delivery = _create_delivery(account, row.channel, message, firing=row.firing, resend_of=row)
+        new_delivery = create_delivery(account, row.channel, message, firing=row.firing, resend_of=row)
         audit.record(
             account=account,
             actor=actor,
@@ -259,7 +280,7 @@ def send_delivery(*, account: Account, delivery_id: int) -> bool:
         row = send_now(delivery_id)
         ours, until = row is not None, time.monotonic() + SPELL_SECONDS
         while row is not None and row.status == Status.DELIVERED:
-            next_id = _next_due(row.channel_id)
+            next_id = _next_due(row)
             if next_id is None:
                 break
             if time.monotonic() > until:
@@ -270,11 +291,13 @@ def send_delivery(*, account: Account, delivery_id: int) -> bool:
 
 
 def send_due() -> list[tuple[int, int]]:
-    """Account and delivery of what some worker should try now: of each channel the oldest alone, so that a receiver that
+    """Account and delivery of what some worker should try now: of each channel or event subscription the oldest alone, so that a receiver that
     hangs holds up no other's alerts."""
     # Unscoped: a sweep over all accounts.
     waiting = AlertDelivery.objects.unscoped().filter(status=Status.WAITING, next_attempt_at__lte=clock.now())
-    oldest = waiting.order_by("channel_id", "next_attempt_at", "pk").distinct("channel_id")
+    oldest = waiting.order_by("channel_id", "event_subscription_id", "next_attempt_at", "pk").distinct(
+        "channel_id", "event_subscription_id"
+    )
     return list(oldest.values_list("account_id", "pk"))
 
 
@@ -304,41 +327,7 @@ def _seal_again(channel_id: int) -> None:
     row.save(update_fields=["target"])
 
 
-def _create_delivery(
-    account: Account,
-    channel: AlertChannel,
-    message: Message,
-    *,
-    firing: AlertFiring | None = None,
-    resend_of: AlertDelivery | None = None,
-) -> AlertDelivery:
-    row = AlertDelivery(
-        account=account,
-        channel=channel,
-        channel_name=channel.name,
-        channel_kind=channel.kind,
-        firing=firing,
-        resend_of=resend_of,
-        message=message_fields(message),
-        created_at=clock.now(),
-        next_attempt_at=clock.now(),
-    )
-    row.save(force_insert=True)
-    transaction.on_commit(lambda: _publish_if_first(row))
-    return row
-
-
-def _publish_if_first(row: AlertDelivery) -> None:
-    """Only where no earlier one of the channel is due or under way: that one asks for the next when it arrives, and a
-    receiver that hangs would be waited for once for each."""
-    soon = clock.now() + LEASE
-    # Unscoped: the channel belongs to one account.
-    before = AlertDelivery.objects.unscoped().filter(channel_id=row.channel_id, pk__lt=row.pk)
-    if not before.filter(status=Status.WAITING, next_attempt_at__lte=soon).exists():
-        publish(SEND_TASK, row.account_id, row.pk, expires=300)
-
-
-def _next_due(channel_id: int | None) -> int | None:
-    waiting = AlertDelivery.objects.filter(channel_id=channel_id, status=Status.WAITING)
+def _next_due(row: AlertDelivery) -> int | None:
+    waiting = AlertDelivery.objects.filter(**same_receiver(row), status=Status.WAITING)
     due = waiting.filter(next_attempt_at__lte=clock.now()).order_by("next_attempt_at", "pk")
     return due.values_list("pk", flat=True).first()

@@ -18,8 +18,11 @@ from django.db import connection, transaction
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.alerts.evaluation import AlertCandidate, Evaluation
+from finops.alerts.events.evaluation import EventEvaluation
 from finops.alerts.models import AlertDelivery, AlertEvaluation, AlertFiring, AlertSubscription
-from finops.alerts.services.deliveries import deliver, hold_channel
+from finops.alerts.services.deliveries import deliver
+from finops.alerts.services.delivery_rows import hold_channel
+from finops.alerts.services.event_emission import emit
 from finops.alerts.triggers.sources import FAILURES_BEFORE_ALERT
 from finops.exchange_rates.display import account_display
 from finops.lib import clock
@@ -46,8 +49,13 @@ SELECT account_id, version FROM (
         WHERE account_id = active.account_id AND failures >= {failures} AND paused_at IS NULL)
     ) AS version
     FROM (
-        SELECT account_id, max(id) || '-' || count(*) AS mark
-        FROM alerts_alertsubscription WHERE paused_at IS NULL {which} GROUP BY account_id
+        SELECT account_id, concat_ws('-', max(alert), count(alert), max(event), count(event)) AS mark
+        FROM (
+            SELECT account_id, id AS alert, NULL AS event
+            FROM alerts_alertsubscription WHERE paused_at IS NULL {which}
+            UNION ALL SELECT account_id, NULL, id
+            FROM alerts_eventsubscription WHERE ended_at IS NULL AND expires_at > %(now)s {which}
+        ) AS subscriptions GROUP BY account_id
     ) AS active LEFT JOIN LATERAL (
         SELECT max(id) || '-' || count(*) AS mark
         FROM lake_lakesegment WHERE account_id = active.account_id AND kind = 'cost' AND retired_at IS NULL
@@ -126,7 +134,9 @@ def _evaluate_all(account: Account) -> tuple[list[AlertDelivery], str]:
                 errors.append(error.message)
                 continue
             deliveries += [delivery for each in candidates if (delivery := _fire(each)) is not None]
-    return deliveries, " ".join(dict.fromkeys([*errors, *evaluation.errors]))
+        events = EventEvaluation(evaluation)
+        deliveries += [each for row in events.candidates() if (each := emit(row)) is not None]
+    return deliveries, " ".join(dict.fromkeys([*errors, *evaluation.errors, *events.errors]))
 
 
 @transaction.atomic
@@ -198,6 +208,7 @@ def _due(which: str, account_id: int | None = None) -> list[_Due]:
         "evaluator": EVALUATOR,
         "hour": f"{now:%Y-%m-%dT%H}",
         "retry": now - RETRY,
+        "now": now,
         "account": account_id,
     }
     with connection.cursor() as cursor:

@@ -12,8 +12,9 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.doors import AccountRequest, account_page
 from accounts.models import Role
 from finops.alerts import services
-from finops.alerts.models import AlertChannel, AlertDelivery
+from finops.alerts.models import AlertChannel, AlertDelivery, EventSubscription
 from finops.alerts.queries import ChannelRow, channels, delivery_row, every_subscription
+from finops.alerts.queries.event_subscriptions import living_event_subscriptions
 from finops.alerts.recipients import channel_recipients
 from finops.alerts.snippets import verification_snippets
 from finops.costs.dependants import deletion_impact_text
@@ -45,7 +46,8 @@ CHANNELS = ListPage[ChannelRow](
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     """`?kind=` narrows the list."""
-    return CHANNELS.response(request, channels(request.account), "alerts/channels.html")
+    context = {"event_subscriptions": living_event_subscriptions(request.account)}
+    return CHANNELS.response(request, channels(request.account), "alerts/channels.html", context)
 
 
 @account_page()
@@ -85,6 +87,18 @@ def test(request: AccountRequest, channel_id: int) -> HttpResponse:
         context = {"channel": channel, "last_test": delivery_row(delivery), "just_now": True}
         return render(request, "alerts/_test.html", context)
     return redirect("alert_delivery", slug=request.account.slug, delivery_id=delivery.pk)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def end_event_subscription(request: AccountRequest, event_subscription_id: int) -> HttpResponse:
+    """An assistant's; its callback is told."""
+    row = get_object_or_404(EventSubscription.objects.select_related("account"), pk=event_subscription_id)
+    services.end_subscription(
+        subscription=row, reason=f"Ended by {request.actor.label}.", actor=request.actor
+    )
+    messages.success(request, "Event subscription ended.")
+    return redirect("alert_channels", slug=request.account.slug)
 
 
 def channel_of(pk: int) -> AlertChannel:

@@ -12,7 +12,13 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, Final, cast
 
-from finops.lib.outbound.endpoints import DeliveryTimeout, Endpoint, UrlRefusal, resolve_endpoint
+from finops.lib.outbound.endpoints import (
+    DeliveryTimeout,
+    Endpoint,
+    TimeoutReason,
+    UrlRefusal,
+    resolve_endpoint,
+)
 
 MAX_BODY: Final = 4_096
 BLOCK_BYTES: Final = 256 * 1024
@@ -20,6 +26,7 @@ BLOCK_BYTES: Final = 256 * 1024
 CHECK_SECONDS: Final = 5.0
 BODY_SECONDS: Final = 2.0
 """Seconds for a response's body, once its status is here: the message has arrived, and the body is only shown."""
+_UNREACHABLE: Final[tuple[str, TimeoutReason]] = ("could not be reached", "connection_refused")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +108,14 @@ def _explain_failures(host: str) -> Iterator[None]:
     try:
         yield
     except TimeoutError as error:
-        raise DeliveryTimeout(f"{host} did not answer in time.") from error
+        raise DeliveryTimeout(f"{host} did not answer in time.", reason="timeout") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise DeliveryTimeout(f"{host} closed the connection or did not return HTTP.") from error
 
 
 def _connect(endpoint: Endpoint, deadline: float) -> socket.socket:
     """Connect to the first address that accepts; each gets its share of the remaining time."""
-    reason = "could not be reached"
+    problem, reason = _UNREACHABLE
     for number, address in enumerate(endpoint.addresses):
         share = (deadline - time.monotonic()) / (len(endpoint.addresses) - number)
         if share <= 0:
@@ -118,10 +125,12 @@ def _connect(endpoint: Endpoint, deadline: float) -> socket.socket:
                 endpoint, socket.create_connection((address, endpoint.port), timeout=share), deadline
             )
         except ssl.SSLCertVerificationError as error:
-            reason = f"has an invalid certificate: {error.verify_message}"
+            problem, reason = f"has an invalid certificate: {error.verify_message}", "tls_error"
+        except TimeoutError:
+            problem, reason = "could not be reached", "timeout"
         except (OSError, ValueError):
-            reason = "could not be reached"
-    raise DeliveryTimeout(f"{endpoint.host} {reason}.")
+            problem, reason = _UNREACHABLE
+    raise DeliveryTimeout(f"{endpoint.host} {problem}.", reason=reason)
 
 
 def _wrap_tls(endpoint: Endpoint, sock: socket.socket, deadline: float) -> socket.socket:

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import SplitResult, urlsplit
 
 from finops.lib.errors import UserError
@@ -28,8 +28,15 @@ class UrlRefusal(UserError):
     """A URL to which requests are not sent."""
 
 
+TimeoutReason = Literal["timeout", "tls_error", "connection_refused"]
+
+
 class DeliveryTimeout(Exception):
     """No response in time; the text says why, and may be shown. A retry may succeed."""
+
+    def __init__(self, text: str, *, reason: TimeoutReason = "connection_refused") -> None:
+        super().__init__(text)
+        self.reason: TimeoutReason = reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,7 @@ HIDDEN = {
     "alerts.AlertDelivery.message",
     "alerts.AlertFiring.message",
     "alerts.AlertSubscription.fingerprint",
+    "alerts.EventSubscription.target",
     "audit_webhooks.AuditWebhook.target",
     "change_events.ChangeEvent.external_id",
     "change_events.EventKey.digest",

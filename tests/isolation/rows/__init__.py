@@ -50,6 +50,7 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "invoice_total_id": costs.invoice_total,
     "alias_id": unitcosts.customer_alias,
     "mapping_id": unitcosts.usage_dimension_mapping,
+    "event_subscription_id": alerts.event_subscription,
     "connection_id": accounts.oauth_connection,
     "usage_source_id": ingestion.usage_source,
     "event_source_id": change_events.event_source,

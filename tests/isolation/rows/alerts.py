@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import secrets
+from datetime import timedelta
 
 import msgspec
 
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.alerts.channel_targets import EmailTarget, seal_target
+from finops.alerts.channel_targets import EmailTarget, WebhookTarget, seal_target
+from finops.alerts.events.targets import seal_target as seal_event_target
 from finops.alerts.messages import Message
-from finops.alerts.models import AlertChannel, AlertDelivery, AlertRecipient, AlertSubscription
+from finops.alerts.models import (
+    AlertChannel,
+    AlertDelivery,
+    AlertRecipient,
+    AlertSubscription,
+    EventSubscription,
+)
+from finops.lib import clock
 
 
 def alert_subscription(account: Account) -> int:
@@ -35,6 +44,20 @@ def alert_channel(account: Account) -> int:
     with account_scope(account):
         return AlertChannel.objects.create(
             account=account, name=f"walk {secrets.token_hex(4)}", kind="email", target=target
+        ).pk
+
+
+def event_subscription(account: Account) -> int:
+    target = WebhookTarget(url="https://walk.example/x", signing_secret="whsec_d2Fsaw==")
+    with account_scope(account):
+        return EventSubscription.objects.create(
+            account=account,
+            public_id=f"sub_{secrets.token_hex(16)}",
+            event="import.finished",
+            target=seal_event_target(target, account.pk),
+            credential_label="walk",
+            verified_at=clock.now(),
+            expires_at=clock.now() + timedelta(hours=1),
         ).pk
 
 

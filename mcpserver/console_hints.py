@@ -1,0 +1,25 @@
+"""Where members do in the console what assistants have no tool for."""
+
+from __future__ import annotations
+
+from mcpserver.context import ToolCall
+
+_PAGES = {
+    "alert": "alerts/",
+    "anomal": "anomalies/",
+    "budget": "budgets/",
+    "cost_tag": "cost-tags/",
+    "dashboard": "dashboards/",
+    "saving": "savings/",
+    "team": "teams/",
+}
+"""The page of what the name of a tool that there is not may be about."""
+
+
+def console_hint(name: str, call: ToolCall) -> str:
+    """A sentence with the page, for the name of a tool that there is not; empty for one that changes nothing."""
+    casefolded_name = name.casefold()
+    if not casefolded_name.startswith(("update", "edit", "change", "set", "delete", "remove", "rename")):
+        return ""
+    page = next((page for part, page in _PAGES.items() if part in casefolded_name), "")
+    return f" Members change this in the console: {call.console_url(page)}"
