@@ -25,6 +25,7 @@ PAGES: Final = frozenset(
         *("dashboards", "dashboard", "widget"),
         *("exchange_rates", "exchange_rates_used", "how_we_count", "help_glossary", "glossary", "rest_api"),
         *("connected_apps", "account_settings", "search", "change_events"),
+        *("alerts", "alerts_of_budget"),
     }
 )
 """URL names of pages of an account, to read them alone."""
@@ -38,6 +39,7 @@ TOOLS: Final = frozenset(
         *(
             "getDashboard",
             "getDataHealth",
+            "listAlertSubscriptions",
             "listBudgets",
             "listChangeEvents",
             "listCostTags",
@@ -81,7 +83,11 @@ INSTEAD: Final = {
 
 _EVENTS: Final = "Change events of other or of all cost are not listed."
 
+_ALERTS: Final = "Alerts of other than visible budgets are not listed."
+
 LEFT_OUT: Final = {
+    "alerts": _ALERTS,
+    "listAlertSubscriptions": _ALERTS,
     "listChangeEvents": _EVENTS,
     "change_events": _EVENTS,
     "explainSpendChange": _EVENTS,

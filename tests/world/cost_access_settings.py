@@ -25,6 +25,7 @@ from finops.unitcosts.models import CustomerKey
 from finops.unitcosts.services.unit_metrics import create_unit_metric
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from tests.cast import ACTOR
+from tests.world.alerts import create_channel, subscribe, subscribe_to_budget
 from tests.world.anomalies import add_anomaly
 from tests.world.budgets import create_budget, team_scope
 from tests.world.dashboards import REQUIRED_SETTINGS, create_board, widget
@@ -50,7 +51,9 @@ def add_settings(account: Account, team: Team) -> None:
         name="Per request",
         question=UnitCostQuery(usage_metric="requests", period="last_30_days"),
     )
-    create_budget(account, "Core budget", 400, scope=team_scope(team.pk))
+    core = create_budget(account, "Core budget", 400, scope=team_scope(team.pk))
+    create_channel(account)
+    subscribe_to_budget(account, core.pk, 80, 100)
     add_events(account, "Pipeline", EVENTS_OF_CORE)
     create_saved_view(account=account, actor=ACTOR, name="By service", query=SpendQuery(group_by=["service"]))
     settings: dict[str, dict[str, Any]] = {**REQUIRED_SETTINGS, "text": {"text": "Reviewed on Mondays"}}
@@ -82,7 +85,10 @@ def add_events(account: Account, source: str, events: Sequence[tuple[str, dict[s
 def add_stored_secrets(account: Account, secret: str) -> None:
     """What workers and people have stored of lines outside of the limit, each with `secret` in its text. In scope."""
     source = CostSource.objects.get(name=f"{secret} source")
-    create_budget(account, f"{secret} budget", 100, scope=ScopeDraft(scope="account"))
+    other = create_budget(account, f"{secret} budget", 100, scope=ScopeDraft(scope="account"))
+    subscribe_to_budget(account, other.pk, 50)
+    subscribe(account, "digest")
+    subscribe(account, "anomaly", scope="cost_source", cost_source=source.pk)
     add_anomaly(
         account,
         source,

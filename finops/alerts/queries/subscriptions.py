@@ -14,10 +14,12 @@ from accounts.models import Account
 from finops.alerts.models import AlertSubscription
 from finops.alerts.schemas import SubscriptionsQuery
 from finops.alerts.triggers.anomaly import dimension_of
+from finops.budgets.queries.statuses import budgets_of
 from finops.budgets.scopes import WHOLE_ACCOUNT, scope_name
 from finops.costs.dictionary_encoding import fold_case
 from finops.insights.anomalies.queries import anomaly_settings
 from finops.insights.models import SERVICE
+from finops.lib.cost_access import sees_whole_account
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.sentences import exact_number, join_with_and, money, quote
 
@@ -93,8 +95,17 @@ def one_subscription(account: Account, subscription_id: int) -> SubscriptionRow:
     return _rows(account, AlertSubscription.objects.filter(account=account, pk=subscription_id))[0]
 
 
-def _filtered_subscriptions(account: Account, query: SubscriptionsQuery) -> QuerySet[AlertSubscription]:
+def _visible_subscriptions(account: Account) -> QuerySet[AlertSubscription]:
+    """With a limit those of budgets that the reader sees: a budget's cost is hers whole, so it fires as it would in an account of
+    that cost alone. One query more then."""
     rows = AlertSubscription.objects.filter(account=account)
+    if sees_whole_account():
+        return rows
+    return rows.filter(trigger=Trigger.BUDGET, budget__in=[each.pk for each in budgets_of(account)])
+
+
+def _filtered_subscriptions(account: Account, query: SubscriptionsQuery) -> QuerySet[AlertSubscription]:
+    rows = _visible_subscriptions(account)
     if query.trigger:
         rows = rows.filter(trigger__in=query.trigger)
     if query.channel_id is not None:

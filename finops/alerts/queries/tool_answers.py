@@ -21,7 +21,7 @@ from finops.alerts.schemas import (
     SubscriptionLine,
     SubscriptionsQuery,
 )
-from finops.budgets.models import Budget
+from finops.budgets.queries.statuses import budgets_of
 from finops.lib.answers import AccountRef
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import UserError
@@ -61,7 +61,8 @@ def list_alert_subscriptions(account: Account, query: SubscriptionsQuery) -> Ale
     """Who is told of what, the newest first, page by page. Queries and errors as `alert_subscriptions`, and UserError
     for a channel or budget that is not there."""
     _check_row("channel_id", query.channel_id, AlertChannel, "listAlertChannels")
-    _check_row("budget_id", query.budget_id, Budget, "listBudgets")
+    if query.budget_id is not None and query.budget_id not in {each.pk for each in budgets_of(account)}:
+        raise _missing_row("budget_id", query.budget_id, "listBudgets")
     page = alert_subscriptions(account, query)
     paused_count = sum(each.paused for each in page.subscriptions)
     noun = _count_text(page.total, "alert subscription")
@@ -126,10 +127,14 @@ def _count_text(count: int, noun: str) -> str:
     return f"{count or 'no'} {noun if count == 1 else plural}"
 
 
-def _check_row(field: str, row_id: int | None, model: type[AlertChannel | Budget], listed_by: str) -> None:
+def _check_row(field: str, row_id: int | None, model: type[AlertChannel], listed_by: str) -> None:
     if row_id is None or (0 < row_id < 2**63 and model.objects.filter(pk=row_id).exists()):
         return
-    raise UserError(f"{field}: {row_id} does not exist. Use {listed_by}.", field=field, value=row_id)
+    raise _missing_row(field, row_id, listed_by)
+
+
+def _missing_row(field: str, row_id: int, listed_by: str) -> UserError:
+    return UserError(f"{field}: {row_id} does not exist. Use {listed_by}.", field=field, value=row_id)
 
 
 def _channel(row: ChannelRow) -> ChannelLine:

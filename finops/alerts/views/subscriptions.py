@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseBase
+from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
@@ -19,6 +19,7 @@ from finops.alerts.models import AlertChannel, AlertDelivery, AlertEvaluation, A
 from finops.alerts.queries import SubscriptionRow, delivery_row, every_subscription, one_subscription
 from finops.alerts.schemas import SubscriptionsQuery
 from finops.budgets.models import Budget
+from finops.budgets.scopes import visible_budgets
 from finops.lib.listing import Column, ListFilter, ListPage
 from finops.lib.params import as_arguments
 
@@ -86,7 +87,10 @@ def page(request: AccountRequest, subscription_id: int) -> HttpResponse:
 @require_safe
 def of_budget(request: AccountRequest, budget_id: int) -> HttpResponse:
     """The part of a budget's page that htmx brings after it: who is told of the budget."""
-    budget = get_object_or_404(Budget.objects.all(), pk=budget_id)
+    rows = Budget.objects.select_related("cost_source", "team", "cost_tag")
+    budget = get_object_or_404(rows, pk=budget_id)
+    if not visible_budgets([budget]):
+        raise Http404("no such budget")
     context = {"budget": budget, "subscriptions": every_subscription(request.account, budget_id=budget.pk)}
     return render(request, "alerts/_of_budget.html", context)
 

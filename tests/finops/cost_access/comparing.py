@@ -32,7 +32,7 @@ def plain(text: str, pair: Pair) -> str:
         text = text.replace(f" {sentence}", "")
     text = text.replace(f"/a/{pair.inside.slug}/", f"/a/{pair.whole.slug}/")
     text = text.replace(f'"{pair.inside.slug}"', f'"{pair.whole.slug}"')
-    text = re.sub(r'"(id|cursor)":(\d+|"[^"]+")', r'"\1":0', text)
+    text = re.sub(r'"(id|cursor|channel_id|budget_id)":(\d+|"[^"]+")', r'"\1":0', text)
     text = re.sub(r',"receipt":"[A-Z-]+"', "", text)
     text = re.sub(r"/\d+/", "/0/", text)
     text = re.sub(rf"<p [^>]*data-cost-access>Cost access is limited to {LIMIT}\.[^<]*</p>", "", text)
@@ -110,7 +110,9 @@ def shown(answer: Any, pair: Pair) -> str:
     # The tile of anomalies and its placeholder, up to the line break after it.
     text = re.sub(r'<div hx-get="/a/[\w-]+/anomalies/.*?(?=<div class="w-100)', "", text, flags=re.S)
     text = re.sub(r"^Anomalies,.*\n", "", text, flags=re.M)
+    text = re.sub(r"^(Budget .*,)\d+(?=\r?$)", r"\g<1>0", text, flags=re.M)  # the id in the CSV of alerts
     text = without_refused_options(text)
+    text = re.sub(r'<a [^>]*href="/a/[\w-]+/alerts/(subscriptions|channels)/0/">([^<]*)</a>', r"\2", text)
     text = re.sub(r'<option value="\d+"(?=[^>]*>Pipeline)', "<option", text)
     text = re.sub(r'<a href="/a/[\w-]+/connections/events/0/">([^<]*)</a>', r"\1", text)
     text = re.sub(r'"csrfmiddlewaretoken" value="\w+"', "", text)

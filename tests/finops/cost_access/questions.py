@@ -49,6 +49,7 @@ QUESTIONS: dict[str, list[dict[str, Any]]] = {
     "getCommitmentUtilization": [{"by": "type"}, {"by": "commitment", "period": "last_90_days"}, {**DAYS}],
     "getDashboard": [{"name": "Every widget"}, {"name": SECRET}],
     "getDataHealth": [{}],
+    "listAlertSubscriptions": [{"trigger": ["budget"]}, {"trigger": ["digest", "anomaly"]}, {"limit": 1}],
     "listBudgets": [{"scope": ["team"]}, {"status": ["ok"]}, {"limit": 1}],
     "listChangeEvents": [
         {**DAYS, "limit": 1},
@@ -161,6 +162,8 @@ PAGES: dict[str, list[str]] = {
         "?q=core",
         "?sort=occurred_at",
     ],
+    "alerts": ["", "?format=csv", "?trigger=digest", f"?q={SECRET}", "?state=paused"],
+    "alerts_of_budget": [""],
     "search": [
         *(f"?q={text}" for text in ("core", "budget", "bill", "create", "alert", "spend", SECRET)),
         *(f"?costs=1&q={text}" for text in ("com", "core", "i-1", "111", "tea", "key", SECRET)),

@@ -10,9 +10,12 @@ import json
 import pytest
 from django.test import Client
 
+from accounts.scoping import account_scope
+from finops.budgets.models import Budget
 from finops.cost_access import reach
 from finops.lib.cost_access import REFUSED
 from mcpserver.registry import Tool, registry
+from tests.cast import signed_in
 from tests.finops.cost_access.comparing import answer_text, plain, same
 from tests.finops.cost_access.questions import QUESTIONS
 from tests.isolation.walk import account_routes
@@ -72,3 +75,13 @@ def test_rest_and_configuration_have_the_same_door(pair: Pair) -> None:
     answer = Client().post("/api/v1/tools/querySpend", "{}", content_type="application/json", headers=headers)
     assert answer.json()["summary"].startswith(f"Cost access is limited to '{LIMIT}'.")
     assert SECRET not in answer.content.decode()
+
+
+def test_a_budget_beyond_the_limit_does_not_exist_for_its_alerts(pair: Pair) -> None:
+    with account_scope(pair.whole):
+        budget = Budget.objects.get(name__startswith=SECRET)
+    tool = next(each for each in TOOLS if each.name == "listAlertSubscriptions")
+    answer = answer_text(pair.limited_key, tool, {"budget_id": budget.pk})
+    assert answer.endswith(f"budget_id: {budget.pk} does not exist. Use listBudgets.")
+    url = f"/a/{pair.whole.slug}/alerts/of-budget/{budget.pk}/"
+    assert signed_in(pair.reader).get(url).status_code == 404
