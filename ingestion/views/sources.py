@@ -14,9 +14,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import FormErrors
 from accounts.models import Role
-from finops.lib.errors import UserError
+from accounts.source_pages import SourcePages
 from finops.lib.listing import Column, ListPage
-from finops.lib.params import id_of
 from ingestion import services
 from ingestion.forms import CustomerAttributeForm, UsageSourceForm
 from ingestion.models import UsageKey, UsageSource
@@ -62,15 +61,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: AccountRequest) -> HttpResponse:
-    form = UsageSourceForm(request.POST or None)
-    if form.is_valid():
-        with FormErrors(form):
-            row = services.create_usage_source(
-                account=request.account, actor=request.actor, name=form.cleaned_data["name"]
-            )
-            return redirect("usage_source", slug=request.account.slug, usage_source_id=row.pk)
-    status = 422 if form.is_bound or request.method == "POST" else 200
-    return render(request, "ingestion/source_new.html", {"form": form}, status=status)
+    return PAGES.new(request)
 
 
 @account_page()
@@ -83,13 +74,7 @@ def source(request: AccountRequest, usage_source_id: int) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def rename(request: AccountRequest, usage_source_id: int) -> HttpResponse:
-    row, form = source_of(usage_source_id), UsageSourceForm(request.POST)
-    if form.is_valid():
-        with FormErrors(form):
-            services.rename_usage_source(source=row, actor=request.actor, name=form.cleaned_data["name"])
-            messages.success(request, "Source renamed.")
-            return redirect("usage_source", slug=request.account.slug, usage_source_id=row.pk)
-    return source_page(request, source_of(usage_source_id), form=form, status=422)
+    return PAGES.rename(request, usage_source_id)
 
 
 @account_page(Role.MEMBER)
@@ -109,50 +94,27 @@ def customer_attribute(request: AccountRequest, usage_source_id: int) -> HttpRes
 @account_page(Role.MEMBER)
 @require_POST
 def delete(request: AccountRequest, usage_source_id: int) -> HttpResponse:
-    row = source_of(usage_source_id)
-    services.delete_usage_source(source=row, actor=request.actor)
-    messages.success(request, f"Source {row.name} deleted with its key, uploads and events.")
-    return redirect("usage_sources", slug=request.account.slug)
+    return PAGES.delete(request, usage_source_id)
 
 
 @account_page(Role.MEMBER)
 @require_POST
 @never_cache
 def generate_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
-    """The answer shows the key: the one place where its plaintext ever is. A reload is refused, not repeated."""
-    row = source_of(usage_source_id)
-    try:
-        key, plaintext = services.generate_usage_key(source=row, actor=request.actor)
-    except UserError as error:
-        return source_page(request, row, problem=error.message, status=422)
-    return _key_page(request, row, key, plaintext)
+    return PAGES.generate(request, usage_source_id)
 
 
 @account_page(Role.MEMBER)
 @require_POST
 @never_cache
 def regenerate_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
-    """As on generating. The form names the key that it replaces, so a reload replaces no second one."""
-    row = source_of(usage_source_id)
-    text = request.POST.get("replaces", "")
-    replaces = (id_of(text) or 0) if text else None  # 0 is no key's, so that what is no id replaces none
-    try:
-        key, plaintext = services.regenerate_usage_key(source=row, actor=request.actor, replaces=replaces)
-    except UserError as error:
-        return source_page(request, row, problem=error.message, status=422)
-    return _key_page(request, row, key, plaintext)
+    return PAGES.regenerate(request, usage_source_id)
 
 
 @account_page(Role.MEMBER)
 @require_POST
 def revoke_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
-    row = source_of(usage_source_id)
-    try:
-        services.revoke_usage_key(source=row, actor=request.actor)
-    except UserError as error:
-        return source_page(request, row, problem=error.message, status=422)
-    messages.success(request, "Key revoked.")
-    return redirect("usage_source", slug=request.account.slug, usage_source_id=row.pk)
+    return PAGES.revoke(request, usage_source_id)
 
 
 def push_url() -> str:
@@ -201,3 +163,22 @@ def _key_page(request: AccountRequest, row: UsageSource, key: UsageKey, plaintex
         "snippets": snippets_for(push_url(), plaintext),
     }
     return render(request, "ingestion/key_shown.html", context)
+
+
+PAGES = SourcePages(
+    url_name="usage_source",
+    argument="usage_source_id",
+    list_url_name="usage_sources",
+    new_template="ingestion/source_new.html",
+    deleted_with="key, uploads and events",
+    form=UsageSourceForm,
+    source_of=source_of,
+    source_page=source_page,
+    key_page=_key_page,
+    create_source=services.create_usage_source,
+    rename_source=services.rename_usage_source,
+    delete_source=services.delete_usage_source,
+    generate_key=services.generate_usage_key,
+    regenerate_key=services.regenerate_usage_key,
+    revoke_key=services.revoke_usage_key,
+)

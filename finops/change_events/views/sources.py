@@ -5,16 +5,15 @@ from __future__ import annotations
 import dataclasses
 
 from django.conf import settings
-from django.contrib import messages
 from django.db.models import Count, Max
 from django.http import HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
+from accounts.source_pages import SourcePages
 from finops.change_events.forms import EventSourceForm
 from finops.change_events.models import ChangeEvent, EventKey, EventMonth, EventSource
 from finops.change_events.services import keys, sources
@@ -23,7 +22,6 @@ from finops.change_events.source_panels import panels_of
 from finops.change_events.views.events import EVENTS
 from finops.change_events.views.push import PATH
 from finops.lib.listing import Column, ListPage
-from finops.lib.params import id_of
 
 RECENT = 20
 
@@ -69,15 +67,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: AccountRequest) -> HttpResponse:
-    form = EventSourceForm(request.POST or None)
-    if form.is_valid():
-        with FormErrors(form):
-            row = sources.create_event_source(
-                account=request.account, actor=request.actor, name=form.cleaned_data["name"]
-            )
-            return redirect("event_source", slug=request.account.slug, event_source_id=row.pk)
-    status = 422 if form.is_bound or request.method == "POST" else 200
-    return render(request, "change_events/source_new.html", {"form": form}, status=status)
+    return PAGES.new(request)
 
 
 @account_page()
@@ -90,59 +80,33 @@ def source(request: AccountRequest, event_source_id: int) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def rename(request: AccountRequest, event_source_id: int) -> HttpResponse:
-    row, form = _source_of(event_source_id), EventSourceForm(request.POST)
-    if form.is_valid():
-        with FormErrors(form):
-            sources.rename_event_source(source=row, actor=request.actor, name=form.cleaned_data["name"])
-            messages.success(request, "Source renamed.")
-            return redirect("event_source", slug=request.account.slug, event_source_id=row.pk)
-    return _source_page(request, _source_of(event_source_id), form=form, status=422)
+    return PAGES.rename(request, event_source_id)
 
 
 @account_page(Role.MEMBER)
 @require_POST
 def delete(request: AccountRequest, event_source_id: int) -> HttpResponse:
-    row = _source_of(event_source_id)
-    with ErrorMessages(request):
-        sources.delete_event_source(source=row, actor=request.actor)
-        messages.success(request, f"Source {row.name} deleted with its key and events.")
-    return redirect("event_sources", slug=request.account.slug)
+    return PAGES.delete(request, event_source_id)
 
 
 @account_page(Role.MEMBER)
 @require_POST
 @never_cache
 def generate_key(request: AccountRequest, event_source_id: int) -> HttpResponse:
-    """The answer shows the key: the one place where its plaintext ever is. A reload is refused, not repeated."""
-    row = _source_of(event_source_id)
-    with ErrorMessages(request):
-        key, plaintext = keys.generate_event_key(source=row, actor=request.actor)
-        return _key_page(request, row, key, plaintext)
-    return redirect("event_source", slug=request.account.slug, event_source_id=row.pk)
+    return PAGES.generate(request, event_source_id)
 
 
 @account_page(Role.MEMBER)
 @require_POST
 @never_cache
 def regenerate_key(request: AccountRequest, event_source_id: int) -> HttpResponse:
-    """As on generating. The form names the key that it replaces, so a reload replaces no second one."""
-    row = _source_of(event_source_id)
-    text = request.POST.get("replaces", "")
-    replaces = (id_of(text) or 0) if text else None  # 0 is no key's
-    with ErrorMessages(request):
-        key, plaintext = keys.regenerate_event_key(source=row, actor=request.actor, replaces=replaces)
-        return _key_page(request, row, key, plaintext)
-    return redirect("event_source", slug=request.account.slug, event_source_id=row.pk)
+    return PAGES.regenerate(request, event_source_id)
 
 
 @account_page(Role.MEMBER)
 @require_POST
 def revoke_key(request: AccountRequest, event_source_id: int) -> HttpResponse:
-    row = _source_of(event_source_id)
-    with ErrorMessages(request):
-        keys.revoke_event_key(source=row, actor=request.actor)
-        messages.success(request, "Key revoked.")
-    return redirect("event_source", slug=request.account.slug, event_source_id=row.pk)
+    return PAGES.revoke(request, event_source_id)
 
 
 def push_url() -> str:
@@ -181,3 +145,22 @@ def _key_page(request: AccountRequest, row: EventSource, key: EventKey, plaintex
         "snippets": event_snippets(push_url(), plaintext),
     }
     return render(request, "change_events/key_shown.html", context)
+
+
+PAGES = SourcePages(
+    url_name="event_source",
+    argument="event_source_id",
+    list_url_name="event_sources",
+    new_template="change_events/source_new.html",
+    deleted_with="key and events",
+    form=EventSourceForm,
+    source_of=_source_of,
+    source_page=_source_page,
+    key_page=_key_page,
+    create_source=sources.create_event_source,
+    rename_source=sources.rename_event_source,
+    delete_source=sources.delete_event_source,
+    generate_key=keys.generate_event_key,
+    regenerate_key=keys.regenerate_event_key,
+    revoke_key=keys.revoke_event_key,
+)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import ErrorMessages, FormErrors
+from accounts.forms import FormErrors
 from accounts.models import Role
+from accounts.source_pages import SourceKeyPages
 from finops.connections.middleware import PREFIX
 from finops.connections.models import CostKey, CostPush, month_name
 from finops.connections.push_snippets import push_snippets
@@ -19,7 +19,6 @@ from finops.connections.services import cost_keys
 from finops.costs.forms import SourceForm
 from finops.costs.models import CostSource
 from finops.lib import clock
-from finops.lib.params import id_of
 
 PUSHES_SHOWN = 10
 
@@ -58,35 +57,20 @@ def new(request: AccountRequest) -> HttpResponse:
 @require_POST
 @never_cache
 def generate(request: AccountRequest, source_id: int) -> HttpResponse:
-    """The answer shows the key: the one place where its plaintext ever is."""
-    source = _source_of(source_id)
-    with ErrorMessages(request):
-        key, plaintext = cost_keys.generate_cost_key(source=source, actor=request.actor)
-        return _key_page(request, source, key, plaintext)
-    return redirect("connection", slug=request.account.slug, source_id=source_id)
+    return PAGES.generate(request, source_id)
 
 
 @account_page(Role.MEMBER)
 @require_POST
 @never_cache
 def regenerate(request: AccountRequest, source_id: int) -> HttpResponse:
-    """As on generating. The form names the key that it replaces, so a reload replaces no second one."""
-    source = _source_of(source_id)
-    text = request.POST.get("replaces", "")
-    replaces = (id_of(text) or 0) if text else None  # 0 is no key's
-    with ErrorMessages(request):
-        key, plaintext = cost_keys.regenerate_cost_key(source=source, actor=request.actor, replaces=replaces)
-        return _key_page(request, source, key, plaintext)
-    return redirect("connection", slug=request.account.slug, source_id=source_id)
+    return PAGES.regenerate(request, source_id)
 
 
 @account_page(Role.MEMBER)
 @require_POST
 def revoke(request: AccountRequest, source_id: int) -> HttpResponse:
-    with ErrorMessages(request):
-        cost_keys.revoke_cost_key(source=_source_of(source_id), actor=request.actor)
-        messages.success(request, "API key revoked.")
-    return redirect("connection", slug=request.account.slug, source_id=source_id)
+    return PAGES.revoke(request, source_id)
 
 
 def _source_of(source_id: int) -> CostSource:
@@ -102,3 +86,14 @@ def _key_page(request: AccountRequest, source: CostSource, key: CostKey, plainte
         "snippets": push_snippets(push_url(), plaintext),
     }
     return render(request, "connections/cost_key_shown.html", context)
+
+
+PAGES = SourceKeyPages(
+    url_name="connection",
+    argument="source_id",
+    source_of=_source_of,
+    key_page=_key_page,
+    generate_key=cost_keys.generate_cost_key,
+    regenerate_key=cost_keys.regenerate_cost_key,
+    revoke_key=cost_keys.revoke_cost_key,
+)
