@@ -1,4 +1,4 @@
-"""From an answer about usage to what a page draws: one chart, and the table of its figures."""
+"""Charts of usage pages: one chart of an answer, and the table of its figures."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ SHOWN_LENGTH = 300
 
 
 def row_name(row: UsageRow) -> str:
-    """What a person calls the group, its beginning if it is long, and how many `Other` holds."""
+    """Return the label of a group, truncated if it is long; `Other` with the number of its groups."""
     return other_name(row.other_groups) if row.other_groups else truncate(row.name or row.value, SHOWN_LENGTH)
 
 
 def usage_table(answer: UsageAnswer) -> SeriesTable | None:
-    """None for granularity none, and without any event."""
+    """Return the table; None for granularity none, and without any event."""
     if not answer.quantity_series or answer.data_from is None:
         return None
     days = list(answer.quantity_series)
@@ -45,7 +45,7 @@ def usage_table(answer: UsageAnswer) -> SeriesTable | None:
 
 
 def _is_continuous(values: Sequence[Decimal | None]) -> bool:
-    """Whether each value has a neighbour: a line shows nothing of one that stands alone, such as a first day's."""
+    """Return whether each value has a neighbor: a line chart does not show a single point, such as a first day."""
     present = [False, *(value is not None for value in values), False]
     return all(
         before or after

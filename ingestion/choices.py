@@ -1,4 +1,4 @@
-"""What fields that choose a dimension of usage offer."""
+"""Choices of fields for a dimension of usage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ingestion.usage_query import CUSTOMER
 
 
 def field_value(dimension: str) -> str:
-    """A dimension as the fields have it: `customer`, or `dimension:` and its key."""
+    """Return the value of a dimension in the fields: `customer`, or `dimension:` and its key."""
     if dimension.strip().casefold() in CUSTOMER_NAMES:
         return CUSTOMER
     return dimension if dimension.startswith(PREFIX) else f"{PREFIX}{dimension}"
@@ -22,19 +22,19 @@ def field_value(dimension: str) -> str:
 
 SHOWN: Final = 200
 SHOWN_BYTES: Final = 20_000
-"""Dimension keys that a list to choose from has at most, and bytes of them; a form has up to a dozen such lists."""
+"""Maximum number of dimension keys in a choice list, and their bytes; a form has up to a dozen such lists."""
 
 
 @dataclass(frozen=True)
 class ValueChoices:
-    """Values with their texts. Not `whole`: there are more, so the field must take text too."""
+    """Values with their labels. If not `whole`, there are more, so the field must accept text too."""
 
     choices: list[tuple[str, str]]
     whole: bool = True
 
 
 def dimension_choices(account: Account, used: Iterable[str]) -> ValueChoices:
-    """Customer, the dimension keys of the account's events, and what the URL names beyond them. One query."""
+    """Return customer, the dimension keys of the account's events, and other keys in the URL. One query."""
     every = lake_queries.dimension_keys(account)
     keys = shown_keys(every)
     choices = [(CUSTOMER, "Customer"), *((f"{PREFIX}{key}", key) for key in keys)]
@@ -44,6 +44,6 @@ def dimension_choices(account: Account, used: Iterable[str]) -> ValueChoices:
 
 
 def shown_keys(keys: Sequence[str]) -> list[str]:
-    """The first of them that a list has room for."""
+    """Return the first keys that fit into a list."""
     sizes = accumulate(len(key.encode()) for key in keys[:SHOWN])
     return [key for key, size in zip(keys, sizes, strict=False) if size <= SHOWN_BYTES]

@@ -1,4 +1,4 @@
-"""What ingestion adds to accounts: files that go with an account, and the end of its pushes."""
+"""Hooks of ingestion into accounts: files to delete with an account, and the end of its pushes."""
 
 from __future__ import annotations
 
@@ -17,5 +17,6 @@ account_files.add("ingestion", remove_of_account)
 
 @receiver(pre_delete, sender=Account, dispatch_uid="ingestion.pushes")
 def end_pushes(instance: Account, **_: Any) -> None:
-    """Without it, a push could wait for a customer that is being deleted, and its deletion for the push's key."""
+    """Lock out pushes. Without it, a push could wait for a customer that is being deleted, and the deletion for the
+    push's key."""
     keys.end_pushes(account=instance)

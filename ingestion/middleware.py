@@ -1,4 +1,4 @@
-"""Serves the push endpoints before the middleware that is for pages: no session is read, no HTML page can answer."""
+"""Serves the push endpoints before the middleware of pages: no session is read, and no HTML page is returned."""
 
 from __future__ import annotations
 

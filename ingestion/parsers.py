@@ -1,6 +1,6 @@
-"""From a push request to its events: the body, then JSON, then each event checked.
+"""Parses a push request: the body, then JSON, then each event checked.
 
-Whatever Content-Type says the body is JSON: `curl -d` works as it is.
+The body is JSON whatever its Content-Type, so that `curl -d` works unchanged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ingestion.parsing import Batch, MalformedBody, check_batch
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PushBody:
-    """The body of a push: as inflated, which is what a retry must repeat, and the events in it."""
+    """The body of a push: the decompressed bytes, which a retry must repeat, and its events."""
 
     content: bytes
     batch: Batch
@@ -32,8 +32,8 @@ class EventBatchParser(BaseParser):
     def parse(
         self, stream: HttpRequest, media_type: str | None = None, parser_context: dict[str, Any] | None = None
     ) -> DataAndFiles:
-        """A PushBody, and no files. Raises PushError as `read_body` does, and 400 where the body holds no array `events`
-        or more events than allowed."""
+        """Parse the request into a PushBody, without files. Raises PushError as `read_body` does, and 400 for a body
+        without an array `events` or with too many events."""
         content = read_body(stream, body_limit())
         try:
             return DataAndFiles(PushBody(content, check_batch(content)), {})
@@ -42,7 +42,7 @@ class EventBatchParser(BaseParser):
 
 
 def body_limit() -> BodyLimit:
-    """Whatever work is done for a byte, the sender pays at least a hundredth of it."""
+    """Return the limit of the decompressed body: at most a hundred times the bytes sent."""
     return BodyLimit(
         settings.USAGE_MAX_BODY_BYTES,
         advice="send smaller batches",

@@ -1,7 +1,7 @@
-"""From a request's body to checked events: JSON in, what to store and what to refuse out. Pure.
+"""Parses and checks a request's body: JSON in, events to store and rejections out. Pure.
 
-msgspec reads the whole batch into typed events in one go. Where that fails it reads one event after the other, and
-only those that fail again field by field.
+msgspec parses the whole batch into typed events at once. If that fails it parses one event after the other, and only
+those that fail again field by field.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_EVENTS: Final = 1_000
 
 
 class MalformedBody(Exception):
-    """A body that is refused as a whole. `code` is for programs, the message for people."""
+    """A body that is rejected as a whole. `code` is for programs, the message for people."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -39,17 +39,17 @@ class MalformedBody(Exception):
 
 
 class Rejection(Struct, frozen=True):
-    """An event that is not stored, by its place in the submitted array, and why."""
+    """An event that is not stored, by its index in the submitted array, and the reason."""
 
     index: int
     error: str
 
 
 class Batch(Struct):
-    """A structurally valid body. Each event has at its place in `names` and `event_ids` what was given with it.
+    """A structurally valid body. `names` and `event_ids` have an entry for each event.
 
-    `rounded` are the positions of events whose quantity had more places than are kept, ascending. `gauges` are metrics
-    whose last value of a day counts, unless the account has them already.
+    `rounded` are the indexes of events whose quantity had too many places, ascending. `gauges` are metrics whose last
+    value of a day counts, unless the account has them already.
     """
 
     events: list[InboxEvent] = []
@@ -65,7 +65,7 @@ class Batch(Struct):
         return len(self.events) + len(self.rejected)
 
     def excerpts(self, indexes: Sequence[int], longest: int) -> list[str]:
-        """The beginnings of these events as they were sent. What looks like a key of ours is not among it."""
+        """Return the beginnings of these events as sent, with anything that looks like a key removed."""
         raw_events = _split(self.body) if indexes else []
         # A character is at most four bytes, and a key that is cut off at the end shall be found too.
         texts = (bytes(raw_events[index])[: 4 * longest + 400].decode(errors="ignore") for index in indexes)
@@ -101,7 +101,8 @@ _ONE = msgspec.json.Decoder(PushedEvent, float_hook=Decimal)
 
 
 def check_batch(body: bytes) -> Batch:
-    """The events of a body, each checked on its own. Raises MalformedBody. About 3 µs an event, thrice that for a wrong one."""
+    """Check the events of a body, each separately. Raises MalformedBody. About 3 µs an event, three times that for an
+    invalid one."""
     try:
         return _check(_utf8(body))
     except RecursionError:
@@ -132,12 +133,14 @@ def _check(body: bytes) -> Batch:
 
 
 def _event_parser(body: bytes) -> Callable[[int, PushedEvent, list[int]], InboxEvent | None]:
-    """The fast path for the events of a body. JSON has text beyond visible ASCII and spaces in it only as such or escaped."""
+    """Return the fast path for the events of a body. Text other than visible ASCII and spaces occurs in JSON either
+    unescaped or escaped."""
     return fast_path_event if body.isascii() and b"\\" not in body else fast_path_event_any_text
 
 
 def _has_no_nul(body: bytes) -> bool:
-    """PostgreSQL's text holds no NUL; JSON can say it in this one way only. One byte is found 60 times as fast as six."""
+    """Return whether the body has no NUL, which PostgreSQL's text cannot store; JSON has one escape for it. Searching
+    one byte is 60 times as fast as six."""
     return b"\\" not in body or b"\\u0000" not in body
 
 
@@ -147,8 +150,8 @@ def _check_one_by_one(
     fast_results: Sequence[InboxEvent | None] = (),
     rounded: Sequence[int] = (),
 ) -> Batch:
-    """Some of the events are not plainly right. `fast_results`: what the fast path made of them, if it was taken already, and
-    `rounded` of which of them it rounded the quantity."""
+    """Check events one by one. `fast_results`: results of the fast path, if it ran, and `rounded` the indexes whose
+    quantity it rounded."""
     batch, has_no_nul, parse_event = (
         Batch(body=body, rounded=[*rounded]),
         _has_no_nul(body),
@@ -179,7 +182,7 @@ def _check_by_rules(batch: Batch, index: int, event: PushedEvent | Raw) -> None:
 
 
 def last_names(events: Sequence[InboxEvent], names: Sequence[str | None]) -> dict[str, str | None]:
-    """The customers of events, each with the last name given for it or None."""
+    """Return the customers of events, each with its last given name or None."""
     last: dict[str, str | None] = {}
     for event, name in zip(events, names, strict=True):
         if name is not None:
@@ -197,7 +200,8 @@ def _decode_or_raw(raw_event: Raw) -> PushedEvent | Raw:
 
 
 def raw_events(body: bytes) -> list[Raw]:
-    """Raises MalformedBody for what is no object with an array of up to 1,000 events."""
+    """Return the events as JSON texts. Raises MalformedBody for anything but an object with an array of up to 1,000
+    events."""
     try:
         return _split(body)
     except msgspec.ValidationError as error:
@@ -213,7 +217,7 @@ def raw_events(body: bytes) -> list[Raw]:
 
 
 def split_array(body: bytes) -> list[Raw]:
-    """The items of a body that is a JSON array of up to 1,000, each as its JSON text. Raises MalformedBody."""
+    """Return the items of a body that is a JSON array of up to 1,000, each as JSON text. Raises MalformedBody."""
     try:
         items = msgspec.structs.astuple(_ARRAY_DECODER.decode(body))
     except msgspec.ValidationError:
@@ -224,20 +228,21 @@ def split_array(body: bytes) -> list[Raw]:
 
 
 def utf8_without_lone_surrogates(body: bytes) -> bytes:
-    """The body without a byte order mark, each lone surrogate in it as a NUL, which no field may have. Raises MalformedBody."""
+    """Return the body without a byte order mark and with each lone surrogate as a NUL, which no field may have.
+    Raises MalformedBody."""
     return _without_lone_surrogates(_utf8(body))
 
 
 def _split(body: bytes) -> list[Raw]:
-    """The events of a body, each as its JSON text. Raises what msgspec raises, for too many of them too."""
+    """Return the events of a body, each as JSON text. Raises msgspec's errors, also for too many events."""
     items = msgspec.structs.astuple(_RAW_BATCH_DECODER.decode(body).events)
     # An item that is not there has the default, which no text in the body is equal to.
     return list(takewhile(bytes, items))
 
 
 def _utf8(body: bytes) -> bytes:
-    """The body without a byte order mark; msgspec looks for wrong UTF-8 only in the strings that it keeps. Raises
-    MalformedBody for what is not UTF-8."""
+    """Return the body without a byte order mark; msgspec checks UTF-8 only in strings that it keeps. Raises
+    MalformedBody for invalid UTF-8."""
     if not body.isascii():
         try:
             body.decode()
@@ -256,7 +261,8 @@ _ESCAPE = re.compile(
 
 
 def _without_lone_surrogates(body: bytes) -> bytes:
-    """Each lone surrogate as a NUL, as wrong wherever it counts: msgspec takes a body with one for no JSON at all."""
+    """Replace each lone surrogate by a NUL, which is as invalid in every field: msgspec rejects a body with a lone
+    surrogate as invalid JSON."""
     if b"\\ud" not in body and b"\\uD" not in body:
         return body
     return _ESCAPE.sub(lambda escape: b"\\u0000" if escape[1] else escape[0], body)

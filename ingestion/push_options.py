@@ -1,4 +1,4 @@
-"""What a push may say beside its body: `Idempotency-Key`, `?dry_run`."""
+"""Options of a push besides its body: `Idempotency-Key`, `?dry_run`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FLAGS = {"false": False, "0": False, "true": True, "1": True}
 
 
 def idempotency_key_of(request: Request) -> str:
-    """Empty without one. Raises PushError, 400, for what is none."""
+    """Return the key; empty without one. Raises PushError, 400, for an invalid one."""
     key: str | None = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if key is None:
         return ""
@@ -23,7 +23,7 @@ def idempotency_key_of(request: Request) -> str:
 
 
 def dry_run_of(request: Request) -> bool:
-    """Raises PushError, 400, for a flag that is neither."""
+    """Return the flag. Raises PushError, 400, for a value other than true and false."""
     # Without a word it is no answer: whoever writes `?dry_run` means it, and storing would surprise.
     flag = request.query_params.get("dry_run", "false").lower()
     if flag not in _FLAGS:

@@ -1,7 +1,7 @@
-"""The reference of the push endpoint as its page shows it, read from the OpenAPI document and from the rules themselves, and
-what a backend engineer pastes to push a first event.
+"""Reference of the push endpoint for its page, generated from the OpenAPI document and the rules, and snippets to
+push a first event.
 
-Nothing is written down twice: a limit or a message that changes in the code changes on the page.
+Nothing is written twice: a limit or a message that changes in the code changes on the page.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ PATH: Final = "/api/usage/events"
 
 @dataclass(frozen=True)
 class RejectionMessage:
-    """What an event is rejected with, and for what."""
+    """A rejection message and its reason."""
 
     error: str
     when: str
@@ -63,7 +63,7 @@ class Reference:
 
 
 def reference() -> Reference:
-    """Everything that the page lists."""
+    """Return the content of the page."""
     whole = document()
     post: Schema = whole["paths"][PATH]["post"]
     event: Schema = whole["components"]["schemas"]["UsageEvent"]
@@ -115,7 +115,7 @@ _CLIENTS: Final = Path(settings.BASE_DIR) / "clients"
 
 @functools.cache
 def client_snippets() -> list[Snippet]:
-    """The push clients to copy, whole files: they send batches, retry and look at rejected events."""
+    """Return the push clients as complete files to copy: they send batches, retry and return rejected events."""
     return [
         Snippet(
             "python-client",
@@ -134,14 +134,14 @@ def client_snippets() -> list[Snippet]:
 
 @dataclass(frozen=True)
 class OtherFormat:
-    """A path for backends that have a format of their own."""
+    """An endpoint for backends with another event format."""
 
     title: str
     url: str
 
 
 def other_formats() -> list[OtherFormat]:
-    """Where events in other formats are sent, with the same key."""
+    """Return the endpoints for events in other formats, with the same key."""
     return [
         OtherFormat("CloudEvents", f"{settings.PUBLIC_URL}/api/usage/cloudevents"),
         OtherFormat("OpenMeter clients, LiteLLM (base URL)", f"{settings.PUBLIC_URL}/api/usage/openmeter"),
@@ -150,7 +150,7 @@ def other_formats() -> list[OtherFormat]:
 
 
 def snippets_for(url: str, key: str) -> list[Snippet]:
-    """Snippets for the push endpoint at `url` and a plaintext key; each sends one event of now."""
+    """Return snippets for the push endpoint at `url` and a plaintext key; each sends one event with the current time."""
     return [
         Snippet("curl", "curl", "Run in a terminal.", _curl(url, key)),
         Snippet("python", "Python", "Standard library only, Python 3.7 or later.", _python(url, key)),

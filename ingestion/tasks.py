@@ -1,4 +1,4 @@
-"""What beat asks of ingestion. Each asks the database what is due."""
+"""Scheduled tasks of ingestion. Each queries the database for what is due."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from ingestion.services.voiding import VOID_TASK
 
 @shared_task(name="ingestion.prune_rejected")
 def prune_rejected_events() -> None:
-    """Every five minutes: of rejected events each source's newest stay."""
+    """Every five minutes: keep each source's newest rejected events."""
     ledger.prune_rejected_events()
 
 
 @shared_task(name="ingestion.sweep")
 def sweep() -> None:
-    """Hourly: answers whose day is over go, and old batches of the ledger into the months' sums."""
+    """Hourly: delete expired responses, and move old batches of the ledger to the months' sums."""
     idempotency.delete_expired_answers()
     ledger.roll_up()
 
 
 @shared_task(name="ingestion.expire_event_ids")
 def expire_event_ids() -> None:
-    """Daily, because it reads the whole table: event ids that were received 35 days ago and earlier go."""
+    """Daily, because it reads the whole table: delete event ids received 35 days ago or earlier."""
     event_ids.expire(clock.today() - timedelta(days=event_ids.DAYS))
 
 
 @shared_task(name="ingestion.flush_due_usage")
 def flush_due_usage() -> None:
-    """Every 3 seconds: accounts with many waiting events, or old ones, become a task each; the next time asks anew.
+    """Every 3 seconds: queue a task for each account with many waiting events, or old ones.
 
-    An account at its full limit so has 100,000 events waiting at most. Cost: see `flushing.due_accounts`.
+    An account at its full rate so has at most 100,000 events waiting. Cost: see `flushing.due_accounts`.
     """
     for account_id in flush_scheduler.due_accounts():
         flush_usage.apply_async([account_id], expires=15)
@@ -50,8 +50,9 @@ def flush_due_usage() -> None:
 
 @shared_task(name="ingestion.flush_usage")
 def flush_usage(account_id: int) -> None:
-    """Move an account's waiting events into segments; one that is not due, or is flushed elsewhere, is left alone. What
-    became many is merged by another task: should that be lost, the month's next flush asks again, and the nightly pass."""
+    """Move an account's waiting events into segments; does nothing if it is not due, or another process flushes it.
+    Many segments are merged by another task; if that is lost, the month's next flush and the nightly task queue it
+    again."""
     account = Account.objects.get(pk=account_id)
     flushed = flush_scheduler.flush_if_due(account)
     if flushed and is_compaction_due(account, flushed.months):
@@ -60,14 +61,14 @@ def flush_usage(account_id: int) -> None:
 
 @shared_task(name="ingestion.tidy_all_usage")
 def tidy_all_usage() -> None:
-    """Nightly: every account with usage becomes a task."""
+    """Nightly: queue a task for every account with usage."""
     for account_id in accounts_with_usage():
         tidy_account.apply_async([account_id], expires=86_400)
 
 
 @shared_task(name="ingestion.tidy_usage")
 def tidy_account(account_id: int) -> None:
-    """Drop what is older than the account keeps, and leave each month of a source with one segment."""
+    """Delete usage beyond the account's retention, and merge each month of a source into one segment."""
     account = Account.objects.get(pk=account_id)
     retention.drop_old_usage(account=account)
     tidy_usage(account)
@@ -75,20 +76,21 @@ def tidy_account(account_id: int) -> None:
 
 @shared_task(name="ingestion.void_due")
 def void_due() -> None:
-    """Every minute: accounts whose large batches wait to be voided become a task each."""
+    """Every minute: queue a task for each account with large batches to void."""
     for account_id in services.accounts_with_requested_voids():
         void_requested_batches.apply_async([account_id], expires=60)
 
 
 @shared_task(name=VOID_TASK)
 def void_requested_batches(account_id: int) -> None:
-    """Void what waits of an account."""
+    """Void the waiting batches of an account."""
     services.void_requested_batches(account=Account.objects.get(pk=account_id))
 
 
 @shared_task(name=RUN_TASK)
 def run_upload(account_id: int, usage_upload_id: int) -> None:
-    """Store one upload of an account; one that is another account's, done, or run elsewhere is left alone."""
+    """Store one upload of an account; does nothing for another account's, an ended one, or one that another process
+    runs."""
     # Unscoped: a task names the account itself.
     if UsageUpload.objects.unscoped().filter(pk=usage_upload_id, account_id=account_id).exists():
         services.run_upload(usage_upload_id, in_child=True)
@@ -96,12 +98,12 @@ def run_upload(account_id: int, usage_upload_id: int) -> None:
 
 @shared_task(name="ingestion.run_due_uploads")
 def run_due_uploads() -> None:
-    """Every 15 seconds: uploads whose message was lost, or whose process died, become a task each."""
+    """Every 15 seconds: queue a task for each upload whose message was lost, or whose process died."""
     for account_id, upload_id in services.due_uploads():
         run_upload.apply_async([account_id, upload_id], expires=15)
 
 
 @shared_task(name="ingestion.remove_forgotten_uploads")
 def remove_forgotten_uploads() -> None:
-    """Daily: uploaded files that nothing will read any more."""
+    """Daily: remove uploaded files that no upload needs."""
     upload_files.remove_orphans()

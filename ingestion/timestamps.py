@@ -1,9 +1,9 @@
-"""Timestamps as senders write them, to the microsecond in UTC.
+"""Parses timestamps as senders write them, to the microsecond in UTC.
 
-ISO 8601 in all its forms that name a day, else RFC 2822, else what dateutil reads, if the text itself names year,
-month and day; or unix seconds or milliseconds. Without a zone it is UTC. A zone is an offset, an IANA name (Europe/Berlin)
-or a name that says one offset (CET); one that may say several (IST) is not parseable, nor is a time that clocks in its
-zone show twice or never. Digits beyond the microsecond are cut off. Years 1 to 9999.
+ISO 8601 in all its forms that name a day, else RFC 2822, else dateutil's formats, if the text itself has year, month
+and day; or unix seconds or milliseconds. The default zone is UTC. A zone is an offset, an IANA name (Europe/Berlin)
+or a name with one offset (CET); a name with several (IST) is rejected, as is a local time that its zone has twice or
+never. Digits beyond the microsecond are cut off. Years 1 to 9999.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from dateutil import parser as dateutil_parser
 
 MAX_LENGTH = 128
-"""No date is longer, and dateutil's time grows with the text."""
+"""Maximum length of a date; dateutil's time grows with the text."""
 
 _DATE = r"""(?:\+00)?(?P<year>\d{4})
     (?: -(?P<month>\d\d)-(?P<day>\d\d) | (?P<basic_month>\d\d)(?P<basic_day>\d\d)
@@ -64,8 +64,8 @@ _ZONES = {
     "AKST": -9,
     "AKDT": -8,
 }
-"""The zone names that RFC 2822 gives a meaning, and those that mean one offset wherever they are written, with their
-hours. IST, BST, AST, ECT and the like mean several and are not here."""
+"""Zone names that RFC 2822 defines, and names with one worldwide offset, with their hours. IST, BST, AST, ECT and the
+like have several and are not included."""
 
 EXAMPLE: Final = "write the offset, as in 2026-11-02T10:00:00+01:00"
 _UNIX = re.compile(r"(?P<whole>\d{9,10}|\d{13})(?:[.,](?P<fraction>\d+))?", re.ASCII)
@@ -94,11 +94,11 @@ _DEFAULTS = (datetime(2001, 2, 3), datetime(2004, 11, 28))  # noqa: DTZ001 the t
 
 
 class AmbiguousTimestamp(ValueError):
-    """A text that may mean several moments; says what to write instead."""
+    """A text with several possible times; the message says what to write instead."""
 
 
 def parse_timestamp(text: str) -> datetime | None:
-    """The moment in UTC that a text names, or None. About 0.3 µs for `2026-11-20T12:00:00Z`, 0.2 ms at worst."""
+    """Return the time in UTC of a text, or None. About 0.3 µs for `2026-11-20T12:00:00Z`, 0.2 ms at worst."""
     # What fromisoformat reads right: it takes any separator, and a fraction of an hour for one of a second.
     if text[16:17] == ":" and text[4] == "-" and text[10] in "Tt ":
         try:
@@ -125,7 +125,7 @@ def _parse_short(text: str) -> datetime | None:
 
 
 def hint(text: str) -> str:
-    """What to write instead of a text that is no moment because it may be several; empty for any other."""
+    """Return what to write instead of an ambiguous text; empty for any other."""
     stripped = text.strip()
     result = _parse_other(stripped) if len(stripped) <= MAX_LENGTH else None
     return result if isinstance(result, str) else ""
@@ -133,7 +133,7 @@ def hint(text: str) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _parse_other(stripped: str) -> datetime | str | None:
-    """The moment; else, where there is one, what to write instead."""
+    """Return the time; else, for an ambiguous text, what to write instead."""
     try:
         return _parse_moment(stripped)
     except AmbiguousTimestamp as unclear:
@@ -143,7 +143,7 @@ def _parse_other(stripped: str) -> datetime | str | None:
 
 
 def _parse_moment(stripped: str) -> datetime | None:
-    """Raises ValueError and OverflowError for what is no moment."""
+    """Parse the text. Raises ValueError and OverflowError for a text that is not a time."""
     if stripped.startswith(("-", "\u2212")):
         raise ValueError("a year below 1, or a number")
     if match := _ISO.fullmatch(stripped):
@@ -159,7 +159,7 @@ def _parse_moment(stripped: str) -> datetime | None:
 
 
 _DIGITS_OF_DATES: Final = (12, 14)
-"""20261102 alone is ISO; with hours and minutes, or seconds too, dateutil reads it."""
+"""20261102 alone is ISO; with hours and minutes, or seconds too, dateutil parses it."""
 
 
 def _from_unix(text: str) -> datetime:
@@ -187,7 +187,7 @@ def _zone_names() -> dict[str, str]:
 
 
 def _offset_in(text: str) -> re.Match[str] | None:
-    """The offset, Z, UTC or GMT that a text ends in."""
+    """Return the offset, Z, UTC or GMT at the end of a text."""
     match, iso = _OWN_OFFSET.search(text), _ISO.fullmatch(text)
     if iso:
         return match if iso["sign"] or text[-1].isalpha() else None
@@ -195,8 +195,8 @@ def _offset_in(text: str) -> re.Match[str] | None:
 
 
 def _from_local(text: str, name: str, *, is_suffix: bool) -> datetime | None:
-    """The moment of a time as clocks in an IANA zone show it. An offset beside the zone must be the zone's then; beside
-    `Z` the zone is a remark (RFC 9557)."""
+    """Return the time of a local time in an IANA zone. An offset beside the zone must be the zone's at that time;
+    beside `Z` the zone is only informational (RFC 9557)."""
     zone_name = _zone_names().get(name.lower())
     if zone_name is None:
         raise AmbiguousTimestamp(f"{name[:40]!r} is no IANA time zone; {EXAMPLE}")
@@ -279,7 +279,7 @@ def _from_rfc_2822(parts: dict[str, str | None]) -> datetime:
 
 
 def _from_dateutil(text: str) -> datetime | None:
-    """Raises ValueError where dateutil does not understand, or where it had to add a part of the date."""
+    """Parse with dateutil. Raises ValueError if it fails, or if it had to add a part of the date."""
     if _YEAR_BELOW_0.search(text):
         raise ValueError("a year below 1")
     try:

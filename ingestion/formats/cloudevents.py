@@ -1,6 +1,6 @@
-"""CloudEvents 1.0 as usage events: structured, batched or binary mode, JSON alone. Pure.
+"""CloudEvents 1.0 as usage events: structured, batched or binary mode, JSON only. Pure.
 
-docs/cloudevents-and-otlp.md says what each attribute becomes.
+docs/cloudevents-and-otlp.md describes the mapping of attributes.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from ingestion.formats.translation import Item, Translation, check_items
 from ingestion.parsing import MalformedBody, split_array, utf8_without_lone_surrogates
 
 MAX_NUMBERS: Final = 100
-"""Numbers in the data of one event; each is a usage event."""
+"""Maximum number of numbers in the data of one event; each is a usage event."""
 
 _TEXT_ATTRIBUTES: Final = ("specversion", "id", "source", "type", "subject", "time", "datacontenttype")
 
 
 class _CloudEvent(Struct):
-    """The attributes as their JSON text, empty where absent."""
+    """The attributes as their JSON text, empty if absent."""
 
     specversion: Raw = Raw()
     id: Raw = Raw()
@@ -45,7 +45,8 @@ _JSON_TYPE = re.compile(r"[\w.+-]+/([\w.+-]+\+)?json\s*(;.*)?", re.IGNORECASE | 
 
 
 def check_cloudevents(content: bytes) -> Translation:
-    """The events of a body in structured or batched mode: an object, or an array of objects. Raises MalformedBody."""
+    """Check the events of a body in structured or batched mode: an object, or an array of objects. Raises
+    MalformedBody."""
     try:
         body = utf8_without_lone_surrogates(content)
         if body.lstrip()[:1] == b"[":
@@ -61,7 +62,7 @@ def check_cloudevents(content: bytes) -> Translation:
 def check_binary_cloudevent(
     headers: Mapping[str, str], content_type: str | None, content: bytes
 ) -> Translation:
-    """The event of a request in binary mode. `headers`: the values of ce-* by attribute. Raises MalformedBody."""
+    """Check the event of a request in binary mode. `headers`: the values of ce-* by attribute. Raises MalformedBody."""
     attributes: dict[str, Any] = {
         name: _header_text(headers[name]) for name in _TEXT_ATTRIBUTES if name in headers
     }
@@ -87,7 +88,7 @@ def _one_json_value(content: bytes) -> bytes:
 
 
 def _header_text(value: str) -> str:
-    """A header's value as the HTTP binding writes it: perhaps in double quotes, percent-encoded UTF-8."""
+    """Decode a header's value of the HTTP binding: percent-encoded UTF-8, optionally in double quotes."""
     text = value.strip()
     if len(text) > 1 and text[0] == text[-1] == '"':
         text = re.sub(r"\\(.)", r"\1", text[1:-1])
@@ -146,7 +147,7 @@ def _item(raw: bytes) -> Item:
 
 
 def _problem(event: _CloudEvent) -> str:
-    """What is wrong that no rule of a usage event finds."""
+    """Return an error that is not covered by the rules of usage events."""
     if _text(event.specversion) != "1.0":
         return _NO_SPECVERSION
     for name in ("id", "source", "type"):
@@ -162,7 +163,7 @@ def _problem(event: _CloudEvent) -> str:
 
 
 def _numbers_and_texts(data: Raw) -> tuple[dict[str, Raw], dict[str, str], str]:
-    """The numbers in an event's data as they are written, its texts, and what is wrong with it."""
+    """Return the numbers in an event's data as written, its texts, and its error."""
     if _is_absent(data):
         return {}, {}, ""
     try:
@@ -187,7 +188,7 @@ def _is_absent(raw: Raw) -> bool:
 
 
 def _text(raw: Raw) -> str:
-    """A text, empty for what is none."""
+    """Return a text; empty for other values."""
     try:
         return _TEXT.decode(raw)
     except msgspec.DecodeError:
@@ -195,7 +196,7 @@ def _text(raw: Raw) -> str:
 
 
 def _short_id(event_id: str) -> str:
-    """A URI and an id may be longer together than the id of a usage event."""
+    """Return source and id as one event id, shortened if they are longer than the id of a usage event."""
     return event_id if len(event_id) <= MAX_EVENT_ID else sha256(event_id.encode()).hexdigest()
 
 

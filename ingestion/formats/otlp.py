@@ -1,4 +1,4 @@
-"""Data points of OTLP as usage events: delta sums and gauges. Pure. docs/cloudevents-and-otlp.md has the rules."""
+"""OTLP data points as usage events: delta sums and gauges. Pure. docs/cloudevents-and-otlp.md has the rules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ingestion.formats.translation import Item, Translation, check_items
 from ingestion.parsing import MAX_EVENTS, MalformedBody
 
 CUSTOMER_ATTRIBUTES: Final = ("customer.id", "customer_id", "tenant.id", "organization.id", "user.id")
-"""What names the customer, the first that is there, where the source does not say."""
+"""Attributes that name the customer if the source does not set one; the first present attribute counts."""
 
 PREFERENCE: Final = "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE=delta"
 _CUMULATIVE: Final = f"cumulative sums are not accepted: set {PREFERENCE}"
@@ -31,19 +31,19 @@ _NO_TIME: Final = "time_unix_nano must be nanoseconds since 1970"
 _DELTA: Final = 1
 _NO_RECORDED_VALUE: Final = 1
 _OF_THE_PROCESS: Final = ("telemetry.", "process.", "service.instance.id")
-"""Attributes of a resource that are no dimensions: they say which process sends, and are new with each."""
+"""Resource attributes that are not dimensions: they identify the sending process, and change with each."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Points:
-    """The points of a request, and the metrics among them that are gauges."""
+    """The points of a request, and which of its metrics are gauges."""
 
     translation: Translation
     gauges: frozenset[str]
 
 
 class Attributes:
-    """Attributes as texts by key, and all of them as they identify something."""
+    """Attributes as texts by key, and all of them as an identity."""
 
     def __init__(self, attributes: Iterable[Any]) -> None:
         values = {one.key: _value(one.value) for one in attributes}
@@ -52,10 +52,10 @@ class Attributes:
 
 
 def check_points(request: Any, customer_attribute: str = "") -> Points:
-    """The points of a request as usage events, each judged alone. Raises MalformedBody for more than 1,000.
+    """Check the points of a request as usage events, each separately. Raises MalformedBody for more than 1,000.
 
-    `customer_attribute`: names the customer, of a point or else of its resource. Without it the first of
-    CUSTOMER_ATTRIBUTES does.
+    `customer_attribute`: attribute of a point or else of its resource that names the customer. Default: the first of
+    CUSTOMER_ATTRIBUTES.
     """
     metrics = list(_metrics(request))
     if sum(len(points) for *_rest, points in metrics) > MAX_EVENTS:
@@ -77,7 +77,7 @@ def check_points(request: Any, customer_attribute: str = "") -> Points:
 
 
 def _metrics(request: Any) -> Iterator[tuple[Attributes, list[Any], Any, str, Any]]:
-    """Resource, identity of the scope, metric, kind of its data, points."""
+    """Yield resource, identity of the scope, metric, kind of its data, points."""
     for of_resource in request.resource_metrics:
         resource = Attributes(of_resource.resource.attributes)
         for of_scope in of_resource.scope_metrics:
@@ -138,7 +138,7 @@ def _dimensions(resource: Attributes) -> dict[str, str]:
 
 
 def _value(value: Any) -> tuple[str, str | bytes]:
-    """The kind of an attribute and its text; bytes for what is no text, number or boolean."""
+    """Return the kind of an attribute and its text; bytes for values other than texts, numbers and booleans."""
     kind = set_field(value, "attribute")
     if not kind:
         return "", b""
@@ -155,7 +155,7 @@ def _value(value: Any) -> tuple[str, str | bytes]:
 
 
 def _number(point: Any) -> str | None:
-    """A point's value as a JSON number, None for none."""
+    """Return a point's value as a JSON number; None without a value."""
     kind = set_field(point, "point")
     try:
         if kind == "as_int":
@@ -167,7 +167,7 @@ def _number(point: Any) -> str | None:
 
 
 def _nanoseconds(value: int | str) -> int:
-    """0 for what is no time."""
+    """Return nanoseconds; 0 for an invalid time."""
     try:
         nanoseconds = int(value)
     except ValueError:
@@ -197,7 +197,7 @@ def _reword(error: str) -> str:
 
 
 def rejection_message(errors: Iterable[str]) -> str:
-    """What a sender reads of its rejected points: each reason with how many."""
+    """Return the message on rejected points for the sender: each reason with its number."""
     reasons = Counter(errors).most_common()
     text = "; ".join(
         f"{count:,} data point{'s' * (count != 1)}: {reason}" for reason, count in reasons[:_SHOWN]

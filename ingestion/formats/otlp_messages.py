@@ -1,6 +1,5 @@
-"""A request of OTLP with metrics, as protobuf or JSON. The fields have the same names in either, so whoever reads one reads
-both; `set_field` says which of a oneof is set. Pure.
-"""
+"""OTLP metrics requests, as protobuf or JSON. The fields have the same names in both, so that one reader is enough;
+`set_field` tells which field of a oneof is set. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from msgspec import Struct
 from ingestion.parsing import MalformedBody, utf8_without_lone_surrogates
 
 MAX_OBJECTS: Final = 100_000
-"""Opening braces in a body of JSON. 2 MiB of empty objects would take 100 MB."""
+"""Maximum number of opening braces in a JSON body. 2 MiB of empty objects would take 100 MB."""
 
 
 class AnyValue(Struct, rename="camel"):
@@ -48,7 +47,7 @@ class NumberPoints(Struct, rename="camel"):
 
 
 class OtherPoint(Struct):
-    """A point of a histogram or summary, of which nothing is read."""
+    """A point of a histogram or summary, whose fields are not read."""
 
 
 class OtherPoints(Struct, rename="camel"):
@@ -106,7 +105,7 @@ _JSON = msgspec.json.Decoder(MetricsRequest)
 
 
 def decode_json(content: bytes) -> MetricsRequest:
-    """Raises MalformedBody."""
+    """Decode a JSON body. Raises MalformedBody."""
     try:
         body = utf8_without_lone_surrogates(content)
         if body.count(b"{") > MAX_OBJECTS:
@@ -122,7 +121,7 @@ def decode_json(content: bytes) -> MetricsRequest:
 
 
 def decode_protobuf(content: bytes) -> Any:
-    """An ExportMetricsServiceRequest. Raises MalformedBody."""
+    """Decode an ExportMetricsServiceRequest. Raises MalformedBody."""
     # Not at the start: most processes never get a request of OTLP, and the import takes 60 ms.
     from google.protobuf.message import DecodeError
     from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
@@ -135,7 +134,7 @@ def decode_protobuf(content: bytes) -> Any:
 
 
 def set_field(message: Any, oneof: str) -> str:
-    """The name of the field that is set of these, empty for none."""
+    """Return the name of the set field among these, empty for none."""
     names = ONEOFS[oneof]
     if isinstance(message, Struct):
         return next((name for name in names if getattr(message, name) is not None), "")

@@ -1,6 +1,5 @@
-"""Items of other formats (CloudEvents, points of OTLP) as usage events of ours, which `check_batch` then checks: one set of
-rules, messages and limits, whatever the format. Pure.
-"""
+"""Items of other formats (CloudEvents, OTLP points) as usage events, checked by `check_batch`: the same rules,
+messages and limits for every format. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from ingestion.services.idempotency import Receipt, Result
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Item:
-    """An item as it was sent, as JSON, and the usage events that it becomes, or the problem that it is refused for."""
+    """An item as sent, as JSON, and its usage events, or the reason why it is rejected."""
 
     raw: bytes
     events: Sequence[bytes] = ()
@@ -24,7 +23,7 @@ class Item:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Translation:
-    """The checked events of a request, and of which of its items each is."""
+    """The checked events of a request, and the item of each."""
 
     batch: Batch
     items: Sequence[int]
@@ -32,7 +31,7 @@ class Translation:
     reword: Callable[[str], str]
 
     def result(self, receipt: Receipt) -> Result:
-        """The answer by item: an item is rejected when one of its events is, with the first reason."""
+        """Return the result by item: an item is rejected if one of its events is, with the first reason."""
         errors: dict[int, str] = {}
         for rejection in _RESULT.decode(receipt.body).errors:
             errors.setdefault(self.items[rejection.index], self.reword(rejection.error))
@@ -44,10 +43,10 @@ _RESULT = msgspec.json.Decoder(Result)
 
 
 def check_items(items: Sequence[Item], reword: Callable[[str], str]) -> Translation:
-    """The usage events of all items, checked. An item with one wrong event is rejected whole.
+    """Check the usage events of all items. An item with one invalid event is rejected as a whole.
 
-    `reword` gives a message about a field of ours the name that the sender's format has for it, once or twice. Raises MalformedBody
-    when the items have more than 1,000 events.
+    `reword` replaces a field name of ours in a message by the sender's name for it. Raises MalformedBody if the items
+    have more than 1,000 events.
     """
     translation = _check(items, reword)
     problems = {

@@ -1,4 +1,4 @@
-"""What was pushed: the ledger of batches, which is the meter, and what makes a retry safe."""
+"""The ledger of batches, which is the meter, and the records that make retries safe."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from ingestion.models.sources import UsageSource
 
 
 class UsageBatch(AccountModel):
-    """One push, upload or pulled day, written in the transaction that stores its events. The sum of `stored` is the meter.
+    """One push, upload or pulled day, written in the transaction that stores its events. The sum of `stored` is the
+    meter.
 
-    A source's batches outlive it, as what was metered stays metered.
+    Batches stay after their source is deleted, as metered events stay metered.
     """
 
     class Origin(models.TextChoices):
@@ -74,12 +75,12 @@ class UsageBatch(AccountModel):
 
     @property
     def stored_count(self) -> int:
-        """Events that this batch brought in, and that are metered; none of a voided one."""
+        """Number of stored and metered events of this batch; 0 if it is voided."""
         return 0 if self.voided_at else self.accepted - self.duplicates
 
 
 class UsageDay(AccountModel):
-    """A UTC day as it was last pulled: read again, it takes the place of its batch, or is left alone where nothing changed."""
+    """The last pull of a UTC day. Another pull replaces its batch, or does nothing if nothing changed."""
 
     source = models.ForeignKey(UsageSource, on_delete=models.CASCADE, related_name="usage_days")
     day = models.DateField()
@@ -99,7 +100,7 @@ class UsageDay(AccountModel):
 
 
 class UsageMeter(AccountModel):
-    """Events of a month of receipt whose batches have left the ledger. Moved over in one transaction."""
+    """Metered events by month of receipt of batches that were removed from the ledger. Moved in one transaction."""
 
     month = models.DateField(help_text="The first day of the month.")
     events = models.BigIntegerField(default=0)
@@ -115,7 +116,7 @@ class UsageMeter(AccountModel):
 
 
 class RejectedEvent(AccountModel):
-    """One of the newest rejected events of a source, for the engineer who looks into why."""
+    """One of the newest rejected events of a source, for debugging."""
 
     source = models.ForeignKey(UsageSource, on_delete=models.CASCADE, related_name="rejected_events")
     batch = models.UUIDField()
@@ -133,7 +134,7 @@ class RejectedEvent(AccountModel):
 
 
 class PushAnswer(AccountModel):
-    """The answer to a push, or a write tool over REST, with an Idempotency-Key, given again for 24 hours."""
+    """The response to a push, or to a write tool over REST, with an Idempotency-Key, repeated for 24 hours."""
 
     key = models.CharField(max_length=255)
     body_digest = models.BinaryField(max_length=32, editable=False)
@@ -151,7 +152,7 @@ class PushAnswer(AccountModel):
 
 
 class UsageRetention(AccountModel):
-    """How long raw usage is kept. An account without a row keeps it for ever."""
+    """How long raw usage is kept. An account without a row keeps it forever."""
 
     account = models.OneToOneField(
         "accounts.Account", on_delete=models.CASCADE, related_name="usage_retention"

@@ -1,4 +1,4 @@
-"""Where usage comes from, and the keys that it is pushed with."""
+"""Usage sources, and the keys that push to them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from finops.lib.constraints import not_empty
 
 
 class UsageSource(AccountModel):
-    """A connection that usage events come in by: pushed with a key of its own, or pulled with a vendor's credential."""
+    """A source of usage events: pushed with its own key, or pulled with a vendor's credential."""
 
     class Kind(models.TextChoices):
         PUSH = "push", "Push/API"
@@ -49,7 +49,7 @@ class UsageSource(AccountModel):
 
 
 class UsageKey(AccountModel):
-    """The key of a push source. Only its hash is stored; a source has one living key at most."""
+    """The key of a push source. Only its hash is stored; a source has at most one active key."""
 
     source = models.ForeignKey(UsageSource, on_delete=models.CASCADE, related_name="keys")
     lookup = models.CharField(max_length=12, unique=True, editable=False)
@@ -79,5 +79,5 @@ class UsageKey(AccountModel):
 
     @property
     def masked_key(self) -> str:
-        """What may be shown after generation: the typed prefix, the lookup part, dots."""
+        """Return the part of the key that may be shown after generation: the type prefix, the lookup part, dots."""
         return f"fuse_{self.lookup}{'•' * 8}"

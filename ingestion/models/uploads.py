@@ -1,4 +1,4 @@
-"""Backfill by file: uploads of usage, and the lines of them that were refused."""
+"""Backfill by file: uploads of usage, and their rejected lines."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ingestion.models.sources import UsageSource
 
 
 class UsageUpload(AccountModel):
-    """A CSV file of events on its way into a source: how far it is, and what came of it.
+    """An upload of a CSV file of events into a source: its progress and result.
 
     The row is the queue. All events of a file are one batch; `rows` and the counts change in the transaction that
-    stores a chunk of the file, so whoever takes the upload up again goes on exactly there.
+    stores a chunk of the file, so that another attempt continues exactly there.
     """
 
     class Status(models.TextChoices):
@@ -91,19 +91,19 @@ class UsageUpload(AccountModel):
 
     @property
     def stored_count(self) -> int:
-        """Events that it brought in."""
+        """Number of stored events."""
         return self.accepted - self.duplicates
 
     @property
     def percent(self) -> int:
-        """How much of the file has been dealt with, 0 to 100."""
+        """Processed share of the file, 0 to 100."""
         if self.status == self.Status.DONE:
             return 100
         return min(100, self.bytes_done * 100 // self.bytes_total) if self.bytes_total else 0
 
 
 class RejectedLine(AccountModel):
-    """A line of an uploaded file that was refused; the first ones of each upload."""
+    """A rejected line of an uploaded file; the first ones of each upload."""
 
     upload = models.ForeignKey(UsageUpload, on_delete=models.CASCADE, related_name="rejected_lines")
     line = models.BigIntegerField(help_text="Where it begins in the file; the header is line 1.")

@@ -1,4 +1,4 @@
-"""Whose usage it is and what it counts. The events are in the lake."""
+"""Customers, dimensions and metrics of usage. The events are in the lake."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from finops.lib.constraints import not_empty
 from ingestion.models.sources import UsageSource
 
 BLANK = "(blank)"
-"""What stands for a name of blanks, which events could have until such were refused."""
+"""Shown for a blank name, which events could have before those were rejected."""
 
 
 class Customer(AccountModel):
-    """An end customer of the account, as its backend names it. The row comes with the first event that names it."""
+    """An end customer of the account, by the id of its backend. The row is created by the first event with it."""
 
     customer_id = models.CharField(max_length=255)
     name = models.TextField(blank=True)
@@ -32,7 +32,7 @@ class Customer(AccountModel):
 
 
 class UsageDimension(AccountModel):
-    """A dimension key of a source. The row comes with the first event that has it and goes with the source."""
+    """A dimension key of a source. The row is created by the first event with it and deleted with the source."""
 
     source = models.ForeignKey(UsageSource, on_delete=models.CASCADE, related_name="dimensions")
     name = models.CharField(max_length=255, blank=True)
@@ -47,7 +47,7 @@ class UsageDimension(AccountModel):
 
 
 class UsageMetric(AccountModel):
-    """What is counted, and how its quantities add up over time. The row comes with the first event that names it."""
+    """A metric, and how its quantities add up over time. The row is created by the first event with it."""
 
     class Aggregation(models.TextChoices):
         SUM = "sum", "Sum"

@@ -1,4 +1,4 @@
-"""Reads about usage, the same for tools and pages. The account must be in scope."""
+"""Queries about usage, the same for tools and pages. The account must be in scope."""
 
 from ingestion.queries.billing import metered_events, metered_events_by_month
 from ingestion.queries.customers import CustomerMetric, CustomerUsage, customer_metrics, list_customers

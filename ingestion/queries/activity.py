@@ -1,4 +1,4 @@
-"""What a usage source, or every one of an account, has received lately: from the ledger, so of the last 35 days."""
+"""Recent activity of a usage source, or of every source of an account: from the ledger, so of the last 35 days."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STEPS: Final[dict[Step, tuple[timedelta, int]]] = {
 
 @dataclass(frozen=True)
 class ActivityBucket:
-    """Events received in one hour or day (UTC), by where they ended. `stored` has no duplicates and no voided ones."""
+    """Events received in one hour or day (UTC), by outcome. `stored` has no duplicates and no voided events."""
 
     start: datetime
     stored: int = 0
@@ -35,7 +35,8 @@ class ActivityBucket:
 
 @dataclass(frozen=True)
 class Activity:
-    """`last_event_at`: None without an event that the ledger still has. The error rate is of pushes: None without any."""
+    """Activity of a source. `last_event_at`: None without an event in the ledger. The error rate is of pushes: None
+    without any."""
 
     last_event_at: datetime | None
     events_today: int
@@ -45,7 +46,7 @@ class Activity:
 
     @property
     def error_rate(self) -> float | None:
-        """Rejected of all events pushed in the last 24 hours, 0 to 1."""
+        """Share of rejected events in all events pushed in the last 24 hours, 0 to 1."""
         total = self.accepted_24h + self.rejected_24h
         return self.rejected_24h / total if total else None
 
@@ -67,7 +68,7 @@ SELECT date_trunc(%(step)s, received_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC',
 
 
 def source_activity(source: UsageSource, step: Step = "hour") -> Activity:
-    """What a source received, in the 24 hours or 30 days to now. Two statements over that part of its ledger."""
+    """Return the activity of a source in the last 24 hours or 30 days. Two statements over that part of its ledger."""
     now = clock.now()
     width, count = STEPS[step]
     last = now.replace(minute=0, second=0, microsecond=0)
@@ -98,7 +99,7 @@ def source_activity(source: UsageSource, step: Step = "hour") -> Activity:
 
 
 def count_live_events(source: UsageSource) -> int:
-    """How many of its events count in answers now, of any day: what goes with it. One statement."""
+    """Return the number of its counted events of all days, which are deleted with the source. One statement."""
     stored_range = data_range(source.account, Kind.USAGE)
     return sum(one.rows for one in stored_range.sources if one.source_id == source.pk) if stored_range else 0
 
@@ -107,7 +108,8 @@ UNITS_DAYS: Final = 35
 
 
 def mixed_units(source: UsageSource) -> dict[str, list[str]]:
-    """Metrics of which a source sent more than one unit for days of the last 35, with the units; they add up as one.
+    """Return metrics for which a source sent more than one unit for days of the last 35, with the units; their
+    quantities are added.
 
     One lake query. Raises UserError when the lake cannot answer.
     """
@@ -121,7 +123,7 @@ def mixed_units(source: UsageSource) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class _UnitsOf:
-    """Each metric and unit that a source sent."""
+    """Metrics and units that a source sent."""
 
     source: str
 
@@ -131,7 +133,7 @@ class _UnitsOf:
 
 
 def activity_chart(activity: Activity, step: Step) -> dict[str, Any]:
-    """What `charts.js` draws of it."""
+    """Return the chart for `charts.js`."""
     starts = [bucket.start for bucket in activity.buckets]
     by_hour = step == "hour"
     return {
@@ -177,7 +179,7 @@ LEDGER_DAYS: Final = 35
 
 @dataclass(frozen=True)
 class UsageDeliveries:
-    """What a usage source brought lately: `days` (UTC) with accepted events, and the events of its newest thousand
+    """Recent deliveries of a usage source: `days` (UTC) with accepted events, and the events of its newest thousand
     batches of the last 24 hours."""
 
     source_id: int
@@ -191,12 +193,13 @@ class UsageDeliveries:
 
     @property
     def lacks_key(self) -> bool:
-        """Nothing can be pushed. A source that is pulled from has no key of ours."""
+        """Whether a push source has no key, so that nothing can be pushed. A pull source needs none."""
         return self.kind == UsageSource.Kind.PUSH and not self.has_key
 
 
 def usage_deliveries(account: Account) -> list[UsageDeliveries]:
-    """Every usage source by name. One statement: 36 probes of an index and up to 1,000 rows for each source."""
+    """Return the deliveries of every usage source by name. One statement: 36 index probes and up to 1,000 rows for
+    each source."""
     now = clock.now()
     params: dict[str, Any] = {
         "account": account.pk,

@@ -1,7 +1,7 @@
-"""The meter, and what Settings → Usage & billing shows beside it: this month by source, and what is stored.
+"""The meter, and the rest of Settings → Usage & billing: this month by source, and storage.
 
-The meter is the events stored, by the month in which they were received. Each answer about usage is one statement, so a batch
-that is being moved from the ledger into a month's sum is counted once.
+The meter counts stored events by the month of their receipt. Each answer about usage is one statement, so that a
+batch that is being moved from the ledger into a month's sum is counted once.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ SELECT month, sum(events)::bigint FROM (
 
 @dataclass(frozen=True)
 class SourceMonth:
-    """What one source brought this month so far. `events` is metered; the rest is not. No name: the source is gone."""
+    """Events of one source this month so far. `events` is metered; the other counts are not. No name: the source was
+    deleted."""
 
     source_id: int | None
     name: str
@@ -54,12 +55,13 @@ class SourceMonth:
     rejected: int
     voided: int
     url_name: str = "usage_source"
-    """Of the source's page."""
+    """URL name of the source's page."""
 
 
 @dataclass(frozen=True)
 class OtherMeter:
-    """Events that a higher app stores, metered with usage: by the first day of the month of receipt, and this month by source."""
+    """Events stored by a higher app and metered with usage: by the first day of the month of receipt, and this month
+    by source."""
 
     by_month: Callable[[Account], Mapping[date, int]]
     by_source: Callable[[Account], Sequence[SourceMonth]]
@@ -69,7 +71,7 @@ other_meters: Registry[OtherMeter] = Registry("meter")
 
 
 def metered_events(account: Account, month: date) -> int:
-    """The account's events received in the month of this day (UTC) and stored; no voided ones, no duplicates.
+    """Return the number of stored events received in the month of this day (UTC), without voided ones and duplicates.
 
     Reads the month's ledger: 30 ms for the 43,000 pushes of one a minute.
     """
@@ -81,7 +83,7 @@ def metered_events(account: Account, month: date) -> int:
 
 
 def metered_events_by_month(account: Account) -> dict[date, int]:
-    """The same of every month that has events, by its first day, ascending."""
+    """Return the same for every month with events, by its first day, ascending."""
     with connection.cursor() as cursor:
         cursor.execute(_BY_MONTH, {"account": account.pk})
         counts = Counter({month: int(events) for month, events in cursor.fetchall()})
@@ -104,7 +106,7 @@ class MeteredMonth:
 
 @dataclass(frozen=True)
 class UsageStorage:
-    """What is kept of the account's usage. `bytes` is of the segments; waiting events are in PostgreSQL."""
+    """Storage of the account's usage. `bytes` is of the segments; waiting events are in PostgreSQL."""
 
     events: int
     bytes: int
@@ -115,7 +117,7 @@ class UsageStorage:
 
 
 def metered_months(account: Account) -> list[MeteredMonth]:
-    """Every month from the first that something was received in, 12 at least, the running one first.
+    """Return every month since the first event was received, at least 12, the current month first.
 
     Reads the account's ledger; see metering.
     """
@@ -139,7 +141,7 @@ SELECT b.source_id, coalesce(s.name, ''),
 
 
 def month_by_source(account: Account) -> list[SourceMonth]:
-    """This month so far. The ledger has all of it, since a batch stays there for 35 days."""
+    """Return this month so far by source. The ledger has all of it, since batches stay there for 35 days."""
     with connection.cursor() as cursor:
         cursor.execute(_BY_SOURCE, [account.pk, month_start(clock.today())])
         of_usage = [
@@ -154,7 +156,7 @@ _WAITING = "SELECT coalesce(sum(events), 0), min(received_at) FROM lake_usageinb
 
 
 def usage_storage(account: Account) -> UsageStorage:
-    """Three statements: one over the manifest, two over what waits."""
+    """Return the storage. Three statements: one over the manifest, two over waiting events."""
     totals = live_usage(account).aggregate(rows=Sum("rows"), bytes=Sum("bytes"), last=Max("created_at"))
     with connection.cursor() as cursor:
         cursor.execute(_WAITING, [account.pk])
@@ -170,12 +172,12 @@ def usage_storage(account: Account) -> UsageStorage:
 
 
 def events_before(account: Account, month: date) -> int:
-    """Events in segments of the months before this one: what a retention that keeps from it on deletes."""
+    """Return the number of events in segments of the months before this one, which a retention from it on deletes."""
     return live_usage(account).filter(month__lt=month).aggregate(rows=Sum("rows"))["rows"] or 0
 
 
 def meter_chart(months: Sequence[MeteredMonth]) -> dict[str, Any]:
-    """What `charts.js` draws of it, the running month last."""
+    """Return the chart for `charts.js`, the current month last."""
     ascending = list(reversed(months))
     values = [row.events for row in ascending]
     return {

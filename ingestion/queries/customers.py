@@ -1,4 +1,4 @@
-"""The end customers of the account and what they used."""
+"""End customers of the account and their usage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ingestion.queries.usage_lake import AVERAGE, EVER, LAST, MAX, latest, usage
 
 @dataclass(frozen=True)
 class CustomerUsage:
-    """A customer, its first and last event, and what it used of each metric in the asked days (exact)."""
+    """A customer, its first and last event, and its exact usage of each metric on the queried days."""
 
     pk: int
     customer_id: str
@@ -29,7 +29,7 @@ class CustomerUsage:
 
 @dataclass(frozen=True)
 class CustomerMetric:
-    """One metric of one customer, ever."""
+    """One metric of one customer, all days."""
 
     metric: str
     events: int
@@ -40,7 +40,7 @@ class CustomerMetric:
 def list_customers(
     account: Account, days: DateRange, metrics: Sequence[UsageMetric], *, deadline: float | None = None
 ) -> list[CustomerUsage]:
-    """Every customer by id, with its usage of these metrics in these days. One query, two lake queries."""
+    """Return every customer by id, with its usage of these metrics on these days. One query, two lake queries."""
     ever = usage_rows(account, EVER, _FirstAndLast(), deadline=deadline)
     event_spans = {row["customer_id"]: row for row in ever}
     used = _usage_by_customer(account, days, metrics, deadline)
@@ -61,7 +61,7 @@ def list_customers(
 def customer_metrics(
     account: Account, customer_id: str, *, deadline: float | None = None
 ) -> list[CustomerMetric]:
-    """The metrics that a customer has events of, the most events first. One lake query."""
+    """Return the metrics that a customer has events of, the one with most events first. One lake query."""
     rows = usage_rows(account, EVER, _OfCustomer(customer_id), deadline=deadline)
     rows.sort(key=lambda row: (-row["events"], row["metric"]))
     return [CustomerMetric(row["metric"], row["events"], row["first"], row["last"]) for row in rows]
@@ -88,7 +88,7 @@ class _OfCustomer:
 
 @dataclass(frozen=True)
 class _UsageTotals:
-    """Sum, largest and last quantity of each customer and metric; and on how many days the metric has events."""
+    """Sum, largest and last quantity of each customer and metric; and the number of days with events of the metric."""
 
     def __call__(self, table: Any) -> Any:
         keys = ["customer_id", "metric"]

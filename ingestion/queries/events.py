@@ -1,4 +1,4 @@
-"""The raw events, newest first: what `listUsageEvents` reads."""
+"""Raw events, newest first, for `listUsageEvents`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ Key = tuple[datetime, datetime, str, int]
 
 @dataclass(frozen=True)
 class _Page:
-    """What is asked of the lake. `after` is the last event read, which the page goes on below."""
+    """A page to read from the lake. `after` is the last event of the previous page."""
 
     metric: str
     customers: tuple[str, ...]
@@ -68,7 +68,7 @@ class _Page:
 
 
 def _is_below(table: Any, after: Key) -> Any:
-    """Whether an event comes after this one in the list: compared part by part."""
+    """Return whether an event comes after this one in the list: compared field by field."""
     literals = [ibis.literal(part) for part in after[:2]] + [
         ibis.literal(after[2]),
         ibis.literal(after[3], "int32"),
@@ -80,12 +80,12 @@ def _is_below(table: Any, after: Key) -> Any:
 
 
 def list_usage_events(account: Account, query: EventsQuery, *, deadline: float | None = None) -> EventsAnswer:
-    """Events by event time, then time of receipt, the newest first.
+    """Return events by event time, then time of receipt, newest first.
 
-    `cursor` goes on below the last event of the answer before, whatever is pushed meanwhile: nothing is read twice, and
-    nothing left out that was there. Raises UserError for an unknown metric, a limit outside 1 to 200 and a foreign
-    cursor. One lake query, two when the newest month is not enough; five queries in
-    PostgreSQL, one more for a customer asked for.
+    `cursor` continues after the last event of the previous answer, whatever is pushed meanwhile: no event is returned
+    twice, and no existing one is skipped. Raises UserError for an unknown metric, a limit outside 1 to 200 and a
+    cursor of another query. One lake query, two if the newest month is not enough; five queries in PostgreSQL, one
+    more with a customer.
     """
     if not 1 <= query.limit <= MAX_EVENTS:
         raise UserError(
@@ -132,7 +132,7 @@ def _after(cursor: str, question: tuple[object, ...]) -> Key | None:
 
 
 def _position(text: str) -> int:
-    """Raises ValueError for what no row holds."""
+    """Return the position of a cursor. Raises ValueError for an impossible one."""
     number = int(text)
     if not 0 <= number < 2**31:
         raise ValueError(text)
@@ -147,7 +147,8 @@ def _as_key(row: dict[str, Any]) -> tuple[str, ...]:
 def _read_page(
     account: Account, page: _Page, days: DateRange, deadline: float | None
 ) -> list[dict[str, Any]]:
-    """The page and one event more, if there is one. The newest month is asked first: it mostly has them all."""
+    """Return the page and one event more, if there is one. The newest month is read first, since it usually has all
+    of them."""
     # No event below the cursor is of a later day, so whole segments can be left out.
     day_range = DateRange(days.start, min(days.end, page.after[0].date()) if page.after else days.end)
     if day_range.end < day_range.start:

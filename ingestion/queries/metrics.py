@@ -1,4 +1,4 @@
-"""The metrics that an account counts."""
+"""Metrics of an account."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ingestion.queries.usage_lake import EVER, usage_rows
 
 
 class MetricInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is counted; aggregation: how quantities add up over days."""
+    """A metric; aggregation: how quantities add up over days."""
 
     name: str
     label: str = ""
@@ -28,7 +28,7 @@ class MetricInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def metrics_of(account: Account) -> list[UsageMetric]:
-    """The account's metrics by name, without a look at their events. One query."""
+    """Return the account's metrics by name, without reading events. One query."""
     # One of blanks, which pushes could make until they were refused, is nobody's first choice.
     return sorted(
         UsageMetric.objects.filter(account=account).order_by("name"), key=lambda one: is_blank(one.name)
@@ -36,13 +36,14 @@ def metrics_of(account: Account) -> list[UsageMetric]:
 
 
 def first_metric(metrics: Sequence[UsageMetric]) -> str:
-    """What a page begins with: the first metric that adds up, as requests do and seats do not. Empty for none."""
+    """Return the default metric of a page: the first one that is summed, such as requests, not seats. Empty for none."""
     summable = [metric for metric in metrics if metric.aggregation == UsageMetric.Aggregation.SUM]
     return next((metric.name for metric in [*summable, *metrics]), "")
 
 
 def find_metric(metrics: Sequence[UsageMetric], name: str) -> UsageMetric:
-    """The metric of this name; else the only one that differs in case or spaces around it, or in its label.
+    """Return the metric with this name; else the only one that differs in case or surrounding spaces, or whose label
+    matches.
 
     Raises UserError that names the nearest.
     """
@@ -66,7 +67,7 @@ def find_metric(metrics: Sequence[UsageMetric], name: str) -> UsageMetric:
 
 
 def usage_metrics(account: Account, *, deadline: float | None = None) -> list[MetricInfo]:
-    """Every metric with its units and the days of its first and last event. One query and one lake query."""
+    """Return every metric with its units and the days of its first and last event. One query and one lake query."""
     metrics = metrics_of(account)
     if not metrics:
         return []

@@ -1,4 +1,4 @@
-"""From the words of a question to what the data has: dimension keys, their values, customers."""
+"""Resolves the names of a query to the data: dimension keys, their values, customers."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ CUSTOMER_NAMES = ("customer", "customers", "customer_id", "customer_name")
 MAX_WARNINGS = 3
 MAX_SUGGESTIONS = 5
 MAX_CANDIDATES = 2_000
-"""Customers looked through for one whose name is spelt alike; the first by id."""
+"""Maximum number of customers searched for a similar name; the first by id."""
 
 SHOWN_LENGTH = 100
 
 
 @dataclass
 class EventDimensions:
-    """What the account's events have. One query for the dimension keys, when first asked."""
+    """Dimensions of the account's events. One query for the dimension keys, at first use."""
 
     account: Account
 
@@ -45,14 +45,15 @@ class EventDimensions:
 
 @dataclass(frozen=True)
 class Resolution:
-    """A part of a question as the data has it, and what to say about how it was read."""
+    """A resolved part of a query, and warnings about its interpretation."""
 
     value: str
     warning: str = ""
 
 
 def find_group(event_dimensions: EventDimensions, name: str) -> Resolution:
-    """`customer` or `dimension:<key>`, kindly read (`Customers`, `region`). Raises UserError with the nearest."""
+    """Resolve `customer` or `dimension:<key>`, with tolerance (`Customers`, `region`). Raises UserError with the
+    nearest."""
     plain = name.strip()
     if not plain or plain.casefold() in CUSTOMER_NAMES:
         return Resolution(CUSTOMER if plain else "")
@@ -67,7 +68,7 @@ def find_group(event_dimensions: EventDimensions, name: str) -> Resolution:
 
 
 def find_key(event_dimensions: EventDimensions, name: str) -> Resolution:
-    """The dimension key as the data has it: as written, else the only one that differs in case."""
+    """Return the dimension key in the data: exact, else the only one that differs in case."""
     key = name if name in event_dimensions.keys else name.removeprefix(PREFIX)
     if key in event_dimensions.keys:
         return Resolution(key)
@@ -82,7 +83,7 @@ def find_key(event_dimensions: EventDimensions, name: str) -> Resolution:
 def find_filters(
     event_dimensions: EventDimensions, filters: Sequence[UsageFilter]
 ) -> tuple[tuple[tuple[str, tuple[str, ...]], ...], list[str]]:
-    """Keys with values, and warnings."""
+    """Return keys with values, and warnings."""
     resolutions = [(find_key(event_dimensions, item.dimension), tuple(item.values)) for item in filters]
     return (
         tuple((key.value, values) for key, values in resolutions),
@@ -91,10 +92,10 @@ def find_filters(
 
 
 def find_customers(account: Account, names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
-    """The ids of customers named by id, or by name in any case; and warnings about those that are neither.
+    """Return the ids of customers given by id, or by name in any case; and warnings about unknown ones.
 
-    Two customers of one name are both meant. Raises UserError for what no id can hold. One query, and up to two
-    more for each unknown of the first three.
+    A name of two customers means both. Raises UserError for an impossible id. One query, and up to two more for each
+    unknown of the first three.
     """
     if not names:
         return (), []
@@ -114,7 +115,7 @@ def find_customers(account: Account, names: Sequence[str]) -> tuple[tuple[str, .
 
 
 def customer_names(account: Account, ids: Sequence[str]) -> dict[str, str]:
-    """The names of those customers that have one which can be seen. One query."""
+    """Return the visible names of those customers. One query."""
     rows = Customer.objects.filter(account=account, customer_id__in=ids).exclude(name="")
     return {
         customer_id: name for customer_id, name in rows.values_list("customer_id", "name") if name.strip()
@@ -156,7 +157,8 @@ class ValueSuggestion:
 
 
 def suggest_values(account: Account, dimension: str, *, search: str, limit: int) -> list[ValueSuggestion]:
-    """Customers by id or name, or a dimension's values on most events, that hold the text. One query, or one lake query."""
+    """Return customers by id or name, or a dimension's values on most events, that contain the text. One query, or
+    one lake query."""
     text = search.replace("\x00", "").strip()
     if dimension == CUSTOMER:
         rows = Customer.objects.filter(account=account).order_by("customer_id")
@@ -191,8 +193,8 @@ MAX_METRIC_VALUES = 5_000
 def metric_values(
     account: Account, metric: str, days: DateRange, names: Sequence[str], *, deadline: float | None = None
 ) -> dict[str, list[str]]:
-    """The values that a metric's events of these days have in each dimension, or of `customer`; `(none)` for those
-    without one. One more than MAX_METRIC_VALUES says that there are too many. One lake query."""
+    """Return the values of a metric's events on these days in each dimension, or of `customer`; `(none)` for events
+    without one. One more than MAX_METRIC_VALUES means that there are too many. One lake query."""
     keys = [name for name in names if name != CUSTOMER]
     build = _MetricValues(metric, tuple(names))
     values_by_name: dict[str, list[str]] = {name: [] for name in names}

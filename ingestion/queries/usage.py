@@ -1,4 +1,4 @@
-"""How much was used: what `queryUsage`, the pages and unit cost read."""
+"""Usage quantities for `queryUsage`, the pages and unit cost."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ GRANULARITIES = ("none", "day", "week", "month")
 
 @dataclass(frozen=True)
 class MetricQuery:
-    """A question about one metric. `by`: "", "customer" or "dimension:<key>".
+    """A query about one metric. `by`: "", "customer" or "dimension:<key>".
 
-    `customers` are exact ids; `dimensions` are keys with the values that pass, without regard to case. `top`: only the
-    largest groups apart, the rest as one group without a value; None: all apart.
+    `customers` are exact ids; `dimensions` are keys with the matching values, not case-sensitive. `top`: only the
+    largest groups separately, the rest as one group without a value; None: all separately.
     """
 
     metric: str
@@ -51,7 +51,7 @@ class MetricQuery:
 
 @dataclass(frozen=True)
 class UsageGroup:
-    """One group's exact quantity over the whole range, and in each bucket where it has events.
+    """Exact quantity of one group over the whole range, and in each bucket with events.
 
     `value` None: the groups beyond `top`, as one group. `days_with_data`: the group's own days.
     """
@@ -64,10 +64,10 @@ class UsageGroup:
 
 @dataclass(frozen=True)
 class MetricUsage:
-    """The answer of `read_usage`. `total` None: no event. `unit` None: unknown, or there are several (`units`).
+    """Result of `read_usage`. `total` None: no event. `unit` None: unknown, or several (`units`).
 
-    `days_with_data` are the days of the range on which the metric has any event, whatever the filters; `bucket_days` the
-    same of each bucket that has any, `first_day` and `last_day` the ends.
+    `days_with_data` is the number of days of the range with any event of the metric, whatever the filters;
+    `bucket_days` the same for each bucket with events, `first_day` and `last_day` the ends.
     """
 
     metric: str
@@ -85,14 +85,15 @@ class MetricUsage:
 
 
 def read_usage(account: Account, metric_query: MetricQuery, *, deadline: float | None = None) -> MetricUsage:
-    """A metric's quantity over a range of days by its aggregation; in total, by group, by bucket. Exact Decimals.
+    """Return a metric's quantity over a range of days by its aggregation; in total, by group, by bucket. Exact
+    Decimals.
 
-    `sum`: of quantities. `average_of_days`: the sum divided by the days of the bucket on which the metric has any
-    event, so that rows add up to the total. `last` and `max`: each customer's last or largest event, added up. The
-    value of the whole range is computed over it as one bucket. Groups by size, the largest first.
+    `sum`: of quantities. `average_of_days`: the sum divided by the days of the bucket with any event of the metric,
+    so that rows add up to the total. `last` and `max`: each customer's last or largest event, added up. The value of
+    the whole range is computed over it as one bucket. Groups by size, the largest first.
 
-    An account without any metric gets an empty answer; an unknown metric raises UserError that names the nearest.
-    One query, and one lake query.
+    An account without any metric gets an empty result; an unknown metric raises UserError that names the nearest. One
+    query, and one lake query.
     """
     metrics = metrics_of(account)
     if not metrics:
@@ -103,7 +104,7 @@ def read_usage(account: Account, metric_query: MetricQuery, *, deadline: float |
 def read_metric(
     account: Account, metric: UsageMetric, metric_query: MetricQuery, *, deadline: float | None = None
 ) -> MetricUsage:
-    """`read_usage` of a metric that is found already. One lake query."""
+    """Return `read_usage` of a resolved metric. One lake query."""
     plan = plan_of(metric, metric_query)
     keys = plan.dimension_keys
     rows = usage_rows(account, metric_query.days, UsageBuild(plan), keys=keys, deadline=deadline)
@@ -113,7 +114,7 @@ def read_metric(
 def read_daily_usage(
     account: Account, metric: UsageMetric, metric_query: MetricQuery, *, deadline: float | None = None
 ) -> Iterator[tuple[str, date, int]]:
-    """Group, day and quantity alone of a question by day, in smallest units (10^-12): a fifth of the processor time of
+    """Return only group, day and quantity of a query by day, in smallest units (10^-12): a fifth of the CPU time of
     `read_metric`. One lake query. Raises UserError as that does."""
     plan = plan_of(metric, metric_query)
     days = metric_query.days
@@ -132,15 +133,16 @@ def read_daily_usage(
 
 
 def _repeat_values(values: pa.Array) -> list[Any]:
-    """Python objects of few different values: one object each. A third of the time of `to_pylist`."""
+    """Return Python objects of a column with few different values: one object each. A third of the time of
+    `to_pylist`."""
     encoded = values.dictionary_encode()
     objects = encoded.dictionary.to_pylist()
     return [objects[index] for index in encoded.indices.to_pylist()]
 
 
 def _units(quantities: pa.Array) -> list[int]:
-    """Of 128-bit decimals without null, of the scale of QUANTITY: read from Arrow's memory, as a Decimal for each takes four
-    times as long."""
+    """Return 128-bit decimals without null, with the scale of QUANTITY, as integers: read from Arrow's memory, since
+    a Decimal for each takes four times as long."""
     assert quantities.type.scale == QUANTITY.scale and not quantities.null_count  # noqa: S101, PT018
     words = memoryview(quantities.buffers()[1]).cast("B")[16 * quantities.offset :][: 16 * len(quantities)]
     low, high = words.cast("Q").tolist()[::2], words.cast("q").tolist()[1::2]
@@ -148,7 +150,7 @@ def _units(quantities: pa.Array) -> list[int]:
 
 
 def plan_of(metric: UsageMetric, metric_query: MetricQuery) -> UsagePlan:
-    """The plan of a question. Raises UserError for an unknown granularity or group."""
+    """Return the plan of a query. Raises UserError for an unknown granularity or group."""
     if metric_query.granularity not in GRANULARITIES:
         raise unknown_value("granularity", metric_query.granularity, GRANULARITIES, show=str)
     prefix, _colon, key = metric_query.by.partition(":")
@@ -207,7 +209,7 @@ def _buckets(plan: UsagePlan, group: GroupSums, days: Mapping[date | None, int])
 
 
 def _divide_average(plan: UsagePlan, quantity: Decimal | None, days: int) -> Decimal | None:
-    """An average is its sum over the metric's days; 38 digits."""
+    """Return an average: the sum divided by the metric's days; 38 digits."""
     if quantity is None or plan.aggregation != AVERAGE:
         return quantity
     return ratio(quantity, Decimal(days))

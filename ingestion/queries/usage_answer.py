@@ -1,4 +1,4 @@
-"""The one query behind the Usage page and the tool queryUsage: from a question to its answer."""
+"""The query of the Usage page and the tool queryUsage."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Fits = Callable[[UsageAnswer], bool]
 
 @dataclass(frozen=True)
 class _ResolvedQuery:
-    """A query with its metric, dimensions and customers as the data has them."""
+    """A query with its metric, dimensions and customers resolved."""
 
     account: Account
     query: UsageQuery
@@ -59,12 +59,12 @@ class _ResolvedQuery:
 def query_usage(
     account: Account, query: UsageQuery, *, all_groups: bool = False, deadline: float | None = None
 ) -> UsageAnswer:
-    """How much was used of a metric, by its aggregation (see `read_usage`), in total and by group.
+    """Return the usage of a metric, by its aggregation (see `read_usage`), in total and by group.
 
-    The rest of the groups is one row, computed as one group. `all_groups`: every group apart, for exports. Raises
-    UserError for what the caller can repair. One lake query; one query in PostgreSQL, one more when grouped by
-    customer, for each kind of filter, and for the names of dimensions. A lake query more counts customers where rows are
-    not of customers; a comparison adds up to four.
+    The rest of the groups is one row, computed as one group. `all_groups`: every group separately, for exports.
+    Raises UserError for errors that the caller can correct. One lake query; one query in PostgreSQL, one more when
+    grouped by customer, for each kind of filter, and for the names of dimensions. Another lake query counts customers
+    if rows are not customers; a comparison adds up to four.
     """
     metrics = metrics_of(account)
     if not metrics:
@@ -84,7 +84,7 @@ def query_usage(
 
 
 def _customers(resolved_query: _ResolvedQuery, usage: MetricUsage, deadline: float | None) -> int:
-    """How many customers have an event that counts; a lake query where the rows do not say it."""
+    """Return the number of customers with a counted event; a lake query if the rows do not show it."""
     if resolved_query.metric_query.by == CUSTOMER:
         return usage.group_count
     if len(resolved_query.metric_query.customers) == 1:
@@ -103,7 +103,7 @@ def _answer_for_today(
     all_groups: bool,
     deadline: float | None,
 ) -> UsageAnswer:
-    """Who has just begun to push has usage of today alone, which the default period does not reach."""
+    """Return usage of today if there is none in the default period, for accounts that have just begun to push."""
     today = query_usage(account, replace(query, period="today"), all_groups=all_groups, deadline=deadline)
     if today.quantity is None:
         return _answer(resolved_query, usage, None, 0)
@@ -114,7 +114,7 @@ def _answer_for_today(
 def fit_to_size(
     account: Account, query: UsageQuery, answer: UsageAnswer, fits: Fits, *, deadline: float | None = None
 ) -> UsageAnswer:
-    """The answer, asked again for fewer groups until it fits; last, without series. Says so in `truncated`."""
+    """Return the answer with fewer groups until it fits; last, without series. `truncated` says so."""
 
     def with_groups(top: int) -> UsageAnswer:
         if top == query.top:
@@ -136,7 +136,7 @@ def _without_series(answer: UsageAnswer) -> UsageAnswer:
 def _resolve_query(
     account: Account, query: UsageQuery, metrics: Sequence[UsageMetric], *, all_groups: bool
 ) -> _ResolvedQuery:
-    """Raises UserError for an unknown metric, group or period, and for too many buckets."""
+    """Resolve the query. Raises UserError for an unknown metric, group or period, and for too many buckets."""
     days, event_dimensions = query_days(account, query), EventDimensions(account)
     if days.days > MAX_BUCKETS * BUCKET_DAYS[query.granularity]:
         raise UserError(
@@ -216,7 +216,7 @@ def _period(query: UsageQuery, days: DateRange) -> AppliedPeriod:
 
 
 def _comparison_text(comparison: PeriodComparison | None, customers: int) -> str:
-    """How it compares, and how many customers there were; empty without a comparison."""
+    """Return the comparison and the number of customers in words; empty without a comparison."""
     if comparison is None:
         return ""
     before = f"{comparison.previous_customers:,} before"
@@ -261,7 +261,8 @@ def _row(
 
 
 def _rows_add_up(metric_query: MetricQuery, usage: MetricUsage) -> bool:
-    """A customer has a last or largest event under each value of a dimension, so those rows do not."""
+    """Return whether rows add up to the total. A customer has a last or largest event under each value of a
+    dimension, so those rows do not."""
     return usage.aggregation in (SUM, AVERAGE) or metric_query.by == CUSTOMER
 
 

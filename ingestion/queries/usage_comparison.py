@@ -1,4 +1,4 @@
-"""Usage against an earlier period: which days are paired, and what changed in total, by group and in customers."""
+"""Usage compared with an earlier period: the compared days, and the changes in total, by group and of customers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ingestion.schemas import UsageChange, UsageComparison
 from ingestion.usage_query import UsageQuery
 
 MAX_GROUPS = 5_000
-"""With more groups than this, only the total is compared: both sides are read with every group apart."""
+"""With more groups than this, only the total is compared, since both sides are read with every group separately."""
 
 NO_EVENT = "No events of the metric in the previous period."
 NOTHING_BEFORE = "No usage in the previous period."
@@ -30,8 +30,8 @@ TOO_MANY = f"Only the total is compared: more than {MAX_GROUPS:,} groups."
 
 @dataclass(frozen=True)
 class PeriodComparison:
-    """Usage of the days that are compared, and of the earlier ones. `by_group`: whether each group was read; `unknown`:
-    why nothing is known of some of the earlier days."""
+    """Usage of the compared days, and of the earlier ones. `by_group`: whether each group was read; `unknown`: why
+    some of the earlier days have no data."""
 
     days: DateRange
     earlier: DateRange
@@ -46,14 +46,14 @@ class PeriodComparison:
         return self._change(self.current.total, self.previous.total)
 
     def change_of(self, value: str) -> UsageChange | None:
-        """The change of one group; a group without an event used nothing."""
+        """Return the change of one group; a group without an event has usage 0."""
         if not self.by_group:
             return None
         return self._change(_quantity_of(self.current, value), _quantity_of(self.previous, value))
 
     @property
     def gaps(self) -> str:
-        """On how many days there are events, where one side has fewer; empty for sides alike."""
+        """Return the number of days with events on both sides, if one has fewer; empty if they are equal."""
         now, before = self.current.days_with_data, self.previous.days_with_data
         if now == before:
             return ""
@@ -103,10 +103,10 @@ def compare_usage(
     *,
     deadline: float | None,
 ) -> PeriodComparison | None:
-    """The comparison that a query asks for; None when no day of its period is over. Up to four lake queries.
+    """Return the comparison of a query; None if no day of its period is over. Up to four lake queries.
 
-    Today is not over, so the days before it are compared, with as many of the earlier period. `read`: the usage of
-    all the days, all groups beyond `top` as one.
+    Today is incomplete, so the days before it are compared with the same number of days of the earlier period.
+    `read`: the usage of all days, all groups beyond `top` as one.
     """
     yesterday = clock.today() - timedelta(days=1)
     if metric_query.days.start > yesterday:
@@ -139,7 +139,8 @@ def _incomplete_period_reason(
     previous: MetricUsage,
     deadline: float | None,
 ) -> str:
-    """Why the earlier days are no whole period; empty where they are. A lake query where their first day has no event."""
+    """Return why the earlier days are not a complete period; empty if they are. A lake query if their first day has
+    no event."""
     if previous.first_day is None or previous.first_day <= earlier.start:
         return ""
     before = DateRange(date.min, earlier.start - timedelta(days=1))
@@ -152,7 +153,7 @@ def _incomplete_period_reason(
 def active_customers(
     account: Account, metric: UsageMetric, metric_query: MetricQuery, *, deadline: float | None
 ) -> int:
-    """How many customers have an event that counts in the days. One lake query."""
+    """Return the number of customers with a counted event on the days. One lake query."""
     plan = plan_of(metric, replace(metric_query, by="", top=None, granularity="none"))
     keys = plan.dimension_keys
     (row,) = usage_rows(account, metric_query.days, CustomersBuild(plan), keys=keys, deadline=deadline)
@@ -162,7 +163,7 @@ def active_customers(
 
 @dataclass(frozen=True)
 class CustomersBuild:
-    """The number of customers with an event of a plan, equal for equal plans, so that the lake compiles it once."""
+    """The number of customers with an event of a plan; equal for equal plans, so that the lake compiles it once."""
 
     plan: UsagePlan
 

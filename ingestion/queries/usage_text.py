@@ -1,4 +1,4 @@
-"""What answers about usage say in sentences."""
+"""Sentences of answers about usage."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ AGGREGATIONS = {
 
 
 def format_quantity(quantity: Decimal, unit: str | None) -> str:
-    """`1,234.5 'calls'`, at most six places."""
+    """Return `1,234.5 'calls'`, with at most six decimal places."""
     number = exact_number(round_amount(quantity))
     return f"{number} {quote(unit, NAME_LENGTH)}" if unit else number
 
@@ -48,7 +48,7 @@ def summary(
     usage: MetricUsage,
     rows: Sequence[UsageRow],
 ) -> str:
-    """One plain sentence: how much of what when, and whose most of it is."""
+    """Return one plain sentence: the quantity, the days, and the largest group."""
     when = f"from {metric_query.days.start} to {metric_query.days.end}"
     is_filtered = bool(metric_query.customers or metric_query.dimensions)
     if usage.total is None:
@@ -71,7 +71,7 @@ def _largest_rows_text(rows: Sequence[UsageRow], unit: str | None) -> str:
 
 
 def default_metric_warning(metric: UsageMetric, metrics: Sequence[UsageMetric]) -> list[str]:
-    """What was taken when the question names no metric."""
+    """Return a warning with the default metric, for a query without one."""
     if len(metrics) == 1:
         return []
     others = [quote(one.name, NAME_LENGTH) for one in metrics if one != metric]
@@ -92,7 +92,7 @@ def several_units(usage: MetricUsage) -> list[str]:
 
 
 def hint(account: Account, metric: UsageMetric, metric_query: MetricQuery, usage: MetricUsage) -> str:
-    """What to ask next. One lake query more when the answer is empty."""
+    """Return the suggested next query. One more lake query if the answer is empty."""
     if usage.total is None and usage.days_with_data:
         return "Remove a filter, or group by customer or a dimension to see its values."
     if usage.total is None:

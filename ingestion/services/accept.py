@@ -1,7 +1,7 @@
-"""Accepting a pushed batch: whole, once, and only under a key that lives until the commit.
+"""Accepts a pushed batch: atomically, once, and only with a key that is valid until the commit.
 
-Every push of an account takes its locks in one order, so pushes wait for each other and never in a circle: the key,
-the Idempotency-Key, new dimension keys of the source, event ids, customers, metrics.
+Every push of an account takes its locks in the same order, so that pushes never deadlock: the key, the
+Idempotency-Key, new dimension keys of the source, event ids, customers, metrics.
 """
 
 from __future__ import annotations
@@ -27,20 +27,19 @@ from ingestion.services.keys import PushCredential, lock_active_key
 
 
 class RevokedKeyError(Exception):
-    """The key was revoked or replaced while its push was under way; nothing of it is stored."""
+    """The key was revoked or replaced during its push; nothing of it is stored."""
 
 
 @transaction.atomic
 def accept_events(
     *, credential: PushCredential, batch: Batch, retry: Retry | None = None, dry_run: bool = False
 ) -> Receipt:
-    """Store the new events of a batch with the customers and metrics that they name; they count from the commit.
+    """Store the new events of a batch with their customers and metrics; they count from the commit on.
 
-    A retry of what was stored gets the answer of then. A dry run gets the answer that it would get, and stores nothing.
-    Raises RevokedKeyError when the key no longer lives, also for a batch without a valid event, and
-    IdempotencyKeyConflict. Cost: one
-    statement to look at the key, one for the ledger; with events two more: customers and metrics, COPY; one or two more
-    with event ids, with an Idempotency-Key, with rejected events.
+    A retry gets the response of the first push. A dry run gets the response that it would get, and stores nothing.
+    Raises RevokedKeyError if the key is no longer valid, also for a batch without a valid event, and
+    IdempotencyKeyConflict. Cost: one statement to check the key, one for the ledger; with events two more: customers
+    and metrics, COPY; one or two more with event ids, with an Idempotency-Key, with rejected events.
     """
     if not lock_active_key(credential.key_id):
         raise RevokedKeyError
@@ -115,9 +114,9 @@ def store_events(
     dedup_result: DedupResult,
     keys: Collection[str] | None = None,
 ) -> None:
-    """Put new events into the inbox, with the customers and metrics that they name, in the caller's transaction.
+    """Insert new events into the inbox, with their customers and metrics, in the caller's transaction.
 
-    `keys`: their dimension keys, if they were asked for already.
+    `keys`: their dimension keys, if they are known already.
     """
     if not dedup_result.events:
         return
@@ -135,7 +134,7 @@ def store_events(
 
 
 def set_gauges(account_id: int, names: Collection[str], now: datetime) -> None:
-    """Gauges that came with this batch add up by their last value; what the account set of others stays."""
+    """Set the aggregation of new gauges in this batch to their last value; settings of other metrics stay."""
     # Unscoped: at the door the account comes from the credential. Those of this moment are this transaction's own.
     new = UsageMetric.objects.unscoped().filter(account_id=account_id, name__in=names, first_seen_at=now)
     new.update(aggregation=UsageMetric.Aggregation.LAST)
@@ -151,7 +150,7 @@ SELECT ingestion_upsert_customers_and_metrics(
 def _upsert_customers_and_metrics(
     account_id: int, names: Mapping[str, str | None], metrics: Collection[str], now: datetime
 ) -> None:
-    """Insert the customers and metrics that are not there, and give customers the names that came."""
+    """Insert missing customers and metrics, and update the names of customers."""
     # One JSON text: psycopg takes a millisecond longer for arrays of a thousand names.
     as_json = msgspec.json.encode(names).decode()
     values = {"account": account_id, "now": now, "names": as_json, "metrics": list(metrics)}

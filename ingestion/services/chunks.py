@@ -1,4 +1,4 @@
-"""Storing a chunk of an uploaded file: its events, its refused lines, and that it is done, in one transaction."""
+"""Stores a chunk of an uploaded file in one transaction: its events, its rejected lines, and the progress."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from ingestion.services.ledger import EXCERPT
 from ingestion.services.voiding import chunk_ids
 
 MAX_REJECTED_LINES: Final = 10_000
-"""Refused lines of an upload that its report has one by one."""
+"""Maximum number of rejected lines listed in the report of an upload."""
 
 MAX_REASONS: Final = 50
 OTHER_REASONS: Final = "other reasons"
 
 
 class SupersededAttemptError(Exception):
-    """Another process has taken this upload up; this one must leave no effect."""
+    """Another process claimed this upload; this process must write nothing."""
 
 
 @transaction.atomic
 def store_chunk(*, job: UsageUpload, chunk: Chunk) -> None:
-    """Store a chunk under the rules of a push; `job` says afterwards how far the upload is.
+    """Store a chunk by the rules of a push; `job` has the new progress of the upload.
 
-    Raises SupersededAttemptError when the upload is not this attempt's any more, JobCancellation when a person
-    canceled it. Locks: the upload's row, then as a push does.
+    Raises SupersededAttemptError if this attempt no longer owns the upload, JobCancellation if a person canceled it.
+    Locks: the upload's row, then as a push does.
     """
     _fence(job)
     batch = check_batch(chunk.body)
@@ -76,14 +76,14 @@ def _fence(job: UsageUpload) -> None:
 
 
 def check_cancellation(job: UsageUpload) -> None:
-    """Raises JobCancellation as `store_chunk` does, and stores nothing."""
+    """Store nothing. Raises JobCancellation as `store_chunk` does."""
     # Unscoped: a worker names the row itself.
     if UsageUpload.objects.unscoped().filter(pk=job.pk).exclude(cancel_requested_at=None).exists():
         raise JobCancellation
 
 
 def _excerpts(batch: Batch, chunk: Chunk) -> dict[int, str]:
-    """By line; also of events whose id may turn out to be another's."""
+    """Return excerpts by line; also of events whose id may turn out to belong to another event."""
     pairs = zip(batch.events, batch.event_ids, strict=True)
     with_ids = {event.position for event, name in pairs if name is not None}
     places = sorted({one.index for one in batch.rejected} | with_ids)
@@ -104,7 +104,7 @@ ON CONFLICT (id) DO UPDATE SET
 
 
 def _write_ledger(job: UsageUpload, dedup_result: DedupResult, rejected: int) -> None:
-    """The upload's one row grows. It is of the month in which the file was received, however long it runs."""
+    """Update the upload's ledger row. Its month is that of the file's receipt, however long the upload runs."""
     days = [event.event_time.date() for event in dedup_result.events]
     accepted = len(dedup_result.events) + dedup_result.duplicates
     values = (

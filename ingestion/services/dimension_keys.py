@@ -1,6 +1,6 @@
-"""Dimension keys of a source: each is a column of the lake's files, which have room for so many.
+"""Dimension keys of a source: each is a column of the lake's files, whose number is limited.
 
-A key counts from its first event until the source is deleted. An event that would bring one too many is rejected; those
+A key counts from its first event until the source is deleted. An event with one key too many is rejected; the events
 before it in its batch, and those with known keys, are stored.
 """
 
@@ -19,16 +19,17 @@ from ingestion.events import LONG_DIMENSION_KEY, MAX_DIMENSION_KEY, MAX_DIMENSIO
 from ingestion.parsing import Batch, Rejection
 
 _keys_by_source: dict[int, frozenset[str]] = {}
-"""Committed keys by source, so that a push without a new one needs no statement. A source's keys only become more."""
+"""Committed keys by source, so that a push without a new one needs no statement. Keys of a source are only added."""
 _MAX_CACHED_KEYS: Final = 50_000
-"""Keys of all sources that a process remembers: 15 MB at most."""
+"""Maximum number of cached keys of all sources in a process: 15 MB at most."""
 
 
 def admit(*, account_id: int, source_id: int, batch: Batch) -> tuple[Batch, set[str]]:
-    """The batch without the events that have a key too many or too long, and the keys of those that stay; new keys are kept.
+    """Return the batch without events that have too many or too long keys, and the keys of the others; new keys are
+    stored.
 
-    In the caller's transaction. No statement where this process knows all keys of the batch; else one, or four with a
-    new key: then another push of the source with a new key waits until the transaction ends.
+    In the caller's transaction. No statement if this process has cached all keys of the batch; else one, or four with
+    a new key: then another push of the source with a new key waits until the transaction ends.
     """
     keys = keys_of(batch.events)
     if keys <= _keys_by_source.get(source_id, frozenset()):
@@ -47,7 +48,7 @@ def admit(*, account_id: int, source_id: int, batch: Batch) -> tuple[Batch, set[
 
 
 def check(*, source_id: int, batch: Batch) -> Batch:
-    """The batch that `admit` would give; nothing is kept."""
+    """Return the batch as `admit` does, without storing keys."""
     keys = keys_of(batch.events)
     return _reject_excess_keys(batch, _stored_keys(source_id), keys)[0] if keys else batch
 

@@ -1,7 +1,7 @@
-"""Event ids: the same event sent again is taken once.
+"""Event ids: the same event sent again is stored once.
 
-An id is known for 35 days at least, by the first 128 bits of its SHA-256 and of what the event said: about 150 bytes a
-row with its index, and half of a push's speed (docs/ingestion-api.md has the figures).
+An id is stored for at least 35 days, by the first 128 bits of its SHA-256 and of the event's content: about 150 bytes
+a row with its index, and half of a push's speed (docs/ingestion-api.md has the figures).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _pack = msgspec.msgpack.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class DedupResult:
-    """A batch after its event ids were looked at: what is new of it, with the names beside, and what is not.
+    """A batch after deduplication: its new events with their names, and the rest.
 
     `rounded` counts the events, new or duplicate, whose quantity was rounded.
     """
@@ -42,10 +42,10 @@ class DedupResult:
 
 
 def deduplicate(*, account_id: int, batch: Batch, batch_id: UUID | None) -> DedupResult:
-    """Tell new events from those that were stored before, and remember the new ones as of `batch_id`.
+    """Separate new events from stored ones, and store the new ids with `batch_id`.
 
-    Holds the ids until the caller's transaction ends: another push with one of them waits. Without a batch id nothing
-    is remembered and nobody waits. Cost: one statement, a second where an id is known; none for a batch without ids.
+    Locks the ids until the caller's transaction ends: another push with one of them waits. Without a batch id nothing
+    is stored or locked. Cost: one statement, a second if an id exists; none for a batch without ids.
     """
     # By place among the events: the hashes of the id and of what the event says.
     claims = {
@@ -64,7 +64,7 @@ def deduplicate(*, account_id: int, batch: Batch, batch_id: UUID | None) -> Dedu
 
 
 def content_of(event: InboxEvent) -> str:
-    """Two events say the same when this is equal. A customer's name is not of the event."""
+    """Return a value that is equal for events with equal content. A customer's name is not part of the event."""
     quantity = str(event.quantity.normalize(_WIDE))
     return _digest(
         _pack((event.customer_id, event.metric, event.unit, quantity, event.dimensions, event.event_time))
@@ -118,7 +118,7 @@ SELECT replace(digest::text, '-', ''), replace(content::text, '-', '')
 
 
 def _remember(account_id: int, batch_id: UUID, digests: Mapping[str, str]) -> dict[str, str]:
-    """Remember ids; those that another batch has already, with their content."""
+    """Store ids; returns those that another batch has already, with their content."""
     params: dict[str, int | str | date | UUID] = {
         "account": account_id,
         "batch": batch_id,
@@ -144,7 +144,7 @@ def _fetch_contents(account_id: int, digests: Iterable[str], batch_id: UUID | No
 
 
 def _array(hashes: Iterable[str]) -> str:
-    """PostgreSQL's text of an array: one string costs a tenth of what a thousand parameters do."""
+    """Return PostgreSQL's text of an array: one string costs a tenth of a thousand parameters."""
     return "{" + ",".join(hashes) + "}"
 
 
@@ -152,7 +152,8 @@ PAGES_AT_ONCE = 4_096
 
 
 def expire(before: date, *, pages: int = PAGES_AT_ONCE) -> int:
-    """Forget the ids received before a day; how many. Walks the table once, a transaction every 32 MB of it."""
+    """Delete the ids received before a day; returns their number. Reads the table once, with a transaction every 32
+    MB of it."""
     deleted_count, at, end = 0, 0, _pages()
     while at < end:
         with transaction.atomic(), connection.cursor() as cursor:

@@ -1,6 +1,6 @@
-"""The answer to a push, and Idempotency-Key: the answer is kept, and a retry under the same key gets it again for 24 hours.
+"""Responses to pushes with an Idempotency-Key: stored, and repeated to a retry with the same key for 24 hours.
 
-The REST API keeps the answers of its write tools here too (mcpserver.rest.idempotency).
+The REST API stores the responses of its write tools here too (mcpserver.rest.idempotency).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ingestion.services.event_ids import DedupResult
 
 
 class Result(msgspec.Struct):
-    """The ingestion result: every event is in one of the two counts, every rejected one among the errors."""
+    """The ingestion result: every event is in one of the two counts, every rejected one in the errors."""
 
     accepted: int
     rejected: int
@@ -33,14 +33,15 @@ class Result(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The answer to a push: a Result as JSON, and what does not belong to the interface's body, as headers."""
+    """The response to a push: a Result as JSON, and additional values as headers."""
 
     body: bytes
     headers: dict[str, str]
 
     @classmethod
     def of(cls, batch_id: UUID | None, dedup_result: DedupResult) -> Self:
-        """Accepted are new events and duplicates. Without a batch id nothing was stored."""
+        """Return the receipt of a batch. Accepted are new events and duplicates. Without a batch id nothing was
+        stored."""
         accepted, rejected = len(dedup_result.events) + dedup_result.duplicates, dedup_result.rejected
         headers = {
             "Usage-Rejected": str(len(rejected)),
@@ -59,17 +60,17 @@ REPLAYED = "Idempotent-Replayed"
 
 
 def is_key(text: str) -> bool:
-    """Whether a header is a key as KEY_RULE says."""
+    """Return whether a header is a key as KEY_RULE describes."""
     return _KEY.fullmatch(text) is not None
 
 
 class IdempotencyKeyConflict(Exception):
-    """The key was used for another body within the 24 hours."""
+    """The key was used with another body within the 24 hours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A request that may be one of several tries: the client's key, and the hash of the body as inflated."""
+    """A request that may be retried: the client's key, and the hash of the decompressed body."""
 
     key: str
     body_digest: bytes
@@ -89,7 +90,8 @@ ON CONFLICT (account_id, key) DO UPDATE SET body_digest = EXCLUDED.body_digest, 
 
 
 def claim(*, account_id: int, retry: Retry) -> Receipt | None:
-    """The answer that was given under this key; or None, and the key is the caller's until its transaction ends.
+    """Return the stored response of this key; or None, and the key is locked for the caller until its transaction
+    ends.
 
     Raises IdempotencyKeyConflict. Cost: one statement, two for a retry.
     """
@@ -113,7 +115,7 @@ def claim(*, account_id: int, retry: Retry) -> Receipt | None:
 
 
 def find(*, account_id: int, retry: Retry, now: datetime | None = None) -> Receipt | None:
-    """The answer that was given under this key, if any. Raises IdempotencyKeyConflict. One statement."""
+    """Return the stored response of this key, if any. Raises IdempotencyKeyConflict. One statement."""
     # Unscoped: at the door the account comes from the credential.
     answers = PushAnswer.objects.unscoped().filter(account_id=account_id, key=retry.key)
     row = answers.filter(created_at__gt=(now or clock.now()) - timedelta(hours=HOURS)).first()
@@ -125,7 +127,7 @@ def find(*, account_id: int, retry: Retry, now: datetime | None = None) -> Recei
 
 
 def store_answer(*, account_id: int, retry: Retry, receipt: Receipt) -> None:
-    """Keep the answer under a key that was claimed in this transaction. One statement."""
+    """Store the response under a key that was claimed in this transaction. One statement."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE ingestion_pushanswer SET answer = %s, headers = %s WHERE account_id = %s AND key = %s",
@@ -134,6 +136,6 @@ def store_answer(*, account_id: int, retry: Retry, receipt: Receipt) -> None:
 
 
 def delete_expired_answers() -> int:
-    """Forget answers whose day is over; how many."""
+    """Delete responses older than a day; returns their number."""
     old = PushAnswer.objects.unscoped().filter(created_at__lte=clock.now() - timedelta(hours=HOURS))
     return old.delete()[0]

@@ -1,4 +1,4 @@
-"""Usage keys, which push sources have (`accounts/source_keys.py`)."""
+"""Usage keys of push sources (`accounts/source_keys.py`)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ PREFIX: Final = "fuse_"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PushCredential(SourceCredential):
-    """A usage key that was alive when it was shown: whose events come, and by which source."""
+    """A valid usage key: the account and the source of its events."""
 
 
 def end_pushes(*, account: Account, source_id: int | None = None) -> None:
-    """Wait for the pushes and uploads of an account, or of one source of it, that are storing; later ones wait for the
-    caller's transaction and are refused when it has deleted the keys.
+    """Wait for running pushes and uploads of an account, or of one of its sources; later ones wait for the caller's
+    transaction and are rejected once it has deleted the keys.
 
-    Locks in the order of everything that ends usage, so no two wait for each other: the lake's (a void takes it before
-    any row), sources (a regeneration has its source before the key), keys, uploads.
+    Locks in the order of everything that ends usage, so that nothing deadlocks: the lake's (a void takes it before
+    any row), sources (a regeneration locks its source before the key), keys, uploads.
     """
     locks.lock_usage(account)
     # Unscoped: the caller found the account.
@@ -37,7 +37,8 @@ def end_pushes(*, account: Account, source_id: int | None = None) -> None:
 
 
 def _lock_push_source(source: UsageSource) -> None:
-    """Until the transaction ends nobody else changes the source's key. Raises UserError for a source that pulls."""
+    """Lock the source until the end of the transaction, against other changes of its key. Raises UserError for a pull
+    source."""
     # Unscoped: the caller found the source in its account. NO KEY: a push that has locked the key refers to the source
     # when it writes its batch, and would wait for us while we wait for it.
     row = UsageSource.objects.unscoped().select_for_update(no_key=True).get(pk=source.pk)

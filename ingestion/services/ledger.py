@@ -1,6 +1,6 @@
-"""The ledger: one row a push, in the transaction that stores its events. The sum of its rows is the meter.
+"""The ledger: one row for each push, in the transaction that stores its events. The sum of its rows is the meter.
 
-Rows older than LEDGER_DAYS are summed up by month and go. Of rejected events a source's newest are kept.
+Rows older than LEDGER_DAYS are added to their month and deleted. Of rejected events a source's newest are kept.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def write_batch(
 def write_day_batch(
     *, batch_id: UUID, source: UsageSource, received_at: datetime, day: date, stored: int, rejected: int
 ) -> None:
-    """A day of a source that pulls."""
+    """Write the batch of a day of a pull source."""
     UsageBatch.objects.unscoped().create(
         id=batch_id,
         account_id=source.account_id,
@@ -81,7 +81,8 @@ def write_rejected_events(
     rejected: Sequence[Rejection],
     offset: int = 0,
 ) -> None:
-    """The first few rejected events of a push, `offset` events into what was sent. No statement when there are none."""
+    """Store the first few rejected events of a push, `offset` events into the request. No statement if there are
+    none."""
     some = rejected[:REJECTED_OF_A_PUSH]
     if not some:
         return
@@ -120,7 +121,8 @@ SELECT id FROM accounts_account a
 
 
 def roll_up(*, limit: int = 5_000) -> int:
-    """Move batches older than LEDGER_DAYS from the ledger into the months' sums; how many. A transaction every `limit`."""
+    """Move batches older than LEDGER_DAYS from the ledger to the months' sums; returns their number. A transaction
+    every `limit`."""
     before, moved_count = clock.now() - timedelta(days=LEDGER_DAYS), 0
     with connection.cursor() as cursor:
         cursor.execute(_DUE, [before])
@@ -145,7 +147,7 @@ DELETE FROM ingestion_rejectedevent WHERE id IN (
 
 
 def prune_rejected_events() -> int:
-    """Keep each source's newest rejected events alone; how many went."""
+    """Keep only each source's newest rejected events; returns the number of deleted ones."""
     with connection.cursor() as cursor:
         cursor.execute(_TOO_MANY, [REJECTED_OF_A_SOURCE])
         return int(cursor.rowcount)

@@ -1,4 +1,4 @@
-"""How long an account keeps raw usage, and dropping what is older."""
+"""Retention of raw usage, and deletion of older usage."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ingestion.models import UsageRetention
 
 @transaction.atomic
 def set_usage_retention(*, account: Account, actor: Actor, months: int | None) -> UsageRetention:
-    """Keep the events of so many whole months before the running one; None keeps them for ever.
+    """Keep the events of that many full months before the current one; None keeps them forever.
 
-    The nightly pass deletes what is older, by the events' own months. The meter stays. Raises ValidationError outside
-    1 to 240 months.
+    The nightly task deletes older events, by their own months. The meter stays. Raises ValidationError outside 1 to
+    240 months.
     """
     with account_scope(account):
         UsageRetention.objects.get_or_create(
@@ -41,9 +41,9 @@ def set_usage_retention(*, account: Account, actor: Actor, months: int | None) -
 
 
 def drop_old_usage(*, account: Account) -> int:
-    """Take usage older than the account keeps out of all answers; how many events in segments that were.
+    """Delete usage beyond the account's retention from all answers; returns the number of events in deleted segments.
 
-    It goes by whole months: with 3 months to keep, on any day of May what was before February goes.
+    Retention counts full months: with 3 months, on any day of May everything before February is deleted.
     """
     # Unscoped: a task names the account itself.
     months = (
@@ -55,6 +55,6 @@ def drop_old_usage(*, account: Account) -> int:
 
 
 def retention_start(today: date, months: int) -> date:
-    """The first day of the month that lies so many whole months before the running one."""
+    """Return the first day of the month that many full months before the current one."""
     place = today.year * 12 + today.month - 1 - months
     return date(place // 12, place % 12 + 1, 1)

@@ -1,4 +1,4 @@
-"""Usage sources, the connections that usage comes in by, and metrics, which say how its quantities add up over time."""
+"""Usage sources, and metrics, whose aggregation is how their quantities add up over time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ingestion.services.voiding import forget_ids_of_source
 def create_usage_source(
     *, account: Account, actor: Actor, name: str, kind: str = UsageSource.Kind.PUSH.value
 ) -> UsageSource:
-    """A new usage source, without a key. Raises ValidationError for a name that is empty, too long or taken."""
+    """Create a usage source without a key. Raises ValidationError for a name that is empty, too long or already used."""
     source = UsageSource(account=account, name=name.strip(), kind=kind, created_by=actor.user)
     with account_scope(account):
         source.full_clean()
@@ -39,9 +39,10 @@ def create_usage_source(
 
 @transaction.atomic
 def delete_usage_source(*, source: UsageSource, actor: Actor) -> None:
-    """Delete a source with its key, its uploads and all usage that came by it; what it brought stays on the meter.
+    """Delete a source with its key, its uploads and all of its usage; its stored events stay on the meter.
 
-    A push that is storing is waited for, and goes with the source; a later one gets 401. Its event ids may be sent again.
+    A push in progress is waited for, and deleted with the source; a later one gets 401. Its event ids may be sent
+    again.
     """
     account, pk, name = source.account, source.pk, source.name
     end_pushes(account=account, source_id=pk)
@@ -57,7 +58,7 @@ def delete_usage_source(*, source: UsageSource, actor: Actor) -> None:
 
 @transaction.atomic
 def rename_usage_source(*, source: UsageSource, actor: Actor, name: str) -> None:
-    """Call a source something else; its key and events stay. Raises ValidationError as on creating."""
+    """Rename a source; its key and events stay. Raises ValidationError as on creating."""
     before, source.name = source.name, name.strip()
     with account_scope(source.account):
         source.full_clean()
@@ -73,8 +74,8 @@ def rename_usage_source(*, source: UsageSource, actor: Actor, name: str) -> None
 
 @transaction.atomic
 def set_customer_attribute(*, source: UsageSource, actor: Actor, customer_attribute: str) -> None:
-    """Which attribute of OpenTelemetry metrics names the customer; empty for the default. Counts for later requests.
-    Raises ValidationError for one that is too long."""
+    """Set the attribute of OpenTelemetry metrics that names the customer; empty for the default. Applies to later
+    requests. Raises ValidationError for one that is too long."""
     before, source.customer_attribute = source.customer_attribute, customer_attribute.strip()
     with account_scope(source.account):
         source.full_clean()
@@ -92,10 +93,10 @@ def set_customer_attribute(*, source: UsageSource, actor: Actor, customer_attrib
 def set_metric(
     *, account: Account, actor: Actor, name: str, aggregation: str | None = None, label: str | None = None
 ) -> UsageMetric:
-    """Say how a metric adds up, or what to call it; the metric is made when no event has named it yet.
+    """Set a metric's aggregation or label; creates the metric if no event has named it yet.
 
-    None keeps what is. Counts for the whole past, since answers add up at query time. Raises ValidationError for an
-    unknown aggregation, or a name or label that is too long.
+    None leaves a value unchanged. Applies to all past usage, since quantities are aggregated at query time. Raises
+    ValidationError for an unknown aggregation, or a name or label that is too long.
     """
     with account_scope(account):
         row = UsageMetric.objects.select_for_update().filter(name=name).first()

@@ -1,4 +1,4 @@
-"""Uploaded files of usage on their way in: kept under a name of ours until they are done."""
+"""Files of usage uploads, stored under a generated name until they are processed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from finops.lib import clock
 from ingestion.models import UsageUpload
 
 ORPHAN_GRACE_PERIOD: Final = timedelta(days=1)
-"""A file without an upload is of a request that died; it may still be arriving."""
+"""How long a file without an upload is kept: its request may still be running."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,8 @@ class UploadFile:
 
 
 def store(upload: UploadedFile[Any]) -> UploadFile:
-    """Move an upload to where it waits. One that Django streamed to disk is moved, not copied; it is read once."""
+    """Move an uploaded file to the uploads folder. A file that Django streamed to disk is moved, not copied; it is
+    read once."""
     path = folder() / uuid.uuid4().hex
     temporary = getattr(upload, "temporary_file_path", None)
     if temporary is not None:
@@ -50,7 +51,7 @@ def remove(path: str) -> None:
 
 
 def remove_of_account(account: Account) -> int:
-    """Remove the files of uploads of an account that is being deleted: how many uploads had one."""
+    """Remove the files of uploads of an account that is being deleted; returns the number of uploads with a file."""
     # Unscoped: the account is being deleted by a task.
     paths = list(UsageUpload.objects.unscoped().filter(account=account).values_list("path", flat=True))
     for path in paths:
@@ -59,7 +60,7 @@ def remove_of_account(account: Account) -> int:
 
 
 def remove_orphans() -> int:
-    """Remove files older than a day that no unfinished upload names; how many went."""
+    """Remove files older than a day without an unfinished upload; returns their number."""
     # Unscoped: the queue serves every account.
     unfinished = UsageUpload.objects.unscoped().filter(status__in=["queued", "running"])
     referenced_paths = set(unfinished.values_list("path", flat=True))

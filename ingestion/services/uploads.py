@@ -1,8 +1,9 @@
-"""Backfill by file: an upload is queued by a request and stored by a worker, chunk by chunk, each event once.
+"""Backfill by file: a request queues an upload, and a worker stores it chunk by chunk, each event once.
 
-A chunk of a thousand lines is one transaction, which also says how far the upload is: after kill -9 at any moment the
-next worker goes on with the line after the last one stored. All chunks are one batch, so an upload is voided as one.
-A file, known by its SHA-256, is taken once an account, until what it brought is voided; one that brought nothing, again.
+A chunk of a thousand lines is one transaction, which also stores the progress: after kill -9 at any moment the next
+worker continues with the line after the last stored one. All chunks are one batch, so an upload is voided as one. A
+file, identified by its SHA-256, is accepted once in an account, until its events are voided; a file without stored
+events is accepted again.
 """
 
 from __future__ import annotations
@@ -49,19 +50,19 @@ logger = logging.getLogger(__name__)
 
 RUN_TASK: Final = "ingestion.run_upload"
 MAX_ATTEMPTS: Final = 10
-"""An upload that takes its worker down ten times will do so again."""
+"""Maximum number of attempts of an upload that kills its worker."""
 MAX_DEATHS: Final = 3
-"""One whose child dies so often without storing a chunk, too."""
+"""Maximum number of child processes that die without storing a chunk."""
 
 Status = UsageUpload.Status
 
 
 def queue_upload(*, source: UsageSource, upload: UploadedFile[Any], actor: Actor) -> UsageUpload:
-    """Keep a CSV file and ask a worker to store its events in `source`.
+    """Store a CSV file and queue it for a worker, which stores its events in `source`.
 
-    A file whose upload failed goes on where that stopped; one that brought nothing is taken anew. Raises UserError for a
-    source that nothing is pushed to, a header that lacks a column or has one that is not known, a file that was taken before,
-    and while as many uploads of the account wait and run as may; LowDisk without room for the file.
+    A file whose upload failed continues where that stopped; one without stored events starts again. Raises UserError
+    for a pull source, a header with a missing or unknown column, a file that was already uploaded, and if too many
+    uploads of the account are queued and running; LowDisk without space for the file.
     """
     if source.kind != UsageSource.Kind.PUSH:
         raise UserError("This source pulls usage itself. Upload to a push source.", field="upload")
@@ -81,9 +82,8 @@ def queue_upload(*, source: UsageSource, upload: UploadedFile[Any], actor: Actor
 
 @transaction.atomic
 def cancel_upload(*, job: UsageUpload, actor: Actor) -> UsageUpload:
-    """Store no more of an upload: one that waits ends now, one that runs after the chunk it stores. What was stored
-    counts until it is voided, and the same file goes on there. Canceling twice changes nothing. Raises UserError when it
-    has ended."""
+    """Cancel an upload: a queued one at once, a running one after its current chunk. Stored events count until they
+    are voided, and the same file continues there. Idempotent. Raises UserError if it has ended."""
     rows = UsageUpload.objects.select_for_update(of=("self",)).select_related("source", "account")
     row = rows.get(pk=job.pk)
     if not row.is_unfinished:
@@ -100,8 +100,8 @@ def cancel_upload(*, job: UsageUpload, actor: Actor) -> UsageUpload:
 
 
 def run_upload(upload_id: int, *, in_child: bool = False) -> bool:
-    """Store what is left of an upload. False when it is finished or runs elsewhere, or waits for room on disk. Safe to call
-    twice, at once too. With `in_child` the file is read in a process of its own, which may end as it likes."""
+    """Store the rest of an upload. Returns False if it has ended, another process runs it, or disk space is low. Safe
+    to call twice, also concurrently. With `in_child` the file is read in a child process."""
     if disk.low_disk():
         return False
     with _claim(upload_id) as job:
@@ -115,8 +115,8 @@ def run_upload(upload_id: int, *, in_child: bool = False) -> bool:
 
 
 def due_uploads() -> list[tuple[int, int]]:
-    """Account and id of uploads that some worker should look at: waiting ones, and running ones whose process may have
-    died; the oldest first."""
+    """Return account and id of uploads for workers: queued ones, and running ones whose process may have died; oldest
+    first."""
     return list(_unfinished_uploads().order_by("pk").values_list("account_id", "pk"))
 
 
@@ -212,7 +212,7 @@ def _attempt(job: UsageUpload, *, in_child: bool) -> None:
 
 
 def _store_in_child(job: UsageUpload) -> None:
-    """In one child after another, each of which goes on where the one before died."""
+    """Store the file in child processes, each of which continues where the previous one died."""
     limit, deaths = JobDeadline(), 0
     while True:
         before = job.rows
@@ -244,7 +244,7 @@ def _place(job: UsageUpload) -> str:
 
 
 def attempt(upload_id: int, attempt_number: int) -> None:
-    """In a child: the attempt that its parent has claimed."""
+    """Entry point of the child process: the attempt that its parent has claimed."""
     # Unscoped: the parent names the row.
     rows = UsageUpload.objects.unscoped().select_related("account", "source")
     job = rows.filter(pk=upload_id, attempts=attempt_number, status=Status.RUNNING).first()
@@ -253,13 +253,13 @@ def attempt(upload_id: int, attempt_number: int) -> None:
 
 
 def _running_row(job: UsageUpload) -> QuerySet[UsageUpload]:
-    """The row, while it is this attempt's."""
+    """Return the row, if this attempt owns it."""
     # Unscoped: a worker names the row itself.
     return UsageUpload.objects.unscoped().filter(pk=job.pk, status=Status.RUNNING, attempts=job.attempts)
 
 
 def _should_continue(job: UsageUpload) -> bool:
-    """Whether its child goes on; also when it has ended a moment ago, and its file is being removed."""
+    """Return whether the child continues; also if it has just ended and its file is being removed."""
     # Unscoped: a worker names the row itself.
     ours = UsageUpload.objects.unscoped().filter(pk=job.pk, attempts=job.attempts)
     late = Q(status=Status.RUNNING, cancel_requested_at__lt=clock.now() - CANCEL_GRACE_PERIOD)
@@ -347,7 +347,7 @@ def _record(job: UsageUpload, actor: Actor, what: str, detail: dict[str, Any]) -
 
 @contextmanager
 def _claim(upload_id: int) -> Iterator[UsageUpload | None]:
-    """The upload, now running and ours; see costs' claims."""
+    """Return the upload, marked as running by this process; see the claims of cost imports."""
     with advisory_lock(f"usage upload {upload_id}") as mine:
         yield _begin(upload_id) if mine else None
 

@@ -1,4 +1,4 @@
-"""Voiding a batch: its events leave every answer and the meter; that it was there stays in the ledger."""
+"""Voids a batch: its events leave every answer and the meter; the ledger keeps its row."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from ingestion.models import UsageBatch, UsageSource, UsageUpload
 
 VOID_TASK: Final = "ingestion.void_asked"
 AT_ONCE: Final = 2_000_000
-"""Rows that may have to be written anew while the person waits: about two seconds. With more a worker does it."""
+"""Maximum number of rows that are rewritten while the person waits: about two seconds. A worker voids larger batches.
+"""
 
 
 @transaction.atomic
 def void_usage_batch(*, batch: UsageBatch, actor: Actor) -> UsageBatch:
-    """Take a batch's events out of all answers and off the meter; its event ids may be sent again.
+    """Remove a batch's events from all answers and the meter; its event ids may be sent again.
 
-    Answers the batch as it is then: voided, or being voided by a worker where many rows must be looked through. Twice
-    is once. Raises UserError for an upload that still runs. Who and when stay on the batch and in the audit log.
+    Returns the updated batch: voided, or being voided by a worker if many rows must be read. Idempotent. Raises
+    UserError for an upload in progress. Person and time are stored in the batch and the audit log.
     """
     at_once = _rows_to_scan(batch) <= AT_ONCE
     if at_once:
@@ -64,15 +65,16 @@ def void_usage_batch(*, batch: UsageBatch, actor: Actor) -> UsageBatch:
 
 
 def accounts_with_requested_voids() -> list[int]:
-    """The ids of accounts whose batches wait to be voided."""
+    """Return the ids of accounts with batches that wait to be voided."""
     # Unscoped: the queue serves every account.
     return list(_requested_voids().order_by("account").values_list("account", flat=True).distinct())
 
 
 def void_requested_batches(*, account: Account) -> int:
-    """Void the batches of an account that wait for it, a transaction each; how many. One done elsewhere is skipped.
+    """Void the waiting batches of an account, a transaction each; returns their number. A batch voided by another
+    process is skipped.
 
-    Raises what `time_limit.check` raises when the task's time is over; what is voided by then stays so.
+    Raises the error of `time_limit.check` when the task's time is over; batches voided so far stay voided.
     """
     voided_count = 0
     for pk in list(_requested_voids().filter(account=account).values_list("pk", flat=True)):
@@ -108,7 +110,7 @@ def _upload_of(batch: UUID) -> UsageUpload | None:
 
 
 def _void(row: UsageBatch, upload: UsageUpload | None) -> None:
-    """In the caller's transaction, which holds both rows."""
+    """Void in the caller's transaction, which locks both rows."""
     if row.first_day is not None and row.last_day is not None and row.source_id is not None:
         usage_removal.void_batch(
             account=row.account,
@@ -126,9 +128,9 @@ def _void(row: UsageBatch, upload: UsageUpload | None) -> None:
 
 
 def chunk_ids(batch: UUID, chunks: int) -> list[UUID]:
-    """What the event ids of an upload are remembered under: a name for each of its chunks.
+    """Return the ids under which event ids of an upload are stored: one for each of its chunks.
 
-    Not the batch's own for all: an id that comes twice in a file must be found to be another chunk's.
+    Not the batch's own id for all: a repeated id in a file must be recognized as another chunk's.
     """
     return [uuid5(batch, str(number)) for number in range(chunks)]
 
@@ -149,10 +151,10 @@ DELETE FROM ingestion_usageeventid AS known
 
 
 def forget_ids_of_source(source: UsageSource) -> None:
-    """Let go of the event ids that came by a source which is being deleted: its events are gone, and an id that stayed
-    would have the same events, sent again by another source, accepted as duplicates of nothing.
+    """Delete the event ids of a source that is being deleted: its events are deleted, and with a remaining id the
+    same events, sent again by another source, would be accepted as duplicates without being stored.
 
-    The caller keeps pushes and uploads of the source away. Reads all ids of the account once.
+    The caller locks out pushes and uploads of the source. Reads all ids of the account once.
     """
     uploads = UsageUpload.objects.unscoped().filter(source=source).values_list("batch", "chunks")
     chunk_batch_ids = [one for batch, count in uploads for one in chunk_ids(batch, count)]

@@ -1,4 +1,4 @@
-"""How templates write answers about usage."""
+"""Template tags for answers about usage."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def aggregation_name(name: str) -> str:
 
 @register.filter
 def group_title(group_by: str) -> str:
-    """`dimension:region` → `region`, `customer` → `Customer`."""
+    """Return the title of a group: `dimension:region` → `region`, `customer` → `Customer`."""
     return "Customer" if group_by == "customer" else group_by.removeprefix("dimension:")
 
 
 @register.filter
 def with_value_filter(params: Mapping[str, Sequence[str]], value: str) -> str:
-    """The same query narrowed to a value of the dimension it groups by, and grouped by customer."""
+    """Return the query filtered by a value of its group dimension, and grouped by customer."""
     filter_count = sum(1 for name in params if name.startswith("f") and name[1:].isdigit())
     (group_by,) = params["group_by"]
     filtered_params = {
@@ -55,5 +55,5 @@ def with_value_filter(params: Mapping[str, Sequence[str]], value: str) -> str:
 
 @register.simple_tag
 def customer_quantity(used: Mapping[str, Decimal], metric: str) -> SafeString:
-    """A customer's quantity of a metric."""
+    """Return a customer's quantity of a metric."""
     return quantity(used.get(metric))
