@@ -1,1 +1,1 @@
-"""Backup and restore of database and lake at one moment, and the check of the lake (ADR 0054), and the schedule of backups."""
+"""Backup and restore of database and lake at one moment, the check of the lake (ADR 0054), and the schedule of backups."""

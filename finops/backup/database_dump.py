@@ -22,13 +22,13 @@ from finops.backup.objects import ObjectStore
 from finops.backup.records import SequenceRecord, TablePart, TableRecord
 
 PART_BYTES: Final = 32 * 2**20
-"""Text of one object: memory is about three times as much."""
+"""Text bytes of one object: memory is about three times as much."""
 
 LARGE_TABLE_ROWS: Final = 10_000
-"""Smaller ones are not named in the progress."""
+"""The progress names only tables of at least this size."""
 
 NOT_DUMPED: Final = frozenset({MigrationRecorder.Migration._meta.db_table, BackupRun._meta.db_table})
-"""The restore migrates to the state that the record names. Runs of backups are of a server."""
+"""Tables that are not dumped: a restore migrates to the state in the record, and backup runs belong to a server."""
 
 _SETTINGS: Final = {
     "idle_in_transaction_session_timeout": "0",
@@ -78,14 +78,14 @@ class LiveFile:
 
 @dataclass(frozen=True)
 class DatabaseSnapshot:
-    """The database at `taken_at`: what was committed and answered before is in it."""
+    """The database at `taken_at`, including all data committed before."""
 
     cursor: Any
     taken_at: datetime
     postgresql: str
 
     def live_files(self) -> list[LiveFile]:
-        """The files that count."""
+        """The current files of the lake."""
         self.cursor.execute(_LIVE_FILES)
         return [LiveFile(*row) for row in self.cursor.fetchall()]
 
@@ -95,7 +95,8 @@ class DatabaseSnapshot:
         return {app: sorted(names) for app, names in sorted(self.cursor.fetchall())}
 
     def sequences(self) -> list[SequenceRecord]:
-        """Where the numbers of new rows go on. Sequences know no snapshot: these are of now, never less."""
+        """The next values of sequences. Sequences are not part of a snapshot: these are current values, never smaller than
+        the snapshot's."""
         self.cursor.execute(_SEQUENCES)
         return [SequenceRecord(*row) for row in self.cursor.fetchall()]
 
@@ -131,8 +132,8 @@ class DatabaseSnapshot:
 
 @contextmanager
 def snapshot() -> Iterator[DatabaseSnapshot]:
-    """A transaction of its own that sees the database of one moment while the block lasts. Vacuum cleans up nothing newer
-    meanwhile, so the block ends as soon as the tables are read."""
+    """Open a transaction that sees the database of one moment while the block lasts. Meanwhile vacuum removes nothing
+    newer, so the block ends as soon as the tables are read."""
     own = connection.copy()
     try:
         own.set_autocommit(False)
@@ -155,6 +156,6 @@ def _store_part(store: ObjectStore, text: bytes) -> TablePart:
 
 
 def part_text(store: ObjectStore, part: TablePart) -> bytes:
-    """The rows of a part as COPY wrote them. Raises DamagedObject."""
+    """Return the rows of a part as COPY wrote them. Raises DamagedObject."""
     text: bytes = pa.Codec("zstd").decompress(store.read(part.object), part.text_bytes, asbytes=True)
     return text

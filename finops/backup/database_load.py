@@ -1,4 +1,5 @@
-"""The rows of a backup into an empty database: migrated to the backup's state, loaded in one transaction, migrated on."""
+"""Loads the rows of a backup into an empty database: migrate to the backup's state, load in one transaction, migrate to
+this version."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ _IN_USE: Final = ("accounts_account", "accounts_user")
 
 
 def check_migrations(record: BackupRecord) -> None:
-    """Raises BackupError for a backup of a newer version: it has migrations that this code lacks."""
+    """Raise BackupError for a backup of a newer version, with migrations that this code does not have."""
     loader = MigrationLoader(None, load=False)
     loader.load_disk()
     installed = set(loader.disk_migrations)
@@ -43,7 +44,7 @@ def check_migrations(record: BackupRecord) -> None:
 
 
 def check_empty(record: BackupRecord, *, replace: bool) -> None:
-    """Raises BackupError for a database with accounts or people unless they are to be replaced, and for one with tables of
+    """Raise BackupError for a database with accounts or people unless they are to be replaced, and for one with tables of
     another program in any case."""
     tables = set(_tables())
     own = {table.name for table in record.tables} | set(connection.introspection.django_table_names()) | _OWN
@@ -62,7 +63,7 @@ def check_empty(record: BackupRecord, *, replace: bool) -> None:
 
 
 def check_alone() -> None:
-    """Raises BackupError while a program of the service is connected to the database."""
+    """Raise BackupError while a program of the service is connected to the database."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND usename = current_user"
@@ -76,8 +77,8 @@ def check_alone() -> None:
 
 
 def load_database(store: ObjectStore, record: BackupRecord, progress: Callable[[str], None]) -> None:
-    """Replace the database with that of the backup, migrated to this version. What it held is gone. Interrupted, it leaves a
-    database without accounts, and may be run again. Raises DamagedObject, BackupError."""
+    """Replace the database with that of the backup, migrated to this version. Its earlier content is lost. If interrupted,
+    the database has no accounts, and the restore may be run again. Raises DamagedObject, BackupError."""
     if _migrations() != record.migrations:
         _drop_all()
         progress("Migrating to the version of the backup")

@@ -1,5 +1,5 @@
-"""Encryption of what a backup holds, in the age format (age-encryption.org/v1): X25519, and ChaCha20-Poly1305 in chunks of
-64 KiB, so that files of any size are read and written as streams and a chunk that is changed, moved or left out is seen.
+"""Encryption of backups in the age format (age-encryption.org/v1): X25519, and ChaCha20-Poly1305 in chunks of 64 KiB, so
+that files of any size are streamed and a chunk that is changed, moved or left out is detected.
 
 A recipient ("age1…") can write backups and read none; the identity ("AGE-SECRET-KEY-1…") reads them.
 """
@@ -20,7 +20,8 @@ _IDENTITY, _RECIPIENT = "AGE-SECRET-KEY-1", "age1"
 
 @dataclass(frozen=True)
 class Encryption:
-    """`recipient` is empty where nothing is encrypted; `identity` is None where backups can be written alone."""
+    """The keys of backups. `recipient` is empty where nothing is encrypted; `identity` is None where backups can only be
+    written."""
 
     recipient: str = ""
     identity: Any = None
@@ -35,7 +36,7 @@ class Encryption:
         return not self.recipient or self.identity is not None
 
     def encrypt(self, source: Any, into: BinaryIO) -> None:
-        """From a reader into a file."""
+        """Encrypt from a reader into a file."""
         if not self.recipient:
             shutil.copyfileobj(source, into, 2**20)
             return
@@ -44,7 +45,7 @@ class Encryption:
         pyrage.encrypt_io(source, into, [pyrage.x25519.Recipient.from_str(self.recipient)])
 
     def decrypt(self, source: BinaryIO, into: Any) -> None:
-        """From a file into a writer. Raises DamagedObject for another key, or bytes that were changed."""
+        """Decrypt from a file into a writer. Raises DamagedObject for another key, or bytes that were changed."""
         if not self.recipient:
             shutil.copyfileobj(source, into, 2**20)
             return
@@ -57,7 +58,8 @@ class Encryption:
 
 
 def encryption_of(key: str) -> Encryption:
-    """Of the text of a key, or of a file of age-keygen; none for an empty text. Raises BackupError for any other text."""
+    """Parse the text of a key, or of a file of age-keygen; no encryption for an empty text. Raises BackupError for any
+    other text."""
     lines = [line.strip() for line in key.splitlines()]
     keys = [line for line in lines if line and not line.startswith("#")]
     if not keys:
@@ -79,7 +81,7 @@ def encryption_of(key: str) -> Encryption:
 
 
 def key_file(path: str) -> Encryption:
-    """Of the key in a file. Raises BackupError for one that cannot be read."""
+    """Read the key in a file. Raises BackupError for one that cannot be read."""
     try:
         return encryption_of(Path(path).read_text())
     except (OSError, UnicodeDecodeError) as error:
@@ -87,7 +89,7 @@ def key_file(path: str) -> Encryption:
 
 
 def new_key() -> tuple[str, str]:
-    """A new identity, and its recipient."""
+    """Return a new identity, and its recipient."""
     import pyrage
 
     identity = pyrage.x25519.Identity.generate()

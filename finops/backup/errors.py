@@ -1,4 +1,4 @@
-"""What backup and restore say when they cannot go on."""
+"""Errors of backup and restore."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ class BackupError(UserError):
 
 
 class DamagedObject(BackupError):
-    """A file of the backup is not what was written, or the key does not open it."""
+    """A file of the backup differs from what was written, or the key does not decrypt it."""

@@ -1,4 +1,4 @@
-"""Fingerprints of the keys that a backup does not hold: a restore says at once when its server has others."""
+"""Fingerprints of the keys that a backup does not contain: a restore detects at once when its server has other keys."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from finops.backup.records import KeyFingerprints
 
 
 def current_fingerprints(salt: str = "") -> KeyFingerprints:
-    """Of this server's SECRET_KEY and KEY_PEPPER. scrypt: whoever has the backup cannot try weak keys cheaply."""
+    """Return the fingerprints of this server's SECRET_KEY and KEY_PEPPER. They use scrypt, so that a backup does not allow
+    cheap guesses of weak keys."""
     salt = salt or secrets.token_hex(16)
     return KeyFingerprints(
         salt, _fingerprint(settings.SECRET_KEY, salt), _fingerprint(settings.KEY_PEPPER, salt)
@@ -19,7 +20,7 @@ def current_fingerprints(salt: str = "") -> KeyFingerprints:
 
 
 def differing_keys(of_backup: KeyFingerprints) -> list[str]:
-    """The names of the keys of this server that are not those of the backup; an earlier SECRET_KEY counts."""
+    """The names of this server's keys that differ from those of the backup; an earlier SECRET_KEY counts as equal."""
     secret_keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     matches = {
         "SECRET_KEY": any(_fingerprint(key, of_backup.salt) == of_backup.secret_key for key in secret_keys),

@@ -1,4 +1,4 @@
-"""Cost in the lake against what the imports of its source recorded: billed and effective by month and currency, exact."""
+"""Comparison of cost in the lake with the totals that imports recorded: billed and effective by month and currency, exact."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SourceKey:
 
 @dataclass(frozen=True)
 class ImportedMonth:
-    """What an import recorded of a month, or of corrections of it that `carried_by` brought."""
+    """An import's recorded totals of a month, or of corrections of it from the file of `carried_by`."""
 
     month: date
     carried_by: date | None
@@ -50,7 +50,7 @@ class _Files:
 
 @dataclass(frozen=True)
 class ImportDifference:
-    """Files whose cost is not what their import recorded."""
+    """Files whose cost differs from their import's record."""
 
     paths: list[str]
     text: str
@@ -59,8 +59,8 @@ class ImportDifference:
 
 
 class CostComparison:
-    """The live segments of cost that a check has read. `compared` counts those that an import has recorded: lines that no
-    import brought, and imports of versions before reports had sums, have nothing to be compared with."""
+    """The live segments of cost that a check has read. `compared` counts those with an import's record: lines without an
+    import, and imports of versions before reports had sums, cannot be compared."""
 
     def __init__(self) -> None:
         self._files: dict[SourceKey, dict[tuple[date, date | None], _Files]] = defaultdict(
@@ -69,7 +69,7 @@ class CostComparison:
         self.segments = self.compared = 0
 
     def add(self, segment: LakeSegment, sums: Mapping[str, tuple[Decimal | None, ...]]) -> None:
-        """A segment whose file was read."""
+        """Add a segment whose file was read."""
         files = self._files[SourceKey(segment.account_id, segment.source_id)][
             segment.month, segment.carried_by
         ]
@@ -80,7 +80,8 @@ class CostComparison:
         self.segments += 1
 
     def differences(self) -> Iterator[ImportDifference]:
-        """Two queries a source, and one. A month that was replaced since its file was read is left out."""
+        """Return the differences. Two queries a source, and one. A month that was replaced since its file was read is left
+        out."""
         for source in {*self._files, *_sources_of_imports()}:
             recorded = {(each.month, each.carried_by): each for each in recorded_months(source)}
             live = _live_paths(source)
@@ -108,7 +109,7 @@ def _sources_of_imports() -> Iterator[SourceKey]:
 
 
 def recorded_months(source: SourceKey) -> list[ImportedMonth]:
-    """What the imports of a source recorded, less what later ones replaced."""
+    """The totals that the imports of a source recorded, without those that later ones replaced."""
     rows = (
         # Unscoped: an operator checks the lake of every account.
         CostImport.objects.unscoped()
@@ -137,7 +138,8 @@ def _imported_month(import_id: int, report: Mapping[str, Any]) -> ImportedMonth:
 
 
 def _live_paths(source: SourceKey) -> dict[tuple[date, date | None], set[str]]:
-    """Read after the imports: where it is still what the check has read, so were they."""
+    """The live paths, read after the imports: if they are still those that the check has read, the imports were unchanged
+    too."""
     rows = LakeSegment.objects.unscoped().filter(
         account_id=source.account_id, source_id=source.source_id, kind=Kind.COST, retired_at=None
     )
@@ -158,7 +160,7 @@ def _total(parts: list[Sums]) -> Sums:
 
 
 def _difference(recorded: ImportedMonth, actual: Sums) -> str:
-    """How the files differ from the import; empty where they do not."""
+    """Describe how the files differ from the import; empty where they do not."""
     nothing = (Decimal(0), Decimal(0))
     for currency in sorted({*recorded.sums, *actual}):
         expected = recorded.sums.get(currency, nothing)

@@ -1,4 +1,4 @@
-"""Whether the lake has what its manifest says: files, checksums, rows, days and sums; and what can be repaired."""
+"""Check of the lake against its manifest: files, checksums, rows, days and sums; and repairs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Sums = dict[str, tuple[Decimal | None, ...]]
 
 @dataclass(frozen=True)
 class LakeProblem:
-    """What is wrong with a file, and what a person can do; `is_repaired` when nothing is left to do."""
+    """A problem of a file, and what a person can do; `is_repaired` when nothing is left to do."""
 
     path: str
     text: str
@@ -42,7 +42,7 @@ class LakeProblem:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """`files` and `rows` that were checked, and what is wrong; of `cost_files` that could be read, `compared` were compared with
+    """The result: checked `files` and `rows`, and the problems; of the readable `cost_files`, `compared` were compared with
     their imports."""
 
     files: int
@@ -57,14 +57,14 @@ class CheckResult:
 
 
 class BackupFiles:
-    """Files of a backup, by path in the lake: where a repair takes them from."""
+    """Files of a backup, by path in the lake, as the source of repairs."""
 
     def __init__(self, store: ObjectStore, files: list[LakeFile]) -> None:
         self._store = store
         self._files = {file.path: file for file in files}
 
     def restore(self, path: str, checksum: str) -> bool:
-        """Put the file back; False where the backup has no such content."""
+        """Restore the file; return False where the backup has no such content."""
         file = self._files.get(path)
         return (
             file is not None and file.sha256 == checksum and restore_file(self._store, file, lambda _: None)
@@ -72,7 +72,7 @@ class BackupFiles:
 
 
 def check_lake(*, repair: bool, backup: BackupFiles | None, progress: Callable[[str], None]) -> CheckResult:
-    """Read every live segment and rollup, and compare: a pass over the whole lake. Nothing is written without `repair`.
+    """Read and check every live segment and rollup: a pass over the whole lake. Nothing is written without `repair`.
 
     Raises StorageUnreachable when the storage does not answer: nothing is reported or repaired then.
     """
@@ -166,7 +166,7 @@ def _statistics(segment: LakeSegment) -> _Statistics:
 
 
 def _difference(segment: LakeSegment) -> str:
-    """How the manifest's row differs from its file, whose checksum is right."""
+    """Describe how the manifest's row differs from its file, whose checksum is right."""
     actual = _statistics(segment)
     differences = [
         f"{name} {_short(getattr(actual, name))}, the manifest says {_short(getattr(segment, name))}"
@@ -188,7 +188,7 @@ def _update_statistics(segment: LakeSegment) -> None:
 
 
 def _store_magnitudes(segment: LakeSegment) -> None:
-    """Of a file that an earlier version wrote: without them a cluster never adds it up (docs/scale.md)."""
+    """Store the magnitudes of a file of an earlier version: without them a cluster never adds it up (docs/scale.md)."""
     with storage().original(segment.path) as path:
         file = pq.ParquetFile(Path(path))
         segment.magnitudes = magnitudes_of(file.metadata, file.schema_arrow)
@@ -196,7 +196,7 @@ def _store_magnitudes(segment: LakeSegment) -> None:
 
 
 def _check_rollups(segment: LakeSegment, expected: Sums, *, repair: bool) -> Iterator[LakeProblem]:
-    """A rollup is made of its segment, so what is wrong with one is repaired by making it again."""
+    """Check rollups. They are computed from their segment, so a damaged one is repaired by computing it again."""
     for rollup in LakeRollup.objects.unscoped().filter(segment=segment):
         text = _damage(rollup.path, rollup.checksum, rollup.bytes) or _sum_difference(
             segment, rollup, expected
@@ -240,7 +240,7 @@ def _sums(path: str, checksum: str, columns: list[str]) -> Sums:
 
 
 def _orphans(*, repair: bool) -> Iterator[LakeProblem]:
-    """Files that no row names and that are too old to be of an import under way."""
+    """Files that no row names and that are too old to belong to a running import."""
     orphans = sorted(garbage_collection.orphans())
     if not orphans:
         return

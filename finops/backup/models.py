@@ -1,4 +1,4 @@
-"""Runs of backups, of this service's own: no part of a backup, so a restore keeps those of the server that it is on."""
+"""Runs of this service's backups. They are not part of a backup, so a restore keeps those of its own server."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from finops.lib import clock
 
 
 class BackupRun(models.Model):
-    """One attempt at a backup. `bytes` is all that the backup needs, `new_bytes` what the run added; of the target's files, so
-    compressed and encrypted."""
+    """One attempt at a backup. `bytes` is the size of all that the backup needs, `new_bytes` what the run added; both of
+    the target's files, so compressed and encrypted."""
 
     class Trigger(models.TextChoices):
         SCHEDULE = "schedule", "Schedule"

@@ -1,4 +1,4 @@
-"""Content in a target, named by its SHA-256: what an earlier backup stored is not stored again."""
+"""Content in a target, named by its SHA-256: content of an earlier backup is not stored again."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ OBJECTS: Final = "objects"
 
 
 class ObjectStore:
-    """The objects of one target and one key. With `verify_all`, what the target has already is read before it counts, and
-    replaced where it is damaged: `damaged` are such paths."""
+    """The objects of one target and one key. With `verify_all`, existing content is read before it is reused, and replaced
+    where it is damaged: `damaged` are such paths."""
 
     def __init__(self, target: BackupTarget, encryption: Encryption, *, verify_all: bool = False) -> None:
         self.target, self.encryption = target, encryption
@@ -29,7 +29,7 @@ class ObjectStore:
         self._stored: dict[str, tuple[str, int]] = {}
 
     def load_index(self) -> None:
-        """What the target has already: one listing."""
+        """Load the target's existing objects: one listing."""
         sizes = self.target.sizes(f"{OBJECTS}/{self.encryption.folder}")
         self._stored = {_digest_of(path): (path, size) for path, size in sizes.items()}
 
@@ -56,7 +56,8 @@ class ObjectStore:
         return StoredObject(sha256, size, path, stored_sha256, stored_bytes)
 
     def _delete_bad_copy(self, sha256: str, path: str) -> None:
-        """Encrypted anew it has another path, and a later backup must not choose the damaged one."""
+        """Delete a damaged copy: content encrypted again has another path, and a later backup must not reuse the damaged
+        one."""
         earlier, _ = self._stored.get(sha256, ("", 0))
         if earlier in self.damaged and earlier != path:
             self.target.delete(earlier)
@@ -69,7 +70,7 @@ class ObjectStore:
         return stored.path in self._new
 
     def find(self, sha256: str, size: int) -> StoredObject | None:
-        """What the target has already of this content."""
+        """Return the target's existing object of this content."""
         path, stored_bytes = self._stored.get(sha256, ("", 0))
         if not path or (not self.encryption.recipient and stored_bytes != size):
             return None  # a damaged one is stored again, in its place
@@ -89,7 +90,7 @@ class ObjectStore:
         return True
 
     def verify(self, stored: StoredObject) -> None:
-        """Read it back whole, decrypted where the key can. Raises DamagedObject when its bytes differ."""
+        """Read the object back completely, decrypted where the key can. Raises DamagedObject when its bytes differ."""
         with self._open(stored) as source:
             if not self.encryption.recipient:
                 self._decrypt(source, None, stored)
@@ -103,12 +104,12 @@ class ObjectStore:
             _compare(reader.digest.hexdigest(), stored.stored_sha256, stored)
 
     def read_into(self, stored: StoredObject, file: Path) -> None:
-        """The content into a file. Raises DamagedObject when it is not what was stored, or missing."""
+        """Read the content into a file. Raises DamagedObject when it differs from what was stored, or is missing."""
         with file.open("wb") as into, self._open(stored) as source:
             self._decrypt(source, into, stored)
 
     def read(self, stored: StoredObject) -> bytes:
-        """The content, for parts of tables. Raises DamagedObject as `read_into`."""
+        """Return the content, for parts of tables. Raises DamagedObject as `read_into`."""
         content = io.BytesIO()
         with self._open(stored) as source:
             self._decrypt(source, content, stored)
@@ -124,7 +125,7 @@ class ObjectStore:
             return self.target.open(path)
 
     def _replacement(self, stored: StoredObject) -> str:
-        """The path of the same content where a later backup replaced a damaged file; empty without one."""
+        """Return the path of the same content where a later backup replaced a damaged file; empty without one."""
         if not self._stored:
             self.load_index()
         path, _ = self._stored.get(stored.sha256, ("", 0))
@@ -160,7 +161,7 @@ class _DigestWriter:
         return len(chunk)
 
     def flush(self) -> None:
-        """pyrage asks for it."""
+        """Required by pyrage."""
 
 
 def _compare(digest: str, expected: str, stored: StoredObject) -> None:

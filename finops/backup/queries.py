@@ -1,4 +1,4 @@
-"""When the last backup was, and whether one is due."""
+"""The time of the last backup, and whether one is due."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from finops.backup.models import BackupRun
 from finops.lib import clock
 
 RETRY_AFTER: Final = timedelta(hours=1)
-"""From the start of a run that failed. A longer one holds the lock, so that the next finds it running."""
+"""Time from the start of a failed run to the next. A longer run holds the lock, so that the next does not begin."""
 
 
 @dataclass(frozen=True)
 class BackupStatus:
-    """The newest run that is over, and the newest that was complete; None where there is none."""
+    """The newest finished run, and the newest complete one; None where there is none."""
 
     last: BackupRun | None
     last_done: BackupRun | None
@@ -35,7 +35,7 @@ def backup_interval() -> timedelta:
 
 
 def backup_status() -> BackupStatus:
-    """Of every target. One query."""
+    """The status over all targets. One query."""
     newest = BackupRun.objects.order_by("-started_at", "-pk")
     over = newest.exclude(status=BackupRun.Status.RUNNING)
     done = newest.filter(status=BackupRun.Status.DONE)
@@ -51,7 +51,7 @@ def backup_status() -> BackupStatus:
 
 
 def _is_late(last: BackupRun | None, last_done: BackupRun | None) -> bool:
-    """After two intervals. A service that has never tried is new."""
+    """Whether two intervals have passed. A service without any run is new and not late."""
     since = last_done.started_at if last_done else last.started_at if last else None
     return since is not None and clock.now() - since > backup_interval() + backup_interval()
 

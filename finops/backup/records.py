@@ -1,4 +1,4 @@
-"""backup.json: what a backup holds. It is written last, so a backup without one is none."""
+"""backup.json: the content of a backup. It is written last, so a directory without one is no backup."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from finops.backup.errors import BackupError, DamagedObject
 
 FORMAT: Final = 1
-"""Raised when an older restore could not read what is written."""
+"""Format version; increased when an older restore could not read the record."""
 
 
 class StoredObject(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class LakeFile(msgspec.Struct, frozen=True):
 
 
 class WaitingUpload(msgspec.Struct, frozen=True):
-    """A file below VAR_DIR that an import, push or upload waits with."""
+    """A file below VAR_DIR that a pending import, push or upload needs."""
 
     path: str
     object: StoredObject
@@ -101,13 +101,13 @@ class _Envelope(msgspec.Struct):
 
 
 def encode(record: BackupRecord) -> bytes:
-    """The text of backup.json, with the digest of what it says."""
+    """Return the text of backup.json, with the digest of its content."""
     body = msgspec.json.encode(record)
     return msgspec.json.encode(_Envelope(hashlib.sha256(body).hexdigest(), msgspec.Raw(body)))
 
 
 def decode(text: bytes) -> BackupRecord:
-    """Raises DamagedObject for a file that was changed, BackupError for the format of a newer version."""
+    """Parse backup.json. Raises DamagedObject for a file that was changed, BackupError for the format of a newer version."""
     try:
         sealed = msgspec.json.decode(text, type=_Envelope)
         if hashlib.sha256(sealed.backup).hexdigest() != sealed.sha256:

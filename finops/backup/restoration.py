@@ -1,4 +1,4 @@
-"""Restoring a backup: everything that could refuse it first, then files of the lake, the database, uploads."""
+"""Restoring a backup: all checks first, then files of the lake, the database, uploads."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def restore_backup(
 ) -> RestoreResult:
     """Restore the newest backup, or that of `backup_id`, into an empty database and the lake of LAKE_URL.
 
-    Nothing is changed before versions, keys and database are checked. The database comes after the files, so an interrupted
-    one leaves no facts without files. Raises BackupError, DamagedObject for a damaged table or upload.
+    Nothing is changed before versions, keys and database are checked. The database is restored after the files, so an
+    interruption leaves no facts without files. Raises BackupError, DamagedObject for a damaged table or upload.
     """
     record = read_record(target, backup_id)
     _check(record, encryption, replace=replace, other_keys=other_keys)
@@ -59,7 +59,7 @@ def restore_backup(
 
 
 def check_key(record: BackupRecord, encryption: Encryption) -> None:
-    """Raises BackupError for a key that does not open this backup."""
+    """Raise BackupError for a key that does not decrypt this backup."""
     if record.recipient != encryption.recipient:
         backup = f"encrypted to {record.recipient}" if record.recipient else "not encrypted"
         key = f"is that of {encryption.recipient}" if encryption.recipient else "is not set"
@@ -93,7 +93,7 @@ def _restore_lake(store: ObjectStore, record: BackupRecord, progress: Progress) 
 
 
 def has_file(file: LakeFile) -> bool:
-    """Whether the lake has this file already, with this content: a restore that was interrupted goes on."""
+    """Whether the lake has this file already, with this content: so an interrupted restore continues."""
     try:
         with storage().original(file.path) as path:
             return sha256(path) == file.sha256
@@ -102,7 +102,7 @@ def has_file(file: LakeFile) -> bool:
 
 
 def restore_file(store: ObjectStore, file: LakeFile, progress: Progress) -> bool:
-    """Put a file into the lake from the backup; False where the backup cannot."""
+    """Copy a file from the backup into the lake; return False where the backup cannot."""
     if file.object is None:
         return False
     new = storage().new_file()

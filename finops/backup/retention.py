@@ -1,4 +1,4 @@
-"""How many backups a target keeps: older records go, and then content that no record names."""
+"""Retention of a target's backups: older records are removed, and then content that no record names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RetentionResult:
 
 
 def remove_older(*, target: BackupTarget, keep: int, progress: Callable[[str], None]) -> RetentionResult:
-    """Keep the newest `keep` backups (1 or more), with all that they need. Interrupted, the next run goes on.
+    """Keep the newest `keep` backups (1 or more), with all that they need. After an interruption, the next run continues.
 
     Raises BackupError while a backup runs, DamagedObject before anything is removed where the record of a backup that stays
     cannot be read.

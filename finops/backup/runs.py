@@ -1,4 +1,4 @@
-"""A backup with its retention as a run that is recorded, whoever starts it."""
+"""A recorded run: a backup with its retention, scheduled or started by a person."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from finops.lib.redaction import without_secrets
 logger = logging.getLogger(__name__)
 
 HISTORY: Final = timedelta(days=400)
-"""Of runs that are over."""
+"""How many finished runs are kept."""
 
 INTERRUPTED: Final = "The run was interrupted: its process ended. The next run uses what it stored."
 
@@ -40,10 +40,11 @@ def run_backup(
     progress: Callable[[str], None],
     verify_all: bool = False,
 ) -> BackupResult:
-    """Take a backup and, where it is complete, remove all but the newest `keep`. The run is recorded, however it ends; a failed
-    one is an ERROR in the log too. `target` is its name without credentials.
+    """Take a backup and, if it is complete, remove all but the newest `keep`. The run is recorded, however it ends; a
+    failed one is logged as an ERROR too. `target` is its name without credentials.
 
-    Raises BackupError when another runs (then nothing is recorded), and as `open_backup` and `create_backup` do."""
+    Raises BackupError when another runs (then nothing is recorded), and as `open_backup` and `create_backup` do.
+    """
     with advisory_lock(LOCK) as is_only:
         if not is_only:
             raise BackupError("Another backup is running. Wait for its end.")
@@ -69,8 +70,8 @@ def run_backup(
 
 
 def run_scheduled_backup() -> None:
-    """A backup into BACKUP_TARGET where one is due. Safe to call twice, at once or later, and after kill -9. What a person can
-    mend is recorded in the run and logged; anything else is raised too."""
+    """Take a backup into BACKUP_TARGET where one is due. Safe to call twice, at once or later, and after kill -9. Errors
+    that a person can correct are recorded in the run and logged; any other error is raised too."""
     target = target_name(settings.BACKUP_TARGET)
     with advisory_lock(LOCK) as is_only:
         if not is_only or not is_backup_due(target):
@@ -86,7 +87,7 @@ def run_scheduled_backup() -> None:
 
 
 def _close_stale_runs() -> None:
-    """Whoever has the lock is the only one that runs."""
+    """Mark unfinished runs as failed: the holder of the lock is the only one that runs."""
     runs = BackupRun.objects.filter(status=BackupRun.Status.RUNNING)
     runs.update(status=BackupRun.Status.FAILED, finished_at=clock.now(), error=INTERRUPTED)
     BackupRun.objects.filter(started_at__lt=clock.now() - HISTORY).delete()

@@ -1,4 +1,4 @@
-"""Taking a backup: database and lake at one moment, new content alone, read back, its record last."""
+"""Taking a backup: database and lake at one moment, only new content, verified by reading back, its record last."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from finops.lib.advisory_lock import advisory_lock
 BACKUPS: Final = "backups"
 RECORD: Final = "backup.json"
 LOCK: Final = "backup"
-"""Of an advisory lock: one backup at a time."""
+"""The id of an advisory lock: one backup at a time."""
 
 WAIT_SECONDS: Final = 600.0
-"""For a sweep of the lake that is under way."""
+"""Seconds to wait for a running sweep of the lake."""
 
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class BackupResult:
-    """A finished backup; `new_files` and `new_bytes` are what this one added to the target."""
+    """A finished backup; `new_files` and `new_bytes` are what it added to the target."""
 
     record: BackupRecord
     new_files: int
@@ -47,11 +47,12 @@ class BackupResult:
 def create_backup(
     *, target: BackupTarget, encryption: Encryption, progress: Progress, verify_all: bool = False
 ) -> BackupResult:
-    """Write a backup and read it back: what it added, and with `verify_all` what it needs of earlier ones; what is damaged of
-    that is stored again.
+    """Write a backup and verify what it added, and with `verify_all` also the content that it needs from earlier ones;
+    damaged content is stored again.
 
-    Files of the lake are held meanwhile. An interrupted one leaves content without a record, which the next one uses.
-    Raises BackupError when another backup runs or the sweep does not end, DamagedObject when what was written differs.
+    Files of the lake are not removed meanwhile. An interrupted backup leaves content without a record, which the next one
+    uses. Raises BackupError when another backup runs or the sweep does not end, DamagedObject when what was written
+    differs.
     """
     with advisory_lock(LOCK) as is_only, holding_files(WAIT_SECONDS if is_only else 0) as is_held:
         if not is_only:
@@ -111,7 +112,7 @@ def _store_lake(store: ObjectStore, files: Sequence[LiveFile], progress: Progres
 
 
 def _store_file(store: ObjectStore, file: LiveFile, progress: Progress) -> LakeFile:
-    """One file that the lake lost or damaged must not be the end of every backup: it is left out, and named."""
+    """Store a file of the lake. A lost or damaged file must not make every backup fail: it is left out, and reported."""
     stored = store.find(file.sha256, file.bytes)
     if stored is None:
         try:
@@ -123,8 +124,8 @@ def _store_file(store: ObjectStore, file: LiveFile, progress: Progress) -> LakeF
 
 
 def _verify_new(store: ObjectStore, record: BackupRecord, progress: Progress) -> None:
-    """Read back what this run stored: digests, and rows of tables where the key opens them. Raises DamagedObject for the first
-    that differs."""
+    """Verify what this run stored: digests, and rows of tables where the key decrypts them. Raises DamagedObject for the
+    first that differs."""
     objects = [each for each in record.objects.values() if store.is_new(each)]
     for number, stored in enumerate(objects, 1):
         try:
@@ -162,7 +163,7 @@ def backup_ids(target: BackupTarget) -> list[str]:
 
 
 def read_record(target: BackupTarget, backup_id: str = "") -> BackupRecord:
-    """A backup's record, of the newest without an id. Raises BackupError when there is none, DamagedObject."""
+    """Return a backup's record, by default that of the newest. Raises BackupError when there is none, DamagedObject."""
     ids = backup_ids(target)
     if not ids:
         raise BackupError(f"{target.name} has no finished backup.")
@@ -173,7 +174,7 @@ def read_record(target: BackupTarget, backup_id: str = "") -> BackupRecord:
 
 
 def sums(record: BackupRecord) -> dict[str, int]:
-    """Rows of the lake by kind, and of the database."""
+    """Return the rows of the lake by kind, and of the database."""
     rows: Counter[str] = Counter()
     for file in record.lake:
         rows[file.kind] += file.rows

@@ -1,4 +1,4 @@
-"""Where backups lie: a folder, or any fsspec URL such as s3://bucket/prefix."""
+"""The storage of backups: a directory, or any fsspec URL such as s3://bucket/prefix."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from finops.lib.durable_files import fsync, make_directories
 from finops.lib.redaction import without_secrets
 
 UNFINISHED_SECONDS: Final = 24 * 3600.0
-"""A file may be written for hours."""
+"""Age after which an unfinished file is removed: writing one may take hours."""
 
 _UNFINISHED: Final = ".unfinished"
 
 
 class BackupTarget(ABC):
-    """Files by path. What `put` names is there whole, or not at all."""
+    """Files by path. A file stored by `put` is complete, or absent."""
 
     def __init__(self, spool: Path, name: str) -> None:
         self._spool = spool
@@ -33,7 +33,7 @@ class BackupTarget(ABC):
 
     @contextmanager
     def new_file(self) -> Iterator[Path]:
-        """A fresh local file to write into, before `put`; gone after the block."""
+        """Yield a new local file to write into, before `put`; removed after the block."""
         self._spool.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor, name = tempfile.mkstemp(dir=self._spool)
         os.close(descriptor)
@@ -43,7 +43,7 @@ class BackupTarget(ABC):
             Path(name).unlink(missing_ok=True)
 
     def clean_spool(self) -> None:
-        """Remove what programs that were killed left, a day after."""
+        """Remove the files of killed programs, a day after."""
         oldest = time.time() - UNFINISHED_SECONDS
         for file in self._spool.glob("*"):
             if file.stat().st_mtime < oldest:
@@ -55,15 +55,15 @@ class BackupTarget(ABC):
 
     @abstractmethod
     def open(self, path: str) -> BinaryIO:
-        """The file, for reading. Raises FileNotFoundError."""
+        """Open the file for reading. Raises FileNotFoundError."""
 
     @abstractmethod
     def sizes(self, below: str) -> dict[str, int]:
-        """Bytes of every finished file in a folder, by path."""
+        """Return the bytes of every finished file in a folder, by path."""
 
     @abstractmethod
     def delete(self, path: str) -> None:
-        """Remove a file; one already gone is fine."""
+        """Remove a file; one that is already gone is no error."""
 
 
 class FolderTarget(BackupTarget):
@@ -116,7 +116,7 @@ class RemoteTarget(BackupTarget):
 
 
 def open_target(place: str) -> BackupTarget:
-    """The target of this folder or URL. Raises BackupError for a URL of a kind that nothing here reads."""
+    """Return the target of this directory or URL. Raises BackupError for an unsupported kind of URL."""
     if _is_folder(place):
         return FolderTarget(Path(target_name(place)))
     try:
@@ -128,7 +128,7 @@ def open_target(place: str) -> BackupTarget:
 
 
 def target_name(place: str) -> str:
-    """The folder's whole path, or the URL without a password."""
+    """The absolute path of the directory, or the URL without a password."""
     return (
         str(Path(place.removeprefix("file://")).absolute()) if _is_folder(place) else without_secrets(place)
     )

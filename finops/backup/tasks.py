@@ -1,4 +1,4 @@
-"""What beat asks of backups. Nothing else of them is imported until one is due."""
+"""Periodic tasks of backups. Other modules of the package are imported only when a backup is due."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.conf import settings
 
 @shared_task(name="backup.run_due")
 def run_due() -> None:
-    """Every ten minutes: a task for a backup that is due. Without BACKUP_TARGET nothing."""
+    """Every ten minutes: queue a task if a backup is due. Does nothing without BACKUP_TARGET."""
     if not settings.BACKUP_TARGET:
         return
     from finops.backup.queries import is_backup_due
@@ -20,7 +20,7 @@ def run_due() -> None:
 
 @shared_task(name="backup.run")
 def run() -> None:
-    """The backup that is due, if it still is; where another is running, that one goes on alone."""
+    """Take a backup if it is still due; does nothing where another one is running."""
     if not settings.BACKUP_TARGET:
         return
     from finops.backup.runs import run_scheduled_backup

@@ -1,4 +1,5 @@
-"""Files on this machine that imports, pushes and uploads wait with. They end with their job, so a backup links them first."""
+"""Files on this machine that pending imports, pushes and uploads need. They are removed with their job, so a backup
+hard-links them first."""
 
 from __future__ import annotations
 
@@ -24,19 +25,20 @@ FOLDERS: Final = (
     "uploads/mapping-samples",
     "usage-uploads",
 )
-"""Below VAR_DIR."""
+"""Folders below VAR_DIR."""
 
 _UNFINISHED: Final = ("queued", "running", "waiting")
 
 
 class HeldUploads:
-    """Hard links to the files that waited at some moment of a backup."""
+    """Hard links to the files that were pending during a backup."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def add_waiting(self) -> None:
-        """Link what waits now. Before and after the snapshot: a file that one of the two misses, no job of it needs."""
+        """Link the pending files. Called before and after the snapshot: no job of the snapshot needs a file that both calls
+        miss."""
         var = Path(settings.VAR_DIR)
         for file in (file for name in FOLDERS for file in (var / name).rglob("*") if file.is_file()):
             link = self._folder / file.relative_to(var)
@@ -45,7 +47,7 @@ class HeldUploads:
                 os.link(file, link)
 
     def store(self, store: ObjectStore) -> list[WaitingUpload]:
-        """Store their content."""
+        """Store the content of the files."""
         records = []
         for file in sorted(file for file in self._folder.rglob("*") if file.is_file()):
             with file.open("rb") as content:
@@ -58,7 +60,7 @@ class HeldUploads:
 
 @contextmanager
 def held_uploads() -> Iterator[HeldUploads]:
-    """The links are gone after the block."""
+    """Yield the links, which are removed after the block."""
     folder = Path(tempfile.mkdtemp(prefix="backup-uploads-", dir=settings.VAR_DIR))
     try:
         yield HeldUploads(folder)
@@ -67,7 +69,7 @@ def held_uploads() -> Iterator[HeldUploads]:
 
 
 def restore_uploads(store: ObjectStore, record: BackupRecord) -> None:
-    """Put the files where jobs wait for them, below this server's VAR_DIR. Raises DamagedObject."""
+    """Put the files where their jobs expect them, below this server's VAR_DIR. Raises DamagedObject."""
     for upload in record.uploads:
         file = Path(settings.VAR_DIR, upload.path)
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

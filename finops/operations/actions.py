@@ -1,4 +1,4 @@
-"""What an operator may do with a row: a button, a page that asks again, a service, a line in the operator log."""
+"""Operators' actions on a row: a button, a confirmation page, a service, an entry in the operator log."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from finops.operations.rows import Row, row_name
 
 @dataclass(frozen=True)
 class RowAction:
-    """`run` calls a service, which validates and audits, and returns what happened in a sentence; it raises UserError for what
-    cannot be done. `effect` is what the page that asks again says. `is_offered` says of which rows the button is. `form` takes
-    the row and the POST data; its values go to `run` as `values`."""
+    """An action. `run` calls a service, which validates and audits, and returns the result in a sentence; it raises
+    UserError if the action is impossible. `effect` is the text of the confirmation page. `is_offered` says which rows have
+    the button. `form` takes the row and the POST data; its values are passed to `run` as `values`."""
 
     label: str
     effect: str
@@ -32,20 +32,20 @@ class RowAction:
     is_offered: Callable[[Any], bool] = lambda row: True
     is_danger: bool = False
     preview: Callable[[Any], list[tuple[str, int]]] | None = None
-    """What it would concern, with counts: the dry run on the page that asks again."""
+    """Return what the action would affect, with counts: the dry run on the confirmation page."""
     begin: Callable[[HttpRequest, Any], str] | None = None
-    """What follows in the operator's session once it is done, and where she goes; by default to the row's page."""
+    """Called after the action with the operator's session, and returns the next page; by default the row's page."""
     form: Callable[[Any, Mapping[str, Any] | None], Form] | None = None
 
 
 row_actions: Registry[dict[str, RowAction]] = Registry("actions of a model")
-"""By the label of the model (`accounts.Account`): its actions by name, which is a part of their address."""
+"""Actions by the model's label (`accounts.Account`), then by name, which is a part of their URL."""
 
 
 def service_call(
     service: Callable[..., object], argument: str, outcome: str, **options: object
 ) -> Callable[[Any, Actor], str]:
-    """The `run` of an action that is one call of a service; `argument` is what the service calls the row."""
+    """Return the `run` of an action that is one call of a service; `argument` is the service's parameter for the row."""
 
     def run(row: Any, actor: Actor) -> str:
         service(**{argument: row}, actor=actor, **options)
@@ -55,13 +55,13 @@ def service_call(
 
 
 def offered_actions(row: Row) -> dict[str, RowAction]:
-    """The actions that the row as it is now has."""
+    """The actions that the row offers in its current state."""
     actions = row_actions.get(row._meta.label, {})
     return {name: action for name, action in actions.items() if action.is_offered(row)}
 
 
 def operator_actor(user: User) -> Actor:
-    """As whom an operator's act stands in the account's audit log."""
+    """The actor of an operator's action in the account's audit log."""
     return Actor(label=f"Operator {user.email}", user=user)
 
 
@@ -69,8 +69,8 @@ def operator_actor(user: User) -> Actor:
 def run_action(
     *, row: Row, action: RowAction, operator: User, values: Mapping[str, Any] | None = None
 ) -> str:
-    """Do it with the row's account in scope, and note it in the operator log; what happened. Raises UserError as the service
-    does."""
+    """Run the action with the row's account in scope, record it in the operator log, and return the result. Raises
+    UserError as the service does."""
     name, model, pk = row_name(row), type(row), str(row.pk)
     scope = account_scope(row.account) if isinstance(row, AccountModel) else nullcontext()
     with scope:
@@ -83,7 +83,7 @@ def run_action(
 
 
 def log_act(*, operator: User, model: type[Row], pk: str, name: str, flag: int, message: str) -> None:
-    """A line in the operator log, which never has a secret."""
+    """Add an entry to the operator log, which never has a secret."""
     LogEntry.objects.create(
         user=operator,
         content_type=ContentType.objects.get_for_model(model),

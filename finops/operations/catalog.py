@@ -1,4 +1,4 @@
-"""Every model of the service, grouped as operators think; each has a list and a page a row by its entry here."""
+"""Every model of the service, in groups for operators; its entry here gives each a list and a page for every row."""
 
 from __future__ import annotations
 
@@ -333,7 +333,7 @@ def entries() -> Iterator[Entry]:
 
 
 def group_of(model: type[models.Model]) -> ModelGroup:
-    """Raises LookupError for a model of no group."""
+    """Return the model's group. Raises LookupError for a model of no group."""
     for group in GROUPS:
         if any(entry.model is model for entry in group.entries):
             return group

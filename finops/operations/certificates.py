@@ -1,4 +1,4 @@
-"""Certificates of the servers that the settings name: until when they are valid, and whether this server trusts them."""
+"""TLS certificates of the servers in the settings: their expiry, and whether this server trusts them."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _POSTGRESQL_SSL_REQUEST: Final = bytes.fromhex("0000000804d2162f")
 
 @dataclass(frozen=True)
 class TlsServer:
-    """`setting` names it. `protocol`: tls at once, or what comes before (smtp, postgresql). `authorities`: the file of those that
-    are trusted, by default the system's."""
+    """A server. `setting` names its setting. `protocol`: TLS at once, or the protocol before it (smtp, postgresql).
+    `authorities`: the file of trusted ones, by default the system's."""
 
     setting: str
     host: str
@@ -40,7 +40,8 @@ class TlsServer:
 
 @dataclass(frozen=True)
 class CertificateStatus:
-    """`expires_at` is None where none was read; `problem` then says why, else why it is not trusted."""
+    """A certificate's status. `expires_at` is None where none was read; `problem` then says why, else why it is not
+    trusted."""
 
     server: TlsServer
     expires_at: datetime | None
@@ -59,7 +60,7 @@ class CertificateStatus:
 
 
 def tls_servers() -> list[TlsServer]:
-    """Those that the settings name with TLS."""
+    """The servers in the settings that use TLS."""
     urls = {
         "PUBLIC_URL": settings.PUBLIC_URL,
         "REDIS_URL": settings.REDIS_URL,
@@ -92,7 +93,7 @@ def _authorities_of(sslrootcert: str | None) -> str | None:
 
 
 def certificates() -> list[CertificateStatus]:
-    """Of each, asked side by side, TIMEOUT_SECONDS at most a step; kept for ten minutes."""
+    """The status of each server's certificate, fetched in parallel, TIMEOUT_SECONDS at most a step; cached for ten minutes."""
     servers = tls_servers()
     if not servers:
         return []
@@ -105,7 +106,8 @@ def certificates() -> list[CertificateStatus]:
 
 
 def certificate_of(server: TlsServer) -> CertificateStatus:
-    """Checked as a client checks it; one that is not trusted is read again without the check, for its date."""
+    """Return the status, verified as a client does; an untrusted certificate is read again without verification, for its
+    expiry."""
     try:
         return CertificateStatus(
             server, _expiry(server, ssl.create_default_context(cafile=server.authorities))
@@ -123,7 +125,7 @@ def certificate_of(server: TlsServer) -> CertificateStatus:
 
 
 def _expiry(server: TlsServer, context: ssl.SSLContext) -> datetime:
-    """Raises OSError and SMTPException."""
+    """Return the certificate's expiry. Raises OSError and SMTPException."""
     if server.protocol == "smtp":
         with smtplib.SMTP(server.host, server.port, timeout=TIMEOUT_SECONDS) as client:
             client.starttls(context=context)

@@ -22,7 +22,7 @@ TONES: Final = {"incident": "limit", "failed": "limit", "rejected": "limit", "er
 
 @dataclass(frozen=True)
 class ChartRange:
-    """`buckets` of `unit` (hour or day, UTC), the last of them under way."""
+    """A range of `buckets` of `unit` (hour or day, UTC), the last of which is unfinished."""
 
     name: str
     label: str
@@ -47,7 +47,7 @@ RANGES: Final = {
 
 
 def activity_charts(chart_range: ChartRange) -> list[tuple[str, str, SeriesTable]]:
-    """Name, title and chart of each, in one statement."""
+    """Return name, title and chart of each, in one statement."""
     starts = chart_range.starts()
     counts: dict[str, dict[str, dict[datetime, int]]] = defaultdict(lambda: defaultdict(dict))
     for chart, series, start, count in activity_counts(chart_range.unit, starts[0]):

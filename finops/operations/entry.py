@@ -1,4 +1,4 @@
-"""A model of the console and a group of them, as the catalog names them."""
+"""Entries of the catalog: a model of the console, and a group of models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms of actions that ask for more than a confirmation."""
+"""Forms of actions that need more than a confirmation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from finops.lib.formats import numbers
 
 
 class LimitsForm(forms.Form):
-    """The limits of an account, each empty where the server's default counts."""
+    """The limits of an account; an empty field means the server's default."""
 
     def __init__(self, account: Account, data: Mapping[str, Any] | None = None) -> None:
         super().__init__(data)

@@ -1,4 +1,4 @@
-"""Identity providers in the console: what operators do with any, and the form of those of the whole service."""
+"""Identity providers in the console: operators' actions on any, and the form for those of the whole service."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ SIGN_ON_ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
 
 
 def identity_provider_urls(site: OperatorSite) -> list[URLPattern]:
-    """Adding one and editing one, for operators who act; others find nothing."""
+    """URLs to add and edit a provider, for operators who may act; 404 for others."""
 
     @sensitive_post_parameters()
     @require_http_methods(_METHODS)
@@ -194,7 +194,7 @@ def _form_page(site: OperatorSite, request: HttpRequest, provider: IdentityProvi
 
 @transaction.atomic
 def _save(provider: IdentityProvider, form: OidcForm | SamlForm, operator: User) -> None:
-    """Raises ValidationError and UserError as `save_provider`."""
+    """Save the provider. Raises ValidationError and UserError as `save_provider`."""
     is_new = provider.pk is None
     form.apply(provider)
     provider.created_by = provider.created_by or operator

@@ -1,4 +1,4 @@
-"""Addresses of pages of the console."""
+"""URLs of pages of the console."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def row_href(row: Row) -> str:
 
 
 def list_href(model: type[Row], **params: object) -> str:
-    """The list of a model, of the rows that `params` say: a relation (`account=5`), a filter, `sort`."""
+    """The URL of a model's list with the rows that `params` select: a relation (`account=5`), a filter, `sort`."""
     url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     query = QueryDict(mutable=True)
     query.update({name: str(value) for name, value in params.items()})

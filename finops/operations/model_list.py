@@ -20,7 +20,7 @@ from finops.templatetags.components import cell_html
 
 PAGE_ROWS: Final = 50
 MOST_ROWS: Final = 10_000
-"""Rows that a list counts and its CSV holds: beyond them a search is the way."""
+"""The most rows that a list counts and its CSV holds; to find further rows, search."""
 DEFAULT_COLUMNS: Final = 7
 CELL_CHARACTERS: Final = 120
 NUMBERS = (models.IntegerField, models.FloatField, models.DecimalField)
@@ -29,7 +29,7 @@ LONG = (models.JSONField, models.TextField)
 
 
 class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # generic for the checker alone
-    """Has MOST_ROWS rows at most: a table may have millions."""
+    """A paginator of at most MOST_ROWS rows: a table may have millions."""
 
     @functools.cached_property
     def _first_count(self) -> int:
@@ -42,12 +42,12 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # generic for the 
 
     @property
     def is_cut(self) -> bool:
-        """Whether there are rows beyond them."""
+        """Whether there are more rows than MOST_ROWS."""
         return self._first_count > MOST_ROWS
 
 
 def default_columns(model: type[Row]) -> list[str]:
-    """The first fields that fit into a table, the account before them."""
+    """The first fields that fit into a table, with the account first."""
     fields = [field for field in plain_fields(model) if not isinstance(field, LONG) and not field.primary_key]
     names = [field.name for field in fields]
     names.sort(key=lambda name: name != "account")
@@ -57,7 +57,7 @@ def default_columns(model: type[Row]) -> list[str]:
 def list_page(
     model: type[Row], columns: Sequence[str], filters: Sequence[str], title: str, *, linked: bool = True
 ) -> ListPage[Any]:
-    """The declaration of a model's list; `linked` where its cells lead to the pages of rows."""
+    """The declaration of a model's list; `linked` if its cells link to the pages of rows."""
     fields = {field.name: field for field in plain_fields(model)}
     first = columns[0]
     return ListPage(
@@ -71,7 +71,8 @@ def list_page(
 
 
 def listing(declared: ListPage[Any], request: HttpRequest, rows: models.QuerySet[Any]) -> Listing[Any]:
-    """The page of `rows`, which are searched already: filtered and sorted as the URL says. A CSV has MOST_ROWS of them."""
+    """Return the page of `rows`, which are searched already, filtered and sorted by the URL. A CSV has up to MOST_ROWS
+    rows."""
     for each in declared.filters:
         if choice := request.GET.get(each.name, ""):
             rows = rows.filter(**{each.name: choice}) if choice in dict(each.choices) else rows.none()
@@ -83,7 +84,7 @@ def listing(declared: ListPage[Any], request: HttpRequest, rows: models.QuerySet
 
 @dataclasses.dataclass(frozen=True)
 class RelationFilter:
-    """A row that the URL names (`?account=5`): the list holds what belongs to it."""
+    """A row in the URL (`?account=5`) to whose related rows the list is limited."""
 
     name: str
     href: str
@@ -93,7 +94,7 @@ class RelationFilter:
 def of_relation(
     request: HttpRequest, rows: models.QuerySet[Any]
 ) -> tuple[models.QuerySet[Any], list[RelationFilter]]:
-    """The rows of what the URL names, and what that is. An unknown one has no rows."""
+    """Return the rows that relate to the row in the URL, and that row. An unknown one has no rows."""
     filters: list[RelationFilter] = []
     for field in rows.model._meta.concrete_fields:
         value = request.GET.get(field.name, "")
@@ -144,7 +145,7 @@ def field_label(field: Field) -> str:
 
 
 def field_text(row: Any, field: Field) -> Any:
-    """A field's value as a reader sees it: the name of a row, the label of a choice, Yes or No; else as it is."""
+    """Format a field's value for a reader: the name of a row, the label of a choice, Yes or No; else unchanged."""
     if isinstance(field, models.ForeignKey):
         target = getattr(row, field.name)
         return row_name(target) if target else ""

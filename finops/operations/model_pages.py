@@ -1,4 +1,4 @@
-"""The pages of a model in the console: its list, and a page a row. To look at; actions go through services."""
+"""The pages of a model in the console: its list, and a page for each row. They are read-only; actions go through services."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ else:
 
 @dataclasses.dataclass(frozen=True)
 class FieldValue:
-    """A field of a row's page; `href` is the page of the row that it names, `pre` text to be shown as it is."""
+    """A field of a row's page; `href` is the page of a referenced row, `pre` marks preformatted text."""
 
     label: str
     text: str = ""
@@ -60,14 +60,14 @@ class FieldValue:
 
 @dataclasses.dataclass(frozen=True)
 class RelatedList:
-    """A list of rows that name the one of this page."""
+    """A list of rows that refer to the row of this page."""
 
     label: str
     href: str
 
 
 class OperatorRoles(ModelAdmin):
-    """Who may what, in every page of every model: staff look, and superusers act, through services alone."""
+    """Permissions on every page of every model: staff may view, and superusers act, through services only."""
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
@@ -86,7 +86,7 @@ class OperatorRoles(ModelAdmin):
 
 
 class ModelPages(OperatorRoles):
-    """Made from an entry of the catalog."""
+    """The pages of a catalog entry."""
 
     entry: Entry
     actions = None
@@ -94,7 +94,7 @@ class ModelPages(OperatorRoles):
 
     @property
     def columns(self) -> Sequence[str]:
-        """The first leads to the row's page: the number of a row that is named by another one."""
+        """The columns. The first links to the row's page: the row's number if its name is another row's."""
         names = self.entry.columns or default_columns(self.model)
         key = self.opts.pk
         is_named_by_another = self.opts.get_field(names[0]).is_relation and not has_secret_key(self.model)
@@ -108,7 +108,8 @@ class ModelPages(OperatorRoles):
         return all_rows(self.model)
 
     def get_urls(self) -> list[URLPattern]:
-        """The list and a page a row; nothing adds, changes or deletes by hand. `/change/` is where Django has it."""
+        """Return URLs of the list and of a page for each row; there are no forms to add, change or delete. `/change/` is
+        where Django has it."""
         name = f"{self.opts.app_label}_{self.opts.model_name}"
         urls = [path("", self.admin_site.admin_view(self.list_view), name=f"{name}_changelist")]
         if not has_secret_key(self.model):
@@ -125,7 +126,7 @@ class ModelPages(OperatorRoles):
         return require_safe(self._row)(request, object_id)
 
     def action_view(self, request: HttpRequest, object_id: str, action_name: str) -> HttpResponseBase:
-        """Asks again, then does it. Raises PermissionDenied for an operator who only looks."""
+        """Show the confirmation page, then run the action. Raises PermissionDenied for an operator who may only view."""
         if not site_of(self).may_act(request):
             raise PermissionDenied("This requires an operator who may act. You can view only.")
         row = self._existing(object_id)
@@ -216,7 +217,7 @@ class ModelPages(OperatorRoles):
         return self._page(request, "operations/row.html", context)
 
     def _action_links(self, request: HttpRequest, row: Row) -> list[tuple[str, str, bool]]:
-        """Label, address and danger of each action, those that destroy something last."""
+        """Return label, URL and danger of each action, destructive ones last."""
         if not site_of(self).may_act(request):
             return []
         page = f"admin:{self.opts.app_label}_{self.opts.model_name}_action"
@@ -226,7 +227,7 @@ class ModelPages(OperatorRoles):
         ]
 
     def _existing(self, object_id: str) -> Row:
-        """Raises Http404 when there is no such row."""
+        """Return the row. Raises Http404 when there is none."""
         relations = [field.name for field in plain_fields(self.model) if field.is_relation]
         try:
             row: Row | None = all_rows(self.model).select_related(*relations).filter(pk=object_id).first()
@@ -245,7 +246,7 @@ class ModelPages(OperatorRoles):
 
 
 def site_of(pages: OperatorRoles) -> OperatorSite:
-    """The console's site, which knows who may act."""
+    """Return the console's site, which has the permissions."""
     return cast("OperatorSite", pages.admin_site)
 
 
@@ -254,7 +255,7 @@ def _has_account(model: type[Row]) -> bool:
 
 
 def related_lists(row: Row) -> list[tuple[str, list[RelatedList]]]:
-    """The lists of everything that names this row, as links, by group."""
+    """Return links to the lists of rows that refer to this row, by group."""
     groups = [(group.label, list(_lists_of(group, row))) for group in GROUPS]
     return [(label, lists) for label, lists in groups if lists]
 

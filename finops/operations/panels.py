@@ -1,4 +1,4 @@
-"""What the page of some rows shows besides their fields."""
+"""Panels that the pages of some rows show besides their fields."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from finops.operations.rows import Row
 
 
 def rows_by_model(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Counts by table as counts by model, the most first; partitions of a table are one."""
+    """Convert counts by table to counts by model, largest first; partitions of a table are one."""
     names = {entry.model._meta.db_table: entry.label for entry in entries()}
     by_name: Counter[str] = Counter()
     for table, count in counts.items():
@@ -29,7 +29,7 @@ def rows_by_model(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True)
 class RowPanel:
-    """A template with what it needs, as `panel`."""
+    """A template with its data, as `panel`."""
 
     template: str
     values: dict[str, Any]
@@ -79,6 +79,6 @@ PANELS: Final[dict[str, Callable[[Any], RowPanel | None]]] = {
 
 
 def panel_of(row: Row) -> RowPanel | None:
-    """None for most rows. At most one query."""
+    """Return the row's panel; None for most rows. At most one query."""
     panel = PANELS.get(row._meta.label)
     return panel(row) if panel is not None else None

@@ -1,4 +1,4 @@
-"""Reads of the console's start page. Unscoped: an operator runs the service for every account."""
+"""Queries of the console's start page. Unscoped: an operator runs the service for every account."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from finops.lib import clock, disk
 from finops.operations.status import DatabaseStatus, ServiceStatus, findings, versions
 
 LATE: Final = timedelta(hours=1)
-"""A sync that is due for so long is late."""
+"""A sync that has been due for this long is late."""
 
 # What waits in a suspended account is not counted: no task of it runs. Tables that grow with traffic are read account by account, since their indexes begin with it.
 _STATUS: Final = f"""
@@ -82,7 +82,7 @@ FROM batches, calls, deliveries, queue, inbox, connections, accounts, compaction
 
 
 def database_status() -> DatabaseStatus:
-    """One statement."""
+    """The status of the database. One statement."""
     now = clock.now()
     moments = {"hour": now - timedelta(hours=1), "day": now - timedelta(days=1), "late": now - LATE}
     with connection.cursor() as cursor:
@@ -94,7 +94,7 @@ def database_status() -> DatabaseStatus:
 
 
 def service_status() -> ServiceStatus:
-    """Four statements, one of them /readyz's."""
+    """The status of the service. Four statements, one of them that of /readyz."""
     database = database_status()
     return ServiceStatus(
         database=database,
@@ -128,7 +128,8 @@ STATEMENT_SECONDS: Final = 10
 
 @contextmanager
 def statement_limit() -> Iterator[None]:
-    """Statements within end with OperationalError after STATEMENT_SECONDS: an operator's look must not hold up the service."""
+    """End statements inside the block with OperationalError after STATEMENT_SECONDS: an operator's page must not slow down
+    the service."""
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute(
@@ -138,8 +139,8 @@ def statement_limit() -> Iterator[None]:
 
 
 def activity_counts(unit: str, since: datetime) -> list[tuple[str, str, datetime, int]]:
-    """Chart, series, start of the bucket (`unit` is hour or day, UTC) and count. It reads every push and call since then; raises
-    OperationalError where that takes too long."""
+    """Return chart, series, start of the bucket (`unit` is hour or day, UTC) and count. Reads every push and call since
+    then; raises OperationalError where that takes too long."""
     with statement_limit(), connection.cursor() as cursor:
         cursor.execute(_ACTIVITY, {"unit": unit, "since": since})
         return [(chart, series, start, int(count)) for chart, series, start, count in cursor.fetchall()]

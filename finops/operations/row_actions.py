@@ -1,4 +1,4 @@
-"""The actions of the console, each a service that exists for the product's own pages too."""
+"""The actions of the console, each a service that the product's own pages use too."""
 
 from __future__ import annotations
 
@@ -337,6 +337,6 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
 
 
 def register_actions() -> None:
-    """Once, with the URLs."""
+    """Register the actions; called once, with the URLs."""
     for model_label, actions in (ACTIONS | SIGN_ON_ACTIONS).items():
         row_actions.add(model_label, actions)

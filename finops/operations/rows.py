@@ -1,4 +1,4 @@
-"""What operators may read of a row: rows of every account, never a secret or a hash of one."""
+"""The fields of a row that operators may read: rows of every account, never a secret or its hash."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECRET = re.compile(
     r"(password|secret|token|digest|hash|sealed|credentials?$|checksum|fingerprint|salt|session_|nonce"
     r"|^code|_code$|^claims$|^data$|^lookup$|^target$|external_id)"
 )
-"""Names of fields that hold a secret, a hash, or what was sealed. A new one is hidden by its name alone."""
+"""Parts of names of fields that hold a secret, a hash, or sealed data. A new field is hidden by its name."""
 
 PLAIN = frozenset(
     {
@@ -39,7 +39,7 @@ PLAIN = frozenset(
         "alerts.AlertSubscription.target",  # the unit cost that it compares with
     }
 )
-"""Fields that only sound like one."""
+"""Fields whose names match SECRET although they hold no secret."""
 
 ALSO_SECRET = frozenset(
     {
@@ -50,17 +50,17 @@ ALSO_SECRET = frozenset(
         "ingestion.PushAnswer.key",  # a client's own
     }
 )
-"""Fields whose names do not tell."""
+"""Secret fields whose names do not match SECRET."""
 
 
 def all_rows(model: type[Row]) -> models.QuerySet[Any]:
-    """Rows of every account: the one place where the console leaves the scope, for operators run the whole service."""
+    """Rows of every account: the one place where the console leaves the scope, because operators run the whole service."""
     manager = model._default_manager
     return manager.unscoped() if isinstance(manager, ScopedManager) else manager.all()
 
 
 def is_secret(field: Field) -> bool:
-    """Whether operators never see it: binary, or called as SECRET says, unless PLAIN."""
+    """Whether the field is hidden from operators: binary, or named as in SECRET, unless in PLAIN."""
     name = f"{field.model._meta.label}.{field.name}"
     if name in ALSO_SECRET or isinstance(field, models.BinaryField):
         return True
@@ -73,17 +73,18 @@ def plain_fields(model: type[Row]) -> list[Field]:
 
 
 def has_secret_key(model: type[Row]) -> bool:
-    """Whether the primary key is a secret's hash: its rows then have no page of their own."""
+    """Whether the primary key is a secret's hash: such rows have no page of their own."""
     return is_secret(model._meta.pk)
 
 
 def has_plain_name(model: type[Row]) -> bool:
-    """Whether `str()` of a row is written by us. Those of libraries may be a token."""
+    """Whether the model is the project's, so that `str()` of a row holds no secret. That of libraries' models may be a
+    token."""
     return model.__str__.__module__.startswith(("accounts", "finops", "ingestion", "mcpserver"))
 
 
 def row_name(row: Row) -> str:
-    """What a row is called in the console: its own name, or its model and number. No query."""
+    """The row's name in the console: its own name, or its model and number. No query."""
     for name in ("name", "email", "title", "term", "file_name", "label"):
         field = next((each for each in plain_fields(type(row)) if each.name == name), None)
         if field is not None and (value := field.value_from_object(row)):

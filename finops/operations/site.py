@@ -1,4 +1,4 @@
-"""The admin console at /admin/, for the people who run the service. Others get what an unknown address gives."""
+"""The admin console at /admin/, for the people who run the service. Others get the 404 of an unknown URL."""
 
 from __future__ import annotations
 
@@ -47,11 +47,12 @@ class OperatorSite(admin.AdminSite):
         return bool(request.user.is_active and request.user.is_staff)
 
     def may_act(self, request: HttpRequest) -> bool:
-        """Whether the operator may do more than look."""
+        """Whether the operator may do more than view."""
         return self.has_permission(request) and bool(getattr(request.user, "is_superuser", False))
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """Signed out: to sign-in, which asks the second factor. Not an operator: 404, as if nothing were here."""
+        """Check access. Signed out: redirect to sign-in, which requires the second factor. Not an operator: 404, as for an
+        unknown URL."""
 
         @functools.wraps(view)
         def door(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -162,7 +163,8 @@ site = OperatorSite(name="admin")
 
 
 def register_models() -> None:
-    """A pair of pages for every entry of the catalog. Once, when the URLs are read: all models exist by then."""
+    """Register a list and row pages for every entry of the catalog. Called once, when the URLs are read: all models exist
+    by then."""
     for entry in entries():
         pages = type(f"{entry.model.__name__}Pages", (ModelPages,), {"entry": entry})
         site.register(entry.model, pages)

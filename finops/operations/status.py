@@ -1,4 +1,4 @@
-"""How the service does: what the start page of the console shows."""
+"""The status of the service, shown on the start page of the console."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from django.core.checks import run_checks
 from finops.backup.queries import BackupStatus
 
 MINUTES = 60
-"""Of the window that rates are of."""
+"""Minutes over which rates are computed."""
 
 
 @dataclass(frozen=True)
 class DatabaseStatus:
-    """What the database says, at one moment. `*_1h` and `*_24h` are counts of the last hour and day; bytes are stored
-    ones; a time is of the oldest, None where there is none."""
+    """The database's figures at one moment. `*_1h` and `*_24h` are counts of the last hour and day; bytes are stored ones;
+    a time is that of the oldest, None where there is none."""
 
     accounts: int
     accounts_suspended: int
@@ -64,19 +64,19 @@ class DatabaseStatus:
 
     @property
     def rejected_share(self) -> float | None:
-        """Of the events pushed in the last hour; None without any."""
+        """The rejected share of the events pushed in the last hour; None without any."""
         events = self.events_1h + self.rejected_1h
         return self.rejected_1h / events if events else None
 
     @property
     def call_error_share(self) -> float | None:
-        """Of the calls of the last hour; None without any."""
+        """The failed share of the calls of the last hour; None without any."""
         return self.call_errors_1h / self.calls_1h if self.calls_1h else None
 
 
 @dataclass(frozen=True)
 class ServiceStatus:
-    """The whole: of the database, of this machine, of this process."""
+    """The whole status: of the database, of this machine, of this process."""
 
     database: DatabaseStatus
     backup: BackupStatus
@@ -90,7 +90,8 @@ class ServiceStatus:
 
 @functools.cache
 def findings() -> list[str]:
-    """What the system checks find, that is not silenced. Settings do not change while a process runs: once, half a second."""
+    """The findings of the system checks that are not silenced. Settings do not change while a process runs: computed once,
+    half a second."""
     return [str(message) for message in run_checks() if not message.is_silenced()]
 
 

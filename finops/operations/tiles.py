@@ -21,16 +21,16 @@ from finops.operations.status import DatabaseStatus, ServiceStatus
 from ingestion.models import UsageBatch
 
 LATE_JOB: Final = timedelta(minutes=15)
-"""A job that has waited so long is a sign that no worker takes it."""
+"""A job that has waited this long suggests that no worker is running."""
 LATE_INBOX: Final = timedelta(hours=1)
 MANY_REJECTED: Final = 0.05
 MANY_COMPACTIONS: Final = 500
-"""As the alert rule has it (ops/alerts.yml)."""
+"""The same threshold as the alert rule (ops/alerts.yml)."""
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A figure, with what belongs to it beneath; `is_bad` draws it red."""
+    """A figure with details below; `is_bad` draws it red."""
 
     label: str
     figure: str
