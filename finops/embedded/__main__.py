@@ -1,4 +1,4 @@
-"""`python -m finops.embedded COMMAND VAR_DIR`: what the servers that the console brings along have as commands of their own."""
+"""`python -m finops.embedded COMMAND VAR_DIR`: commands of the embedded servers."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def remove(var_dir: Path) -> None:
 
 
 def prepare_redis(var_dir: Path) -> None:
-    """Write its configuration and its address, which programs that start after this find."""
+    """Write Redis's configuration and address, which programs that start later read."""
     if not os.environ.get("REDIS_URL"):
         lasting_redis(var_dir).prepare()
 
 
 def run_redis(var_dir: Path) -> None:
-    """Run Redis in the place of this process; nothing where REDIS_URL names another."""
+    """Replace this process with Redis; does nothing where REDIS_URL names another server."""
     if not os.environ.get("REDIS_URL"):
         redis = lasting_redis(var_dir)
         redis.prepare()

@@ -1,4 +1,4 @@
-"""One data directory with its server: making, starting, stopping."""
+"""One data directory with its server: create, start, stop."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ MAJOR = "18"
 READY_SECONDS = 60
 STOP_SECONDS = 20
 CONNECTIONS_PER_CORE = 40
-"""Of a web process (DATABASE_POOL): as many run as there are cores."""
+"""Connections of a web process (DATABASE_POOL), of which there are as many as cores."""
 
 
 class EmbeddedError(RuntimeError):
-    """The embedded server cannot do what was asked; the message says why and what helps."""
+    """The embedded server cannot do what was requested; the message says why and what helps."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Owner:
 
 @dataclass
 class Cluster:
-    """One data directory with its server. `home` holds it, and is private to whoever runs the server."""
+    """One data directory with its server. `home` contains it, and is private to the server's user."""
 
     home: Path
     socket: Path
@@ -57,7 +57,7 @@ class Cluster:
         return self.home / "data"
 
     def url(self, database: str = DATABASE) -> str:
-        """The DATABASE_URL; read alike by libpq, psycopg and django-environ."""
+        """The DATABASE_URL, in a form that libpq, psycopg and django-environ all read."""
         return f"postgres://{ROLE}:{quote(self.password)}@/{database}?host={quote(str(self.socket))}"
 
     # -- making ---------------------------------------------------------------------------------------------
@@ -67,7 +67,7 @@ class Cluster:
         return (self.data / "PG_VERSION").exists()
 
     def create(self) -> None:
-        """Run initdb. Built beside its place and renamed, so a start that was killed leaves nothing half made."""
+        """Run initdb in a temporary directory and rename it, so that a killed start leaves nothing half complete."""
         self.own_dir(self.home)
         draft = self.home / "data.new"
         shutil.rmtree(draft, ignore_errors=True)
@@ -94,7 +94,7 @@ class Cluster:
     # -- running --------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start the server as a child of this process and return when it answers and the database is there."""
+        """Start the server as a child of this process and return when it answers and the database exists."""
         self._check_version()
         self.own_dir(self.socket)
         deadline = time.monotonic() + READY_SECONDS
@@ -118,8 +118,8 @@ class Cluster:
         self.process = None
 
     def stop_leftover(self) -> bool:
-        """Stop a server on this data directory that an earlier, killed start left behind; whether there was one. Raises
-        EmbeddedError when it does not stop."""
+        """Stop a server on this data directory that an earlier, killed start left running, and return whether there was
+        one. Raises EmbeddedError when it does not stop."""
         pid = self.leftover()
         if pid is None:
             return False
@@ -132,7 +132,7 @@ class Cluster:
         )
 
     def leftover(self) -> int | None:
-        """The process id of a server that runs on this data directory and is no child of ours."""
+        """The process id of a server that runs on this data directory and is not a child of this process."""
         if not self.exists or self._pg_ctl("status").returncode != 0:
             return None
         pid = int((self.data / "postmaster.pid").read_text().splitlines()[0])
@@ -171,7 +171,7 @@ class Cluster:
         return self.process
 
     def _start_once(self, deadline: float) -> bool:
-        """One attempt; False when a later one may succeed."""
+        """Try to start once; return False when a later attempt may succeed."""
         begin = self.log.stat().st_size if self.log.exists() else 0
         self.process = self.launch()
         while self.process.poll() is None:
@@ -201,7 +201,7 @@ class Cluster:
         return [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
 
     def answers(self) -> bool:
-        """Whether a client gets in: not before what a crash left has been made good."""
+        """Whether a client can connect: not before recovery from a crash is complete."""
         try:
             psycopg.connect(self.url("postgres"), connect_timeout=5).close()
         except psycopg.OperationalError:
@@ -255,7 +255,7 @@ class Cluster:
         return {"user": self.owner.uid, "group": self.owner.gid, "extra_groups": []}
 
     def own_dir(self, path: Path) -> None:
-        """Make a 0700 directory for the server. Raises EmbeddedError for one that somebody else made there first."""
+        """Create a 0700 directory for the server. Raises EmbeddedError for one that another user created there first."""
         if path.is_symlink():
             raise EmbeddedError(f"{path} is a link; PostgreSQL's files are not put behind one.")
         uid = os.geteuid() if self.owner is None else self.owner.uid
@@ -281,7 +281,7 @@ class Cluster:
 
 
 def _environment() -> dict[str, str]:
-    """Nothing of ours reaches the server: PGDATA, PGPORT and their like would change what it does."""
+    """The server's environment, without variables of ours: PGDATA, PGPORT and similar ones would change its behaviour."""
     return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
 
 

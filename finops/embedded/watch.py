@@ -1,4 +1,4 @@
-"""Keeps the embedded server running: what ends is started again, for as long as the supervisor lives."""
+"""Keeps the embedded server running: it is restarted when it ends, for as long as the supervisor lives."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from finops.embedded.cluster import Cluster
 from finops.supervisor import Backoff
 
 LONGEST_WAIT_SECONDS = 10.0
-"""A start that fails costs next to nothing, and with the disk's space back it is wanted soon."""
+"""A failed start costs little, and the server should return soon after disk space is freed."""
 
 
 class ServerWatch:
-    """Nothing here waits: making good what a crash left takes minutes at times, and programs are looked after meanwhile."""
+    """Watches the server without waiting: crash recovery sometimes takes minutes, and programs must be watched meanwhile."""
 
     def __init__(self, cluster: Cluster, say: Callable[[str], None]) -> None:
         self._cluster, self._say = cluster, say

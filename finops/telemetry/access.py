@@ -1,4 +1,4 @@
-"""Who may read /metrics: whoever has METRICS_TOKEN. Without models: beat, which loads none, serves them too."""
+"""Access to /metrics by METRICS_TOKEN. Without models: beat, which loads none, serves them too."""
 
 from __future__ import annotations
 

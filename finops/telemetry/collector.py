@@ -1,6 +1,6 @@
-"""Gauges that need a query: what waits, how long already, how large things are. Asked at each scrape, by one statement.
+"""Gauges that need a query: queue lengths, their ages, sizes. Queried at each scrape, by one statement.
 
-Every web process answers the same, so a sum over several would count twice: use `max`.
+Every web process returns the same values, so a sum over several would count twice: use `max`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from finops.worker.queues import QUEUES
 logger = logging.getLogger(__name__)
 
 STATEMENT_SECONDS: Final = 5
-"""Prometheus waits 10 by itself."""
+"""Prometheus's default timeout is 10."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ STATES: Final = {
 }
 
 _ACTIVE: Final = "account_id IN (SELECT id FROM accounts_account WHERE suspended_at IS NULL)"
-"""What is due for a suspended account waits until it is resumed: nobody has to see to it."""
+"""Condition that excludes suspended accounts: their due work waits until they are resumed, and needs no attention."""
 
 _JOBS: Final = {
     "cost_import": (
@@ -105,7 +105,7 @@ _JOBS: Final = {
     ),
     "mail": ("accounts_unsentmail", "true", "false", "created_at"),
 }
-"""Table, what waits, what runs, since when."""
+"""Table, condition of waiting jobs, condition of running jobs, column of their start."""
 
 
 def _jobs_sql(job: str) -> str:
@@ -172,7 +172,7 @@ Sample = tuple[str, str, float]
 
 
 class StateCollector:
-    """For prometheus_client. A part that fails is left out, and the log says why."""
+    """A collector for prometheus_client. A part that fails is left out and logged."""
 
     def collect(self) -> Iterator[Any]:
         from prometheus_client.core import GaugeMetricFamily

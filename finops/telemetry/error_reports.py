@@ -1,7 +1,7 @@
-"""Reports of errors to Sentry, or to what speaks its protocol (GlitchTip), where SENTRY_DSN is set.
+"""Reports of errors to Sentry, or to a service with its protocol (GlitchTip), where SENTRY_DSN is set.
 
-Everything that goes wrong is logged as an error, so the log alone is reported: no request is looked at, and so no body, cookie,
-header, address or person can be sent. sentry_sdk is imported here alone.
+Every failure is logged as an error, so only the log is reported: requests are not read, so no body, cookie, header, address
+or person can be sent. Only this module imports sentry_sdk.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+")
 _VALUES: Final = re.compile(r"\n(?:LINE \d+|DETAIL|HINT|CONTEXT):.*", re.DOTALL)
-"""Where PostgreSQL's messages name the values of a row."""
+"""The part of PostgreSQL's messages that contains the values of a row."""
 
 
 def start() -> None:
-    """Report errors of this process from now on. Raises sentry_sdk.utils.BadDsn for a DSN that is none."""
+    """Start reporting errors of this process. Raises sentry_sdk.utils.BadDsn for an invalid DSN."""
     sentry_sdk.init(
         dsn=settings.SENTRY_DSN,
         environment="production" if settings.PRODUCTION else "development",
@@ -48,7 +48,7 @@ def start() -> None:
 
 
 def without_personal_data(event: Event, hint: Hint) -> Event:
-    """What was logged, without what was put into it: the text with its placeholders, the traceback, the request id, account
+    """Return the report without the log's arguments: the text with its placeholders, the traceback, the request id, account
     and task. No secret, no e-mail address, no value of a row."""
     report: Any = event
     for name in ("extra", "request", "user", "breadcrumbs", "server_name"):

@@ -1,4 +1,4 @@
-"""Around every request: its id, and its outcome and time as metrics."""
+"""Middleware of every request: its id, and its outcome and time as metrics."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ DOORS: Final = (
     ("/readyz", "probes"),
     ("/metrics", "probes"),
 )
-"""Beginnings of paths, and what their requests are counted as; all others are pages."""
+"""Prefixes of paths, and the label that their requests are counted by; all others are pages."""
 
 
 def trace_request(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """The request's id, accepted or made, is in the answer's header and in all that is logged meanwhile."""
+    """Put the request's id, accepted or created, into the response's header and into all logs of the request."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         request_id = context.accepted_request_id(request.META.get("HTTP_X_REQUEST_ID"))
@@ -55,7 +55,7 @@ def trace_request(
 
 
 def _describe(span: Any, request: HttpRequest, status: int) -> None:
-    """By door and name of the URL: a path may hold a token."""
+    """Name the span by kind and name of the URL: a path may hold a token."""
     name = _view(request)
     method = request.method if request.method in METHODS else "_OTHER"
     span.update_name(f"{method} {name}")
@@ -74,7 +74,7 @@ def _door(request: HttpRequest) -> str:
 
 
 def _view(request: HttpRequest) -> str:
-    """The name of a page's URL, the door of the others."""
+    """The name of a page's URL, the kind for other requests."""
     door, match = _door(request), request.resolver_match
     return ((match.view_name if match else "") or "unknown") if door == PAGES else door
 

@@ -1,4 +1,4 @@
-"""What a program begins to count and report: a web process, a worker."""
+"""Start of telemetry in a program: a web process, a worker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 def start(program: str, bulkheads: Sequence[Bulkhead] = ()) -> None:
-    """Count and report errors in this process, where settings say so."""
+    """Start metrics and error reports in this process, where settings enable them."""
     if settings.SENTRY_DSN:
         from finops.telemetry import error_reports
 

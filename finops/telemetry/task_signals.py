@@ -1,4 +1,5 @@
-"""Request ids of tasks, and their outcome and time as metrics, by Celery's signals. Imported by workers and whoever sends."""
+"""Request ids of tasks, and their outcome and time as metrics, by Celery's signals. Imported by workers and senders of
+tasks."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ REQUEST_ID = "request_id"
 
 
 class _Running(threading.local):
-    """Tasks that this thread is in, each with when it started: one that a task calls by `apply` is in both."""
+    """The tasks that this thread is running, each with its start time: a task run by another's `apply` is nested in it."""
 
     def __init__(self) -> None:
         self.tasks: list[tuple[ExitStack, float]] = []
@@ -27,7 +28,7 @@ _running = _Running()
 
 @signals.before_task_publish.connect
 def send_request_id(headers: dict[str, Any] | None = None, **signal_kwargs: Any) -> None:
-    """A task that a request or another task asks for has its request id."""
+    """Pass the request id of the current request or task to the task that it sends."""
     request_id = context.request_id()
     if headers is None:
         return
@@ -38,7 +39,7 @@ def send_request_id(headers: dict[str, Any] | None = None, **signal_kwargs: Any)
 
 @signals.task_prerun.connect
 def begin(task_id: str = "", task: Task | None = None, args: Any = (), **signal_kwargs: Any) -> None:
-    """A task of an account takes its id first (`finops.worker.pool`)."""
+    """Begin the work of a task. The account id is a task's first argument (`finops.worker.pool`)."""
     sender_id = getattr(task.request, REQUEST_ID, None) if task is not None else None
     parent = getattr(task.request, spans.TRACE_PARENT, None) if task is not None else None
     account = args[0] if args and isinstance(args[0], int) else ""

@@ -1,5 +1,5 @@
 """Traces by OTLP over HTTP, where OTEL_EXPORTER_OTLP_ENDPOINT is set. The SDK reads its other variables itself: sampling
-(OTEL_TRACES_SAMPLER), headers (OTEL_EXPORTER_OTLP_HEADERS), the name (OTEL_SERVICE_NAME). It is imported here alone."""
+(OTEL_TRACES_SAMPLER), headers (OTEL_EXPORTER_OTLP_HEADERS), the name (OTEL_SERVICE_NAME). Only this module imports it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from finops.lib.telemetry import spans
 
 
 def start(program: str) -> TracerProvider:
-    """Send spans of this process from now on, in a thread of its own; a collector that is away costs spans and nothing else."""
+    """Start sending spans of this process, in a thread of its own; while the collector is unavailable only spans are lost."""
     # What is given here goes before the SDK's own reading of the environment.
     service = os.environ.get("OTEL_SERVICE_NAME") or "finops"
     provider = TracerProvider(resource=Resource.create({"service.name": service, "finops.program": program}))

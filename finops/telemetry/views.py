@@ -19,8 +19,8 @@ logger = logging.getLogger(__name__)
 @require_safe
 @never_cache
 def metrics_page(request: HttpRequest) -> HttpResponse:
-    """All programs of this machine and the state of the database, in Prometheus's text format. 404 while METRICS_TOKEN is
-    not set, 401 without it as bearer token."""
+    """Return the metrics of all programs of this machine and the state of the database, in Prometheus's text format. 404
+    while METRICS_TOKEN is not set, 401 without it as bearer token."""
     if not settings.METRICS_TOKEN or metrics.directory() is None:
         raise Http404("metrics are off")
     if not is_authorized(request.headers.get("Authorization", "")):

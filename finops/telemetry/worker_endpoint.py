@@ -1,7 +1,7 @@
 """GET /metrics by a worker, for a machine without a web server (METRICS_LISTEN).
 
-Of several workers the first that takes the port answers for all, since they count in the same files; when it ends, another
-takes it. No gauge of the database is here: web servers have those.
+Of several workers the first that binds the port answers for all, since they count in the same files; when it ends, another
+binds it. Gauges of the database are not included: web servers have those.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 RETRY_SECONDS: Final = 5.0
 CLIENT_SECONDS: Final = 5.0
-"""For one read of a request. Requests are answered one after another: only Prometheus asks."""
+"""Timeout for one read of a request. Requests are answered one after another: only Prometheus sends them."""
 
 
 def start(listen: str) -> None:
@@ -80,7 +80,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def version_string(self) -> str:
-        """No version of Python in the header Server."""
+        """Return a Server header without the version of Python."""
         return "finops"
 
     def log_message(self, *args: object) -> None:

@@ -1,4 +1,4 @@
-"""What stands between the HTTP server and Django: who is let in, for how long a body may take, whose turn it is.
+"""Admission of requests between the HTTP server and Django: limits of requests, time limits of bodies, and fair queueing.
 
 Imports nothing of the project but `finops.lib`; `finops/wsgi.py` puts it in front of Django.
 """

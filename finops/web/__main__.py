@@ -1,7 +1,7 @@
 """`python -m finops.web`: the web server as production runs it.
 
-One process serves by itself. Of several, each is a program of its own that is started again when it ends, beside the
-others; all accept from one socket, so that no connection is refused meanwhile.
+A single process serves directly. Several are separate programs, each restarted when it ends without affecting the others;
+all accept from one socket, so that no connection is refused meanwhile.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""In front of Django: reads the body before anything of the application is taken, and gives each kind of request places
-of its own.
+"""A WSGI application in front of Django: it reads the body before a place of the application is taken, and gives each kind
+of request places of its own.
 
-The order of a request: it is counted (`requests`), its body is read in a thread that waits for the client and holds
-nothing else, it takes a place of its kind (`bulkheads`), Django answers, the place is free again. Health checks take no
-place. Where too much waits already it is refused at once with `finops.busy` in its environment, which the doors answer in
-their own form (503 and Retry-After). What it adds to a request: measured in docs/benchmarks.md.
+The order of a request: it is counted (`requests`), its body is read in a thread that waits for the client and holds nothing
+else, it takes a place of its kind (`bulkheads`), Django answers, the place is released. Health checks take no place. When
+too many requests wait it is refused at once with `finops.busy` in its environment, for which each kind has its own response
+(503 and Retry-After). The overhead of a request: measured in docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from finops.web.shares import ConnectionShares
 
 BUSY: Final = "finops.busy"
 TENANT: Final = context.TENANT
-"""In the environment: set by a door once it knows whose request it is. Later requests with the same credential share."""
+"""Key in the environment, set once the request's account is known. Later requests with the same credential share its queue.
+"""
 
 
 def tenant(account_id: object) -> str:
@@ -41,8 +42,8 @@ Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 
 @dataclass(frozen=True)
 class Door:
-    """Requests of one kind: those whose path begins so. `body`: bytes that are read before a place is taken, when the
-    credential is one that was good before; of others `SMALL_BODY`."""
+    """One kind of requests: those whose path begins like this. `body`: bytes that are read before a place is taken, for a
+    credential that was valid before; for others `SMALL_BODY`."""
 
     prefixes: tuple[str, ...]
     bulkhead: Bulkhead
@@ -51,15 +52,15 @@ class Door:
 
 @dataclass(frozen=True)
 class Uploads:
-    """Forms with a file that is not small: the application reads them itself and holds a place as long as they arrive.
-    `unknown`: of those whose credential was not seen yet."""
+    """Forms with a file that is not small: the application reads them itself and holds a place while they arrive.
+    `unknown`: the limit for credentials not seen before."""
 
     known: Bulkhead
     unknown: Bulkhead
 
 
 class Admission:
-    """A WSGI application around another. The last door takes every path; `free` paths are let through untouched."""
+    """A WSGI application around another. The last door matches every path; `free` paths pass without a place."""
 
     def __init__(
         self,
@@ -145,7 +146,7 @@ class Admission:
 
 
 def _closing(start_response: StartResponse) -> StartResponse:
-    """The client connects again for its next request."""
+    """Close the connection: the client reconnects for its next request."""
 
     def start(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:
         return start_response(status, [*headers, ("Connection", "close")], *rest)
@@ -154,7 +155,7 @@ def _closing(start_response: StartResponse) -> StartResponse:
 
 
 class _StreamingAnswer:
-    """An answer in parts: it holds its place until it has been sent, or its client is gone."""
+    """A streamed response: it holds its place until it has been sent, or its client is gone."""
 
     def __init__(self, answer: Iterable[bytes], bulkhead: Bulkhead, client: str) -> None:
         self._answer, self._bulkhead, self._client = answer, bulkhead, client
@@ -174,7 +175,7 @@ class _StreamingAnswer:
 
 
 class _Tenants:
-    """Whose a credential was when it was last good. Holds digests, and the 10,000 latest of them."""
+    """The account of each credential when it was last valid. Holds digests, and the 10,000 latest of them."""
 
     MAX_ENTRIES: Final = 10_000
 
@@ -196,7 +197,7 @@ def _credential(environ: Environ) -> bytes:
 
 
 def _length(environ: Environ) -> int | None:
-    """0: no body is announced."""
+    """The announced length of the body; 0 for none."""
     text = environ.get("CONTENT_LENGTH") or ""
     if text:
         return int(text[:20]) if text.isdecimal() else 0
@@ -204,8 +205,8 @@ def _length(environ: Environ) -> int | None:
 
 
 def _take_body(environ: Environ, request: OpenRequest) -> None:
-    """Read the body, or leave one to the application that is longer, of no announced length, or that the client holds
-    back until it is asked for. Raises BodyBrokeOff."""
+    """Read the body; leave it to the application if it is longer, has no announced length, or is held back until the server
+    confirms. Raises BodyBrokeOff."""
     stream: IO[bytes] = environ["wsgi.input"]
     is_held_back = "HTTP_EXPECT" in environ and not request.is_known
     if request.length == 0:

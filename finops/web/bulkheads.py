@@ -1,8 +1,8 @@
-"""How many requests of each kind run at once, so that one kind never takes the threads of another.
+"""Limits of concurrent requests of each kind, so that one kind never takes the threads of another.
 
-After the pattern of the same name (Nygard, Release It!): a fixed number of places a kind of request. Whoever finds none
-free waits in the queue of its client; places go to the clients in turn, so a client with a hundred requests delays another
-by one of them and not by a hundred. An acquire that finds a place costs about a microsecond.
+After the pattern of the same name (Nygard, Release It!): a fixed number of places a kind of request. A request without a
+free place waits in the queue of its client; places go to the clients in turn, so a client with a hundred requests delays
+another by one of them and not by a hundred. An acquire that finds a place costs about a microsecond.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import OrderedDict, deque
 
 
 class Busy(Exception):
-    """No place came free in time, or too many wait already. Nothing of the request was done."""
+    """No place became free in time, or too many requests wait already. Nothing of the request was processed."""
 
 
 class Bulkhead:

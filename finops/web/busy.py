@@ -1,4 +1,4 @@
-"""The answer to a request of a page for which there was no place."""
+"""The response to a page's request when no place is free."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages compressed on their way (docs/adr/0050-compressed-pages.md)."""
+"""Compression of pages (docs/adr/0050-compressed-pages.md)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ TEXTS: Final = ("text/", "application/json", "application/javascript", "image/sv
 
 
 class CompressionMiddleware(GZipMiddleware):
-    """gzip, of texts, where the client accepts it. Cost: 1 ms of processor time for 100 KB.
+    """gzip of texts, where the client accepts it. Cost: 1 ms of processor time for 100 KB.
 
-    BREACH guesses a secret of a page by the lengths of many answers that another site lets the browser ask for. Such
-    requests, by Fetch Metadata, get their answer as it is. Browsers without it (before 2023) are left with what Django
-    does: a random length of each compressed answer, and a CSRF token that differs in each.
+    BREACH guesses a secret of a page from the lengths of many responses that another site makes the browser request. Such
+    requests, by Fetch Metadata, are not compressed. Browsers without it (before 2023) have Django's protection only: a
+    random length of each compressed response, and a CSRF token that differs in each.
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:

@@ -1,10 +1,10 @@
-"""Ends connections that hold something and bring nothing: bodies that come too slowly, answers that nobody takes, and
-what one address holds beyond its share.
+"""Closes connections that hold resources without progress: bodies that arrive too slowly, responses that the client does
+not read, and connections of one address above its share.
 
-granian reads and writes outside Python and has a deadline for headers and idle connections alone. Linux knows of every
-connection of this process what went each way and when (TCP_INFO, tcp(7)). So a thread looks at them each second and
-shuts down those that are over a limit: the server sees the client gone, and a thread that waited for its body goes on.
-A look costs some 10 µs a connection. Elsewhere than on Linux nothing is watched.
+granian reads and writes outside Python and has a deadline for headers and idle connections only. Linux records for every
+connection of this process how much was sent each way and when (TCP_INFO, tcp(7)). So a thread checks them each second and
+shuts down those that are over a limit: the server sees the client disconnect, and a thread that waited for its body
+continues. A check costs some 10 µs a connection. On systems other than Linux nothing is watched.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from finops.web.shares import ConnectionShares
 
 LOOK_SECONDS: Final = 1.0
 MATCH_SECONDS: Final = 5.0
-"""A look may come so much later than the request that it sees; longer only where the machine is out of breath."""
+"""A check may be this much later than the request that it matches; longer only on an overloaded machine."""
 _DESCRIPTORS: Final = Path("/proc/self/fd")
 _ESTABLISHED: Final = 1
 
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 class TcpInfo(NamedTuple):
-    """Of struct tcp_info (linux/tcp.h): bytes that wait to be acknowledged, milliseconds since, bytes so far."""
+    """Fields of struct tcp_info (linux/tcp.h): unacknowledged bytes, milliseconds since, bytes so far."""
 
     state: int
     unacked: int
@@ -47,8 +47,8 @@ class TcpInfo(NamedTuple):
 
     @property
     def is_due(self) -> bool:
-        """Something has come since the last that we sent. Linux counts the milliseconds in steps of up to 10; before the
-        first answer they count from the start, and the acknowledged SYN as one byte."""
+        """Whether data has arrived since we last sent some. Linux counts the milliseconds in steps of up to 10; before the
+        first response they count from the start, and the acknowledged SYN as one byte."""
         if self.acked <= 1:
             return self.received > 0
         return self.last_received < self.last_sent
@@ -59,8 +59,8 @@ _LAYOUT: Final = struct.Struct("=B 23x I 16x I 4x I 64x Q Q 8x I")
 
 @dataclass(frozen=True)
 class Limits:
-    """A body has `grace` seconds and one more for each `rate` bytes; an answer that waits to be taken moves on by
-    `rate` bytes a second over each `grace`; one address has at most `most_of_address` connections open."""
+    """The limits. A body has `grace` seconds and one more for each `rate` bytes; a pending response must progress by `rate`
+    bytes a second over each `grace`; one address has at most `most_of_address` connections open."""
 
     grace: float = 10.0
     rate: float = 4096.0
@@ -69,7 +69,7 @@ class Limits:
 
 @dataclass
 class Connection:
-    """What several looks at a connection say. Times are of time.monotonic."""
+    """The results of several checks of a connection. Times are of time.monotonic."""
 
     peer: str
     seen: float
@@ -97,8 +97,8 @@ class Connection:
         return self.stuck_since is not None and now - self.stuck_since > limits.grace
 
     def brings_nothing(self, now: float, limits: Limits, requests: list[OpenRequest]) -> bool:
-        """Its body is too slow. From here a request that is worked on looks the same, so the requests of this address
-        that began when this one did decide: one of them is slow, and none of them is worked on."""
+        """Whether its body is too slow. At this level a request that is being processed looks the same, so the requests of
+        this address that began at the same time decide: one of them is slow, and none of them is being processed."""
         if self.due_since is None:
             return False
         if now - self.due_since <= limits.grace + (self.received - self.due_from) / limits.rate:
@@ -108,7 +108,7 @@ class Connection:
 
 
 class ConnectionWatch(threading.Thread):
-    """`behind_proxy`: connections are those of a proxy, so no address has a share."""
+    """The thread that checks connections. `behind_proxy`: connections are those of a proxy, so addresses have no share."""
 
     def __init__(
         self,
@@ -173,7 +173,7 @@ ClientSockets = Mapping[Peer, tuple[socket.socket, TcpInfo]]
 
 @contextmanager
 def _connections() -> Iterator[ClientSockets]:
-    """The TCP connections that clients opened to this process, by peer. Its copies of them are closed again."""
+    """The TCP connections that clients opened to this process, by peer. The duplicated descriptors are closed again."""
     with ExitStack() as copies:
         sockets = [copies.enter_context(each) for each in _sockets()]
         ports = {each.getsockname()[1] for each in sockets if _listens(each)}

@@ -1,7 +1,7 @@
-"""The requests that this process has in hand: whose bodies are still arriving, and which are being worked on.
+"""The open requests of this process: those whose bodies are still arriving, and those being processed.
 
-A thread that reads a body waits for the client. Such threads are cheap and bounded here; the places of a bulkhead are
-taken after the body has arrived. `finops.web.connections` ends the connections of bodies that are too slow.
+A thread that reads a body waits for the client. Such threads are cheap and limited here; the places of a bulkhead are taken
+after the body has arrived. `finops.web.connections` closes the connections of bodies that are too slow.
 """
 
 from __future__ import annotations
@@ -16,24 +16,25 @@ PART: Final = 256 * 1024
 
 
 class TooMany(Exception):
-    """As many requests are in hand as may be, of all clients or of this one."""
+    """The limit of open requests is reached, for all clients or for this one."""
 
 
 class BodyBrokeOff(Exception):
-    """The client went away within the body."""
+    """The client disconnected within the body."""
 
 
 @dataclass(eq=False, slots=True)
 class OpenRequest:
-    """`peer`: the address of the connection. `client`: the tenant of a credential that was good before (`is_known`), else
-    the network of who asks. `length`: bytes of body announced, None when chunked. `began` is of time.monotonic."""
+    """An open request. `peer`: the address of the connection. `client`: the account of a credential that was valid before
+    (`is_known`), else the client's network. `length`: bytes of body announced, None when chunked. `began` is of
+    time.monotonic."""
 
     peer: str
     client: str
     is_known: bool
     length: int | None
     body_memory: int = 0
-    """Bytes of memory that its body will take before its turn comes."""
+    """Bytes of memory for its body before it gets a place."""
     began: float = field(default_factory=time.monotonic)
     received: int = 0
     is_arriving: bool = True
@@ -45,14 +46,14 @@ class OpenRequest:
         return part
 
     def is_slow(self, now: float, grace: float, rate: float) -> bool:
-        """Its body is over the deadline: `grace` seconds and one more for each `rate` bytes that came."""
+        """Whether its body is over the deadline: `grace` seconds and one more for each `rate` bytes received."""
         return self.is_arriving and now - self.began > grace + self.received / rate
 
 
 @dataclass(frozen=True)
 class Room:
-    """How many requests may be in hand, of clients that are not known among them, of one client; and the bytes of bodies
-    that wait for their turn, of which one client may hold a quarter."""
+    """The limits of open requests: in total, of unknown clients, of one client; and of the bytes of waiting bodies, of
+    which one client may hold a quarter."""
 
     requests: int = 448
     of_unknown: int = 256
@@ -70,7 +71,7 @@ class OpenRequests:
         self._unknown = self._bytes = 0
 
     def add(self, request: OpenRequest) -> None:
-        """Raises TooMany."""
+        """Add a request. Raises TooMany."""
         room, client = self._room, request.client
         with self._lock:
             of_client = self._of_client.get(client, 0)
@@ -106,7 +107,7 @@ class OpenRequests:
         self._bytes, self._bytes_by_client[request.client] = total, by_client
 
     def of_peers(self) -> dict[str, list[OpenRequest]]:
-        """All of them by the address of their connection."""
+        """All open requests by the address of their connection."""
         with self._lock:
             requests = list(self._requests)
         requests_by_peer: dict[str, list[OpenRequest]] = {}
@@ -119,7 +120,7 @@ class OpenRequests:
 
 
 class CountedInput:
-    """A request's input that notes what has come of it: for bodies that the application reads itself."""
+    """A request's input that counts the bytes read: for bodies that the application reads itself."""
 
     def __init__(self, stream: IO[bytes], request: OpenRequest) -> None:
         self._stream, self._request = stream, request
@@ -136,7 +137,7 @@ class CountedInput:
 
 
 def read_whole(stream: IO[bytes], request: OpenRequest, length: int) -> bytes:
-    """A body of `length` bytes. Raises BodyBrokeOff where it ends before."""
+    """Read a body of `length` bytes. Raises BodyBrokeOff where it ends before."""
     parts, remaining = [], length
     while remaining:
         try:

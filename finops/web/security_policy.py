@@ -1,4 +1,5 @@
-"""Content-Security-Policy of every page: what a page loads is ours, and scripts and styles in it carry the nonce of the request."""
+"""Content-Security-Policy of every page: only our own resources, and inline scripts and styles need the nonce of the
+request."""
 
 from __future__ import annotations
 

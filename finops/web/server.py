@@ -1,4 +1,4 @@
-"""The web server's command line: the one place that says how granian is run."""
+"""The web server's command line: the one place that defines how granian is run."""
 
 from __future__ import annotations
 
@@ -27,21 +27,22 @@ from finops.web import shares
 # (finops.web.requests.Room), and so health checks always find one.
 THREADS: Final = 512
 CONNECTIONS: Final = 4096
-"""Open at once, a process. granian calls it backpressure; beyond it connections wait to be accepted."""
+"""The most open connections of a process. granian calls it backpressure; further connections wait to be accepted."""
 ACTIVATED: Final = 3
 """The descriptor of the first socket that systemd passes: SD_LISTEN_FDS_START."""
 BACKLOG: Final = 4096
 """Connections that wait to be accepted while all processes are busy or starting; the kernel may allow fewer."""
 BESIDE_OTHERS: Final = "WEB_BESIDE_OTHERS"
-"""Set for a web process beside which others take requests (finops.wsgi)."""
+"""Set for a web process that runs together with others (finops.wsgi)."""
 GRANIAN_LOGGER: Final = "_granian"
 ANSWER_SECONDS: Final = 10.0
 HEADER_MILLISECONDS: Final = 30_000
-"""To read the headers of a request, and for a connection to be idle before the next."""
+"""Time limit for the headers of a request, and for a connection to be idle before the next."""
 
 
 def command(*, host: str, port: int, processes: int = 1, descriptor: int | None = None) -> list[str]:
-    """`descriptor`: of a socket that listens already (`listening_socket`), which the program is given (`pass_fds`)."""
+    """Return the command line. `descriptor`: of a socket that listens already (`listening_socket`), which the program
+    inherits (`pass_fds`)."""
     line = [sys.executable, "-m", "finops.web", "--host", host, "--port", str(port)]
     if descriptor is not None:
         return [*line, "--descriptor", str(descriptor)]
@@ -49,8 +50,8 @@ def command(*, host: str, port: int, processes: int = 1, descriptor: int | None 
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """Bound, and not yet listening. Whoever holds it while web processes end and start keeps the connections of clients
-    waiting in the kernel's queue; several processes may accept from it. Raises OSError where the address is taken."""
+    """Return a socket that is bound and not yet listening. Its holder keeps clients' connections in the kernel's queue
+    while web processes restart; several processes may accept from it. Raises OSError where the address is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -65,8 +66,8 @@ def listening_socket(host: str, port: int) -> socket.socket:
 
 
 def activated_socket() -> socket.socket | None:
-    """The listening TCP socket that this process was given by systemd, or by another that starts programs as it does
-    (sd_listen_fds(3)), and that outlives it; None without one. ValueError for anything but one such socket."""
+    """Return the listening TCP socket passed by systemd, or by another program with the same protocol (sd_listen_fds(3)),
+    which keeps it open; None without one. ValueError for anything but one such socket."""
     pid, count = os.environ.pop("LISTEN_PID", ""), os.environ.pop("LISTEN_FDS", "")
     os.environ.pop("LISTEN_FDNAMES", None)
     if pid != str(os.getpid()):
@@ -84,7 +85,7 @@ def activated_socket() -> socket.socket | None:
 def programs(
     listener: socket.socket, processes: int, environment: Mapping[str, str], url: str
 ) -> list[Program]:
-    """The web processes for a supervisor, who keeps the socket. `url` is where they are reached from here."""
+    """The web processes for a supervisor, which keeps the socket. `url` is their URL from this machine."""
     host, port = listener.getsockname()[:2]
     of_one = Program(
         "web server",
@@ -115,14 +116,14 @@ def programs(
 
 
 def local_url(host: str, port: int) -> str:
-    """Where a server with this listening address is reached: 0.0.0.0 and :: are no addresses to go to."""
+    """Return the URL of a server with this listening address from this machine: 0.0.0.0 and :: cannot be connected to."""
     if host in ("0.0.0.0", "::"):  # noqa: S104 - compared with, not listened on
         host = "127.0.0.1"
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def answers(url: str) -> bool:
-    """Whether /healthz does."""
+    """Whether /healthz answers."""
     try:
         with urllib.request.urlopen(f"{url}/healthz", timeout=ANSWER_SECONDS) as answer:  # noqa: S310 - http, see above
             return bool(answer.status == 200)
@@ -131,7 +132,7 @@ def answers(url: str) -> bool:
 
 
 def serve(listener: socket.socket) -> None:
-    """Serve in this process until SIGTERM; then what has begun is answered."""
+    """Serve in this process until SIGTERM; then complete the open requests."""
     host, port = listener.getsockname()[:2]
     _OneProcess(
         listener,
@@ -151,7 +152,7 @@ def serve(listener: socket.socket) -> None:
 
 
 def log_configuration() -> dict[str, Any]:
-    """granian's own lines, in the form of all others."""
+    """The configuration of granian's own log, in the same format as all others."""
     lines = environment_configuration()
     return {**lines, "loggers": {**lines["loggers"], GRANIAN_LOGGER: {}}}
 
@@ -174,7 +175,7 @@ class _OneProcess(MPServer):
 
 
 def _connections() -> int:
-    """As many as this process may have files open, less a reserve for the lake and the database."""
+    """The connection limit: the process's limit of open files, less a reserve for the lake and the database."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed_files = CONNECTIONS + 1024
     if soft < needed_files:

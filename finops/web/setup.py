@@ -1,4 +1,4 @@
-"""The doors of this console: which paths belong to which, and how many requests of each run at once."""
+"""The kinds of requests of this console: their paths, and how many of each run at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ HEALTH = ("/healthz",)
 
 
 def doors() -> list[Door]:
-    """Each kind's places sum up to the connections of the database pool, so no kind waits for another's connection."""
+    """Return the kinds. Their places add up to the connections of the database pool, so no kind waits for another's
+    connection."""
     form = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     places = settings.WEB_PLACES
     return [

@@ -1,9 +1,9 @@
 """An even share of the connections for each web process.
 
-All of them accept from one socket, so no connection waits for a process that ends or hangs. But the first that wakes may
-take every connection of a moment, and clients keep theirs. So each process notes how many it has where the others see it;
-one that has more than its share says `Connection: close` in as many answers, and those clients come again to whoever is
-quicker. A client whose connection stays notices nothing; one that is sent away connects once more.
+All processes accept from one socket, so no connection waits for a process that ends or hangs. But one process may accept
+many connections at once, and clients keep theirs. So each process publishes its count to the others; one above its share
+sends `Connection: close` with that many responses, and those clients reconnect to the process that accepts first. A client
+whose connection stays notices nothing; the others connect once more.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from collections.abc import Mapping
 from typing import Final
 
 VARIABLE: Final = "WEB_SHARES"
-"""Environment: descriptor of the file, number of this process, number of processes."""
+"""Environment variable: descriptor of the file, number of this process, number of processes."""
 CURRENT_SECONDS: Final = 5.0
-"""A process that has noted nothing for so long takes no connections."""
+"""A process whose count is older than this gets no share."""
 _SLOT: Final = struct.Struct("=dq")
 
 
 def new_file(processes: int) -> int:
-    """A descriptor of a file that the processes share. It has no name, and goes with them."""
+    """Return a descriptor of a file that the processes share. It has no name, and is removed with them."""
     with tempfile.TemporaryFile() as file:
         file.truncate(_SLOT.size * processes)
         return os.dup(file.fileno())
@@ -36,7 +36,7 @@ def variable(descriptor: int, number: int, processes: int) -> dict[str, str]:
 
 
 class ConnectionShares:
-    """`give_up` is asked for each answer, by any thread."""
+    """The connection counts of all processes. Any thread calls `give_up` for each response."""
 
     def __init__(self, descriptor: int, number: int, processes: int) -> None:
         self._file = mmap.mmap(descriptor, _SLOT.size * processes)
@@ -45,7 +45,7 @@ class ConnectionShares:
         self._lock = threading.Lock()
 
     def note(self, connections: int) -> None:
-        """How many this process has; what is above its share is given up with the next answers."""
+        """Publish this process's count; connections above its share are closed with the next responses."""
         now = time.monotonic()
         _SLOT.pack_into(self._file, self._number * _SLOT.size, now, connections)
         counts = [count for moment, count in self._slots() if now - moment < CURRENT_SECONDS]
@@ -54,7 +54,7 @@ class ConnectionShares:
             self._surplus = max(0, connections - fair)
 
     def give_up(self) -> bool:
-        """Whether the client of this answer shall connect again."""
+        """Whether this response closes its connection, so that the client reconnects."""
         if not self._surplus:
             return False
         with self._lock:
@@ -66,6 +66,6 @@ class ConnectionShares:
 
 
 def own(environment: Mapping[str, str] = os.environ) -> ConnectionShares | None:
-    """Those of this process; None where it is the only one."""
+    """This process's count; None if it is the only process."""
     text = environment.get(VARIABLE, "")
     return ConnectionShares(*(int(part) for part in text.split(":"))) if text else None

@@ -1,4 +1,4 @@
-"""Messages to workers about what the database already says is due: beat asks for the same within a minute."""
+"""Messages to workers about work that the database already records as due: beat sends the same within a minute."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _breaker = CircuitBreaker("The broker", "beat asks for what is due")
 
 
 def publish(task: str, *arguments: int, expires: float) -> None:
-    """Ask a worker for the task now. A broker that is away is no failure, and holds a caller for the patience of
-    CELERY_BROKER_TRANSPORT_OPTIONS at most, in 5 seconds one of a process. `expires`: seconds."""
+    """Send the task to a worker now. An unavailable broker is no failure; it delays a caller by the timeouts of
+    CELERY_BROKER_TRANSPORT_OPTIONS at most, and one caller of a process in 5 seconds. `expires`: seconds."""
     if _breaker.is_open():
         return
     try:

@@ -1,9 +1,8 @@
-"""When worker and beat last did something, wherever they run: /readyz of every web process says it.
+"""Liveness of worker and beat on any machine, for /readyz of every web process.
 
-Kept where their messages are, in Redis; without one neither runs. Beat notes itself; it also sends a message to
-each queue, which notes the queue's worker when it comes out at the other end. A worker that is busy has no time for
-that one, so it is noted as long as it works at anything. (finops.heartbeat is another thing: what a program tells the
-supervisor that started it.)
+The timestamps are in Redis, like their messages; neither runs without it. Beat records its own; it also sends a message to
+each queue, and the worker that receives it records the queue. A busy worker has no time for that message, so it is recorded
+while it runs any task. (finops.heartbeat is another thing: what a program reports to the supervisor that started it.)
 """
 
 from __future__ import annotations
@@ -35,22 +34,22 @@ log = logging.getLogger(__name__)
 NOTE_SECONDS: Final = 10.0
 HEARTBEAT_SECONDS: Final = 5.0
 LATE_SECONDS: Final = 60.0
-"""Without a note for so long, it counts as not alive: some notes may be lost, and a restart takes a while."""
+"""A program without a timestamp for this long counts as dead: some may be lost, and a restart takes a while."""
 BEAT: Final = "beat"
 _KEPT_SECONDS: Final = 86_400
 LONGEST_PERIOD: Final = timedelta(days=1)
-"""Of what beat sends."""
+"""The longest period of beat's tasks."""
 
 _breaker = CircuitBreaker("Redis", "nobody can say whether worker and beat live")
 
 
 def worker_of(queue: str) -> str:
-    """The name under which the workers of a queue are noted."""
+    """The name that workers of a queue are recorded by."""
     return f"worker-{queue}"
 
 
 def note(name: str) -> None:
-    """That it is alive, now. Never fails: what is noted goes on without its note."""
+    """Record that the program is alive now. Never fails: the program continues without the record."""
     if not settings.REDIS_URL:
         return
     with suppress(RedisError):
@@ -58,13 +57,14 @@ def note(name: str) -> None:
 
 
 def last_note(name: str) -> float:
-    """When it was noted last, as Unix time; 0 for never. Raises RedisError where Redis does not answer: then nobody knows."""
+    """Return the last timestamp as Unix time; 0 for never. Raises RedisError where Redis does not answer, because the state
+    is then unknown."""
     value = _ask(lambda redis: redis.get(_key(name))) if settings.REDIS_URL else None
     return float(value) if isinstance(value, bytes) else 0.0
 
 
 def is_alive(name: str) -> bool:
-    """Whether it was noted lately. Raises RedisError as `last_note` does."""
+    """Whether the last timestamp is recent. Raises RedisError as `last_note` does."""
     return is_recent(last_note(name))
 
 
@@ -73,12 +73,12 @@ def is_recent(moment: float) -> bool:
 
 
 def ping() -> None:
-    """Raises RedisError where it does not answer."""
+    """Check that Redis answers. Raises RedisError where it does not."""
     _ask(lambda redis: redis.ping())
 
 
 def refuse_without_redis() -> None:
-    """Raise ImproperlyConfigured for a worker or beat that would wait for messages which nobody can send."""
+    """Raise ImproperlyConfigured for a worker or beat without a Redis, where no messages can arrive."""
     if not settings.REDIS_URL:
         raise ImproperlyConfigured(
             "REDIS_URL is not set: workers and beat get their messages from Redis. Set it, or start with `manage.py up`, "
@@ -87,12 +87,12 @@ def refuse_without_redis() -> None:
 
 
 def lengths(queues: Iterable[str]) -> dict[str, int]:
-    """How many messages wait in each queue. Raises RedisError where it does not answer."""
+    """Return how many messages wait in each queue. Raises RedisError where Redis does not answer."""
     return {queue: int(_ask(methodcaller("llen", queue))) for queue in queues}
 
 
 def _ask(question: Callable[[Redis], Any]) -> Any:
-    """Its answer. Raises RedisError, at once where Redis was away a moment ago."""
+    """Return Redis's reply. Raises RedisError, at once where Redis was unavailable a moment ago."""
     if _breaker.is_open():
         raise RedisError("Redis was away a moment ago.")
     try:
@@ -113,8 +113,8 @@ def _key(name: str) -> str:
 
 
 class Scheduler(PersistentScheduler):
-    """Beat's, which notes that it ticks. What never ran is due at once: Celery counts from the start, so that a daily task
-    of an installation whose VAR_DIR is new with each release would never run."""
+    """Beat's scheduler, which records each tick. A task that never ran is due at once: Celery counts from the start, so
+    that a daily task of an installation whose VAR_DIR is new with each release would never run."""
 
     _noted = 0.0
 
@@ -147,7 +147,7 @@ class Scheduler(PersistentScheduler):
 
 
 def _start_metrics() -> None:
-    """Of a beat that is a program of its own; within a worker it counts as the worker does."""
+    """Start the metrics of a beat that is a program of its own; within a worker it counts as the worker does."""
     if not settings.METRICS_TOKEN or metrics.directory() is not None:
         return
     try:
@@ -162,13 +162,13 @@ def _start_metrics() -> None:
 
 @shared_task(name="finops.note_worker", bind=True)
 def note_worker(self: Task) -> None:
-    """Beat sends it to each queue."""
+    """Record the queue's worker; beat sends this task to each queue."""
     if queue := _queue_of(self):
         note(worker_of(queue))
 
 
 class _Busy:
-    """Notes the queues of the tasks that run in this process, as long as any does."""
+    """Records the queues of the tasks that run in this process, while any runs."""
 
     def __init__(self) -> None:
         self._running: dict[str, str] = {}
@@ -214,5 +214,5 @@ def _end(task_id: str = "", **signal_kwargs: Any) -> None:
 
 
 def _queue_of(task: Task) -> str:
-    """Where its message came from; nowhere when it was called and not sent."""
+    """The queue that the task's message came from; none when it was called and not sent."""
     return str((task.request.delivery_info or {}).get("routing_key") or "")

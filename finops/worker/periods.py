@@ -1,4 +1,4 @@
-"""How often beat sends which task. Nothing of ours is imported: settings read it."""
+"""The periods of beat's tasks. Imports nothing of the project: settings read it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ TASK_SECONDS: Final[dict[str, int]] = {
 
 
 def beat_schedule(queues: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """What Celery's CELERY_BEAT_SCHEDULE takes: each task, and a note of each queue for /readyz, which says whether
+    """Return Celery's CELERY_BEAT_SCHEDULE: each task, and a message to each queue for /readyz, which reports whether
     workers live (finops.worker.liveness)."""
     # A message that waited for longer than its period is dropped: the next one does the same work.
     tasks = {

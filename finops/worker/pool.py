@@ -1,8 +1,8 @@
 """Celery's pool of a worker program: each lane has threads of its own, and in a lane tenants take turns.
 
-Celery's threads pool runs messages in the order they came, so twenty deliveries to receivers that hang, or a tenant
-with many jobs, hold every thread. Its time limits and `revoke` do nothing with threads (nor here): a task looks at its
-lane's limit (`finops.lib.time_limit`), imports and uploads at their own.
+Celery's threads pool runs messages in order of arrival, so twenty deliveries to receivers that hang, or a tenant with many
+jobs, hold every thread. Its time limits and `revoke` have no effect on threads (nor here): a task checks its lane's limit
+(`finops.lib.time_limit`), imports and uploads check their own.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Call:
 
 
 class FairQueue:
-    """A few threads and the calls that wait for them, by tenant. Adding and taking cost O(tenants that wait)."""
+    """A few threads and the calls that wait for them, by tenant. Adding and taking cost O(waiting tenants)."""
 
     def __init__(self, name: str, threads: int) -> None:
         self._changed: Final = threading.Condition()
@@ -50,7 +50,7 @@ class FairQueue:
             thread.start()
 
     def add(self, tenant: Hashable, key: Hashable, run: Callable[[], None]) -> bool:
-        """Run `run` when it is `tenant`'s turn. False, and nothing is done, when a call of this key waits already."""
+        """Queue `run` for `tenant`'s next turn. Returns False, without queueing, when a call of this key waits already."""
         with self._changed:
             line = self._waiting.setdefault(tenant, deque())
             if any(call.key == key for call in line):
@@ -61,7 +61,7 @@ class FairQueue:
         return True
 
     def close(self) -> None:
-        """Wait for what runs; what waits is dropped, since beat asks again."""
+        """Wait for running calls; waiting ones are dropped, since beat sends them again."""
         with self._changed:
             self._closed = True
             self._waiting.clear()
@@ -106,7 +106,7 @@ class FairQueue:
 
 
 NOTHING_DONE: Final = (False, "null", 0.0)
-"""What Celery is given for a message that another one stands for: no failure, no value, no time."""
+"""Celery's result for a message whose work another message does: no failure, no value, no time."""
 
 
 class LanePool(BasePool):
@@ -153,5 +153,5 @@ def _arguments(body: Any) -> tuple[Hashable, ...]:
 
 
 def _tenant(task: str, arguments: tuple[Hashable, ...]) -> Hashable:
-    """A task of an account takes its id first (`tests/isolation/test_tasks.py`); one that takes none is nobody's."""
+    """The account id of a task, its first argument (`tests/isolation/test_tasks.py`); a task without one has no tenant."""
     return arguments[0] if arguments else task

@@ -1,8 +1,8 @@
-"""The worker's programs: the one place that says which there are and how each is run.
+"""The worker's programs: the one place that defines which there are and how each is run.
 
-Three processes rather than three pools in one: an import or an upload that takes the interpreter, or memory, takes it
-from nothing that is due. Each costs 190 MB at rest (120 MB of its own); `python -m finops.worker` without a name serves all
-queues in one, for a machine that has less.
+Three processes rather than three pools in one: an import or an upload that uses much processor time or memory then does not
+delay due work. Each costs 190 MB at rest (120 MB of its own); `python -m finops.worker` without a name serves all queues in
+one, for a smaller machine.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from finops.heartbeat import BEAT
 from finops.worker.queues import IMPORTS, INSIGHTS, QUEUES, SHORT, threads_of
 
 NICENESS: Final = {SHORT: 5, IMPORTS: 10, INSIGHTS: 10}
-"""Where all share a few cores, requests go first, then what is due."""
+"""Where all share a few cores, requests have priority, then due work."""
 
 
 def worker_commands() -> list[tuple[str, list[str]]]:
-    """Name and command line of each program that a machine needs. The clock (beat) is one of them, 58 MB: within a worker it
-    would be a process that nobody sees end."""
+    """Return name and command line of each program that a machine needs. Beat is one of them, 58 MB: as a child of a worker
+    its end would not be noticed."""
     return [
         ("worker", _command(SHORT)),
         ("import worker", _command(IMPORTS)),
@@ -29,7 +29,7 @@ def worker_commands() -> list[tuple[str, list[str]]]:
 
 
 def celery_arguments(queue: str | None, *, beat: bool) -> list[str]:
-    """What Celery is told, for the program of a queue or of all of them."""
+    """Celery's arguments for the program of a queue or of all of them."""
     queues = QUEUES if queue is None else (queue,)
     clock = ["--beat"] if beat else []
     return [

@@ -1,7 +1,7 @@
-"""Which work waits for which: a queue a worker program, and in each program lanes with threads of their own (ADR 0030).
+"""Queues and lanes: a queue for each worker program, and in each program lanes with threads of their own (ADR 0030).
 
-One place, so that no work is without a lane (`tests/finops/worker` holds it against the tasks that there are). Nothing
-of ours is imported: settings read it.
+In one place, so that no task is without a lane (`tests/finops/worker` compares it with the existing tasks). Imports nothing
+of the project: settings read it.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ class Lane:
     queue: str
     threads: int
     seconds: float = math.inf
-    """How long a task may take (`finops.lib.time_limit`)."""
+    """The time limit of a task (`finops.lib.time_limit`)."""
 
 
 CLOCK: Final = Lane("clock", SHORT, 1)
-"""What asks the database who is due, and makes a task of each. Milliseconds."""
+"""Tasks that query which accounts are due, and queue a task for each. Milliseconds."""
 FLUSH: Final = Lane("flush", SHORT, 2)
 ALERTS: Final = Lane("alerts", SHORT, 2)
 DELIVERIES: Final = Lane("deliveries", SHORT, 2)
-"""They wait for receivers that others run, up to 10 s each."""
+"""Deliveries wait for other people's receivers, up to 10 s each."""
 JOBS: Final = Lane("imports", IMPORTS, 2)
-"""They have a limit of their own, JOB_MAX_SECONDS."""
+"""Jobs have a limit of their own, JOB_MAX_SECONDS."""
 LOOKS: Final = Lane("looks", IMPORTS, 2)
-"""What asks sources whether they have anything new: a listing each, which no sync of years of bills holds up."""
+"""Checks of sources for new data: a listing each, which is not delayed by a sync of years of bills."""
 SYNCS: Final = Lane("syncs", IMPORTS, 2)
-"""They wait for other people's servers, and import one month after another."""
+"""Syncs wait for other people's servers, and import one month after another."""
 ANALYSIS: Final = Lane("insights", INSIGHTS, 2, seconds=600)
 MERGES: Final = Lane("merges", INSIGHTS, 2, seconds=3600)
-"""Seconds each of one account, and nothing is due by them: so no flush waits behind a merge of another account."""
+"""Merges take seconds for each account and have no deadline: so no flush waits behind a merge of another account."""
 MAINTENANCE: Final = Lane("maintenance", INSIGHTS, 1, seconds=3600)
 BACKUPS: Final = Lane("backups", INSIGHTS, 1)
-"""Of a lake of terabytes the first one takes hours."""
+"""The first backup of a lake of terabytes takes hours."""
 DATA_EXPORTS: Final = Lane("data exports", INSIGHTS, 1, seconds=6 * 3600)
-"""They wait for other people's storage. One, since each holds a turn of the lake while it reads a month."""
+"""Exports wait for other people's storage. One thread, since each uses the lake while it reads a month."""
 
 LANE_OF: Final[dict[str, Lane]] = {
     # Beat sends it to each queue.
@@ -130,7 +130,7 @@ TASK_ROUTES: Final = {task: {"queue": lane.queue} for task, lane in LANE_OF.item
 
 
 def threads_of(queue: str) -> int:
-    """Threads of the program that serves a queue."""
+    """Return the threads of the program that serves a queue."""
     return sum(lane.threads for lane in set(LANE_OF.values()) if lane.queue == queue)
 
 
@@ -140,5 +140,5 @@ CONNECTIONS: Final = (
     + 2 * SYNCS.threads
     + 2 * BACKUPS.threads
 )
-"""To the database, of one worker program for each queue, at most: a thread's own and that of its lock, and a child's of each
-import; a sync has the lock of its import besides, a backup that of the lake's files and its snapshot."""
+"""The most database connections of one worker program for each queue: a thread's own and that of its lock, and a child's of
+each import; a sync also has the lock of its import, a backup that of the lake's files and its snapshot."""
