@@ -25,7 +25,7 @@ class SendAgainForm(forms.Form):
     )
 
     def moment(self) -> datetime:
-        """When the day begins, UTC."""
+        """The begin of the day, UTC."""
         return datetime.combine(self.cleaned_data["since"], time(), UTC)
 
 
@@ -38,6 +38,6 @@ class NewWebhookForm(UrlForm):
     )
 
     def moment(self) -> datetime | None:
-        """When the chosen day begins, UTC; None for now."""
+        """The begin of the chosen day, UTC; None for now."""
         day = self.cleaned_data["since"]
         return datetime.combine(day, time(), UTC) if day else None

@@ -1,4 +1,4 @@
-"""Where an account's audit log is sent, and what of it was."""
+"""The webhook of an account's audit log, and its deliveries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from finops.lib import clock
 
 
 class AuditWebhook(AccountModel):
-    """The address of an account's own that gets its audit log."""
+    """An account's own URL that receives its audit log."""
 
     target = models.TextField(editable=False, help_text="finops.alerts' WebhookTarget, sealed.")
     start_at = models.DateTimeField(help_text="Entries from then on are sent.")
@@ -74,7 +74,7 @@ class AuditDelivery(AccountModel):
 
 
 class AuditDeliveryEntry(AccountModel):
-    """That an entry is in a delivery: in one alone."""
+    """An entry in a delivery; an entry is in at most one."""
 
     webhook = models.ForeignKey(AuditWebhook, on_delete=models.CASCADE, related_name="+")
     delivery = models.ForeignKey(AuditDelivery, on_delete=models.CASCADE, related_name="entries")

@@ -1,10 +1,10 @@
-"""Sending: in order, each entry at least once, with an ID that stays.
+"""Sending: in order, each entry at least once, with a stable ID.
 
-A delivery is 100 entries at most, fixed when it is created, and only one waits at a time. An attempt claims the webhook: it
-moves `next_attempt_at` beyond the longest attempt. A worker that dies leaves that, so the same delivery goes out again.
+A delivery is 100 entries at most, fixed when it is created, and only one is pending at a time. An attempt claims the
+webhook: it sets `next_attempt_at` to after the longest attempt. If a worker dies, the same delivery is sent again then.
 
-IDs of entries are given before their transactions commit, so a lower one may appear after a higher one was sent. Entries
-are therefore looked for above `low_water`, which stays 24 hours behind what was sent, and left out where a delivery has them.
+IDs of entries are assigned before their transactions commit, so a lower one may appear after a higher one was sent. Entries
+are therefore searched above `low_water`, which stays 24 hours behind what was sent, and skipped if a delivery has them.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ SPELL_SECONDS: Final = 30.0
 LEASE: Final = timedelta(minutes=5)
 """Longer than an attempt, which takes 10 s."""
 BACK_OFF: Final = tuple(timedelta(minutes=minutes) for minutes in (0.5, 2, 10, 30, 60))
-"""Between attempts; the last one for ever."""
+"""Delays between attempts; the last one repeats."""
 LONGEST_WAIT: Final = timedelta(hours=6)
-"""What a receiver may ask for by Retry-After."""
+"""The longest delay that a receiver's Retry-After may set."""
 PAUSE_AFTER: Final = timedelta(days=3)
 COMMIT_GRACE: Final = timedelta(hours=24)
 """Longer than any transaction."""
@@ -53,7 +53,7 @@ Status = AuditDelivery.Status
 
 @dataclass(frozen=True)
 class Claim:
-    """`until` names the claim: who finds another one there was overtaken."""
+    """A claim, identified by `until`: with another value in the row, another worker has taken over."""
 
     webhook: AuditWebhook
     delivery: AuditDelivery
@@ -61,7 +61,7 @@ class Claim:
 
 
 def webhooks_due() -> list[tuple[int, int]]:
-    """Account and webhook that have something to send now."""
+    """Account and id of webhooks with unsent entries that are due."""
     # Unscoped: a sweep over all accounts.
     rows = AuditWebhook.objects.unscoped().filter(paused_at=None, next_attempt_at__lte=clock.now())
     waiting = AuditDelivery.objects.unscoped().filter(webhook=OuterRef("pk"), status=Status.WAITING)
@@ -70,7 +70,7 @@ def webhooks_due() -> list[tuple[int, int]]:
 
 
 def send(*, account: Account, webhook_id: int) -> int:
-    """Send what is due, and while it arrives more of it, for half a minute; how many entries arrived. Safe to call twice, at
+    """Send what is due, and newly due entries, for half a minute; return how many entries arrived. Safe to call twice, at
     once, and after kill -9 at any moment. No transaction may be open: an attempt takes up to 10 s."""
     arrived, until = 0, time.monotonic() + SPELL_SECONDS
     with account_scope(account):
@@ -88,7 +88,8 @@ def send(*, account: Account, webhook_id: int) -> int:
 
 @transaction.atomic
 def claim_delivery(webhook_id: int) -> Claim | None:
-    """The delivery to send now, created where none waits; None where there is nothing to do, or another has it."""
+    """Return the delivery to send now, creating one where none is pending; None where there is nothing to send, or another
+    worker has it."""
     rows = AuditWebhook.objects.select_for_update(skip_locked=True, of=("self",)).select_related("account")
     now = clock.now()
     row = rows.filter(pk=webhook_id, paused_at=None, next_attempt_at__lte=now).first()
@@ -123,8 +124,8 @@ def _unsent(webhook_id: Any, account_id: Any) -> QuerySet[AuditEntry]:
 
 
 def send_test(*, account: Account, actor: Actor) -> DeliveryOutcome:
-    """A request without entries, signed as all are, also while it is paused; deliveries and their retries stay as they are. Up to
-    10 s. Raises UserError without a webhook, and beyond 5 tests a minute."""
+    """Send a request without entries, signed like all others, also while the webhook is paused; deliveries and their
+    retries do not change. Up to 10 s. Raises UserError without a webhook, and beyond 5 tests a minute."""
     with account_scope(account):
         row = services.record_test(account=account, actor=actor)
         body = {
@@ -155,7 +156,7 @@ def _post_content(webhook: AuditWebhook, name: str, content: dict[str, Any]) -> 
 
 
 def payload(delivery: AuditDelivery) -> dict[str, Any]:
-    """The same at every attempt. `id` of an event is its own, in whatever delivery it comes."""
+    """Return the body, the same at every attempt. The `id` of an event is the same in every delivery."""
     rows = AuditDeliveryEntry.objects.filter(delivery=delivery).order_by("entry_id").select_related("entry")
     return {
         "type": "audit_log.entries",
@@ -180,7 +181,7 @@ def event_of(entry: AuditEntry) -> dict[str, Any]:
 
 @transaction.atomic
 def _record_outcome(claim: Claim, outcome: DeliveryOutcome, seconds: float) -> bool:
-    """Whether it arrived and the claim was still ours."""
+    """Record the outcome and return whether the delivery arrived while this worker had the claim."""
     rows = AuditWebhook.objects.select_for_update(of=("self",)).select_related("account")
     row = rows.filter(pk=claim.webhook.pk, next_attempt_at=claim.until).first()
     delivery = AuditDelivery.objects.filter(pk=claim.delivery.pk, status=Status.WAITING).first()
@@ -210,13 +211,13 @@ def _attempt(now: datetime, seconds: float, outcome: DeliveryOutcome) -> dict[st
 
 
 def _low_water_after(row: AuditWebhook, now: datetime) -> int:
-    """The highest entry sent that no transaction can still commit one below."""
+    """Return the highest entry sent below which no open transaction can still commit one."""
     sent = AuditDeliveryEntry.objects.filter(webhook=row, entry__at__lt=now - COMMIT_GRACE)
     return int(sent.aggregate(highest=Max("entry_id"))["highest"] or 0)
 
 
 def _fail(row: AuditWebhook, outcome: DeliveryOutcome, now: datetime) -> None:
-    """Whatever the answer, it is tried again: an audit log has no entry to lose. After three days it is paused."""
+    """Schedule a retry, whatever the response: an audit log must not lose an entry. After three days the webhook is paused."""
     row.failing_since = row.failing_since or now
     wait = min(timedelta(seconds=outcome.wait), LONGEST_WAIT)
     row.next_attempt_at = now + max(BACK_OFF[min(row.failures, len(BACK_OFF) - 1)], wait)
@@ -239,7 +240,7 @@ def _fail(row: AuditWebhook, outcome: DeliveryOutcome, now: datetime) -> None:
 
 
 def sweep() -> int:
-    """Delete deliveries that arrived 90 days ago, and seal targets with the key of now; how many deliveries."""
+    """Delete deliveries that arrived 90 days ago, reseal targets under the current key, and return how many deliveries."""
     # Unscoped: a sweep over all accounts. Entries above low_water say what was sent already, so theirs stay.
     needed = AuditDeliveryEntry.objects.unscoped().filter(
         delivery=OuterRef("pk"), entry_id__gt=F("webhook__low_water")

@@ -28,8 +28,9 @@ MAX_TESTS: Final = 5
 def create_audit_webhook(
     *, account: Account, actor: Actor, url: str, start_at: datetime | None = None
 ) -> tuple[AuditWebhook, str]:
-    """The webhook and its signing secret, which is shown this once. `start_at`: back-fill from then; None: from now. Asks DNS
-    for the host, up to 5 s. Raises UserError for an address that is not allowed, and where the account has a webhook."""
+    """Create the webhook and return it with its signing secret, which is shown only once. `start_at`: send entries from
+    then on; None: from now. Looks up the host in DNS, up to 5 s. Raises UserError for a URL that is not allowed, and where
+    the account has a webhook."""
     target = _target(url, new_signing_secret())
     with transaction.atomic(), account_scope(account):
         lock_account(account)
@@ -50,7 +51,8 @@ def create_audit_webhook(
 
 
 def change_url(*, account: Account, actor: Actor, url: str) -> None:
-    """The secret stays. Asks DNS for the host, up to 5 s. Raises UserError for an address that is not allowed."""
+    """Change the URL and keep the secret. Looks up the host in DNS, up to 5 s. Raises UserError for a URL that is not
+    allowed."""
     entered = _target(url, new_signing_secret())
     with transaction.atomic(), account_scope(account):
         row = _lock_webhook()
@@ -63,7 +65,7 @@ def change_url(*, account: Account, actor: Actor, url: str) -> None:
 
 @transaction.atomic
 def rotate_secret(*, account: Account, actor: Actor) -> str:
-    """A new signing secret; the old one signs beside it for 24 hours. Raises UserError without a webhook."""
+    """Create a new signing secret; the old one signs too for 24 hours. Raises UserError without a webhook."""
     with account_scope(account):
         row = _lock_webhook()
         target = target_of(row)
@@ -81,7 +83,8 @@ def rotate_secret(*, account: Account, actor: Actor) -> str:
 
 @transaction.atomic
 def pause(*, account: Account, actor: Actor, reason: str = "") -> None:
-    """Entries are kept, and sent when it is resumed. Twice is once. Raises UserError without a webhook."""
+    """Pause the webhook; entries are stored, and sent when it is resumed. Safe to repeat. Raises UserError without a
+    webhook."""
     with account_scope(account):
         row = _lock_webhook()
         if row.paused_at is not None:
@@ -97,7 +100,7 @@ def pause(*, account: Account, actor: Actor, reason: str = "") -> None:
 
 @transaction.atomic
 def resume(*, account: Account, actor: Actor) -> None:
-    """It goes on where it ended, at once. Twice is once. Raises UserError without a webhook."""
+    """Continue at once where it was paused. Safe to repeat. Raises UserError without a webhook."""
     with account_scope(account):
         row = _lock_webhook()
         if row.paused_at is None:
@@ -110,8 +113,8 @@ def resume(*, account: Account, actor: Actor) -> None:
 
 @transaction.atomic
 def send_again(*, account: Account, actor: Actor, start_at: datetime) -> None:
-    """Send all entries from `start_at` on, those that arrived too, with the same event IDs, and what was not sent of before: nobody
-    skips entries by it. Raises UserError without a webhook and for a moment to come."""
+    """Send all entries from `start_at` on again, also those that arrived, with the same event IDs, and earlier unsent ones:
+    no entry can be skipped. Raises UserError without a webhook and for a time in the future."""
     if start_at > clock.now():
         raise UserError("Choose a moment in the past.", field="start_at")
     with account_scope(account):
@@ -126,7 +129,7 @@ def send_again(*, account: Account, actor: Actor, start_at: datetime) -> None:
 
 @transaction.atomic
 def record_test(*, account: Account, actor: Actor) -> AuditWebhook:
-    """The webhook that is about to be tested. Raises UserError without one, and beyond 5 tests a minute."""
+    """Record a test and return the webhook. Raises UserError without one, and beyond 5 tests a minute."""
     with account_scope(account):
         row = _lock_webhook()
         newest = AuditEntry.objects.filter(
@@ -140,7 +143,7 @@ def record_test(*, account: Account, actor: Actor) -> AuditWebhook:
 
 @transaction.atomic
 def delete_audit_webhook(*, account: Account, actor: Actor) -> None:
-    """With its deliveries. Raises UserError without a webhook."""
+    """Delete the webhook with its deliveries. Raises UserError without a webhook."""
     with account_scope(account):
         row = _lock_webhook()
         _record(row, actor, "delete", {})
@@ -160,7 +163,7 @@ def _lock_webhook() -> AuditWebhook:
 
 
 def _low_water(start_at: datetime) -> int:
-    """The ID before the first entry from then on; without one, the newest."""
+    """The ID before the first entry from then on; the newest ID if there is none."""
     first = AuditEntry.objects.filter(at__gte=start_at).aggregate(first=Min("pk"))["first"]
     if first is not None:
         return int(first) - 1
@@ -178,7 +181,7 @@ def _record(row: AuditWebhook, actor: Actor, verb: str, detail: dict[str, Any]) 
 
 
 def _warn(account: Account, title: str, text: str) -> None:
-    """To admins and owners: the receiver of before hears nothing of it."""
+    """Mail admins and owners, because the previous receiver gets no notice."""
     notify(
         account=account,
         kind=Notification.Kind.ALERT,

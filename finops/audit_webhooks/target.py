@@ -1,4 +1,4 @@
-"""The target of an audit log webhook, sealed: that of a webhook channel of alerts, for a purpose of its own."""
+"""The sealed target of an audit log webhook: the format of alerts' webhook channels, with a purpose of its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def seal_target(target: WebhookTarget, account_id: int) -> str:
 
 
 def target_of(row: AuditWebhook) -> WebhookTarget:
-    """Raises sealing.Unsealable when the server's key is gone."""
+    """Return the target. Raises sealing.Unsealable when the server's key no longer exists."""
     return msgspec.convert(sealing.unseal(row.target, purpose=_purpose(row.account_id)), type=WebhookTarget)
 
 

@@ -1,4 +1,4 @@
-"""What the worker does for audit log webhooks. Nothing depends on a message: the database says what is due."""
+"""Tasks of audit log webhooks. A lost message does no harm: the database records what is due."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from finops.audit_webhooks import sending
 
 @shared_task(name="audit_webhooks.send_due")
 def send_due() -> None:
-    """Every 15 seconds: webhooks with unsent entries become a task each."""
+    """Every 15 seconds: queue a task for each webhook with unsent entries."""
     for account_id, webhook_id in sending.webhooks_due():
         send.apply_async([account_id, webhook_id], expires=15)
 
 
 @shared_task(name="audit_webhooks.send")
 def send(account_id: int, webhook_id: int) -> None:
-    """Send unsent entries; a webhook that has none, or is being sent to elsewhere, is left alone."""
+    """Send unsent entries; does nothing for a webhook without any, or one that another worker is sending."""
     sending.send(account=Account.objects.get(pk=account_id), webhook_id=webhook_id)
 
 
 @shared_task(name="audit_webhooks.sweep")
 def sweep() -> None:
-    """Daily: deliveries that arrived 90 days ago are removed, targets are sealed with the key of now."""
+    """Daily: delete deliveries that arrived 90 days ago, and reseal targets under the current key."""
     sending.sweep()

@@ -32,7 +32,7 @@ def _page(
     form: UrlForm,
     again_form: SendAgainForm | None = None,
 ) -> HttpResponse:
-    """The webhook with its newest deliveries, or the form of a new one."""
+    """Show the webhook with its newest deliveries, or the form of a new one."""
     webhook = AuditWebhook.objects.first()
     context = {
         "webhook": webhook,
@@ -56,7 +56,7 @@ def _shown_target(webhook: AuditWebhook) -> str:
 @require_POST
 @never_cache
 def create(request: AccountRequest) -> HttpResponse:
-    """The answer shows the signing secret: the one place where it can be read."""
+    """Create the webhook. Only this response shows the signing secret."""
     form = NewWebhookForm(request.POST)
     if form.is_valid():
         reauthenticate_first(request)
@@ -88,7 +88,7 @@ def url(request: AccountRequest) -> HttpResponse:
 @require_POST
 @never_cache
 def secret(request: AccountRequest) -> HttpResponse:
-    """Rotates it, and shows the new one."""
+    """Rotate the signing secret and show the new one."""
     reauthenticate_first(request)
     with ErrorMessages(request):
         plaintext = services.rotate_secret(account=request.account, actor=request.actor)
@@ -123,7 +123,7 @@ def resume(request: AccountRequest) -> HttpResponse:
 @account_page(Role.ADMIN)
 @require_POST
 def test(request: AccountRequest) -> HttpResponse:
-    """Waits for the receiver's answer, up to 10 s."""
+    """Send a test and wait for the receiver's response, up to 10 s."""
     with ErrorMessages(request):
         outcome = sending.send_test(account=request.account, actor=request.actor)
         if outcome.verdict == "delivered":

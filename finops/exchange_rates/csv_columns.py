@@ -1,4 +1,4 @@
-"""What a CSV has beside converted amounts: for each currency of the bills the amounts in it, and the rates that converted them."""
+"""Columns of a CSV beside converted amounts: for each billed currency the amounts in it, and the rates that converted them."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ Answer = TypeVar("Answer")
 
 Figures = Sequence[Decimal | None]
 CsvRow = tuple[Hashable, str, Figures]
-"""What a row is of, its currency, and those of its figures that are amounts."""
+"""A row's key, its currency, and its figures that are amounts."""
 
 BilledFigures = Mapping[tuple[Hashable, str], Figures]
-"""By row and currency of the bills."""
+"""Figures by row and billed currency."""
 
 RATE_COLUMNS: Final = ("lowest rate", "highest rate", "rate dates", "rate source")
 
 
 @dataclass(frozen=True)
 class OriginalAmounts:
-    """The cells beside the rows of a converted answer; none where nothing is converted."""
+    """The extra cells of the rows of a converted answer; none where nothing is converted."""
 
     target: str = ""
     figures: Sequence[str] = ()
     rates: Mapping[str, Sequence[RateSpan]] = field(default_factory=dict)
-    """Of the days of the answer, by currency."""
+    """The rates of the answer's days, by currency."""
     amounts: BilledFigures = field(default_factory=dict)
 
     @property
@@ -42,7 +42,8 @@ class OriginalAmounts:
         return [f"{currency} {name}" for currency in self.rates for name in names]
 
     def cells(self, key: Hashable, currency: str) -> list[Any]:
-        """Beside the row `key` of a currency. A row that is not converted has none, nor has a row without cost in a currency."""
+        """The extra cells of the row `key` of a currency. Empty for a row that is not converted, and for currencies in
+        which the row has no cost."""
         cells: list[Any] = []
         for code, spans in self.rates.items():
             amounts = self.amounts.get((key, code)) if currency == self.target else None
@@ -65,8 +66,9 @@ def original_amounts(
     ask: Callable[[], Answer],
     rows: Callable[[Answer], Iterable[CsvRow]],
 ) -> OriginalAmounts:
-    """Of an answer in `display`. `ask` asks the same question again, which is answered in the currencies of the bills; `rows`
-    gives the figures of an answer. Raises what `ask` raises. Cost: the question once more, and the lake query of `used_rates`."""
+    """Return the original amounts of an answer in `display`. `ask` runs the same query again, which is answered in the
+    billed currencies; `rows` gives the figures of an answer. Raises what `ask` raises. Cost: the query once more, and the
+    lake query of `used_rates`."""
     if display is None or not display.currency:
         return NONE
     rates: dict[str, list[RateSpan]] = {}
@@ -87,9 +89,9 @@ def original_amounts(
 def billed_figures(
     answer: Answer, own: Answer, rows: Callable[[Answer], Iterable[CsvRow]], target: str
 ) -> BilledFigures:
-    """What the figures of `answer`, converted to `target`, were billed as, the target's own lines among them. `own` answers the
-    same question in the currencies of the bills. Without what has no rate, which has rows of its own in `answer`; None
-    where the converted figure is unknown. Figures of rows with equal keys are added up."""
+    """Return the billed figures of `answer`, converted to `target`, including the target's own lines. `own` is the same
+    query's answer in the billed currencies. Without amounts that have no rate, which have rows of their own in `answer`;
+    None where the converted figure is unknown. Figures of rows with equal keys are added up."""
     converted_rows = _by_row(rows(answer))
     billed: dict[tuple[Hashable, str], Figures] = {}
     for (key, code), values in _by_row(rows(own)).items():
@@ -128,7 +130,7 @@ def _sum(one: Decimal | None, other: Decimal | None) -> Decimal | None:
 
 
 def _rate_cells(spans: Sequence[RateSpan]) -> list[Any]:
-    """In the order of RATE_COLUMNS: the days are those that the rates are of."""
+    """Return cells in the order of RATE_COLUMNS: the days are those that the rates were published for."""
     rates, days = [span.rate for span in spans], [span.rate_day for span in spans]
     sources = dict.fromkeys(map(source_text, spans))
     first, last = min(days), max(days)

@@ -1,7 +1,7 @@
-"""In which currency an answer is: what the account, or the reader, chose.
+"""The currency of an answer: the choice of the account, or of the reader.
 
-A choice is a code (EUR: converted to it), OWN (nothing is converted), or `only-USD` (the lines of one currency, as they
-are). Empty: the account's display currency; without one nothing is converted.
+A choice is a code (EUR: converted to it), OWN (nothing is converted), or `only-USD` (only the lines of one currency,
+unconverted). Empty: the account's display currency; without one nothing is converted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ONLY: Final = "only-"
 
 @dataclass(frozen=True)
 class OwnAmount:
-    """What lines of one currency come to in it, `converted` to the display currency, and what of it has no rate."""
+    """The total of the lines of one currency, its amount `converted` to the display currency, and the part without a rate."""
 
     currency: str
     billed: Decimal
@@ -45,7 +45,7 @@ class OwnAmount:
 
 @dataclass
 class Display:
-    """How the answers of a scope are shown: `currency` is empty where nothing is converted."""
+    """The currency settings of a scope's answers: `currency` is empty where nothing is converted."""
 
     account: Account
     currency: str = ""
@@ -63,7 +63,7 @@ class Display:
 
     @property
     def days(self) -> tuple[date, date] | None:
-        """The first and the last day that answers of this scope have asked for."""
+        """The first and the last day that answers of this scope have queried."""
         if self._reader is None or not self._reader.ranges:
             return None
         return min(start for start, _ in self._reader.ranges), max(end for _, end in self._reader.ranges)
@@ -73,7 +73,7 @@ class Display:
 
 
 def display_of(account: Account, choice: str = "") -> Display:
-    """What a choice means for an account. Raises UserError for a code that is none."""
+    """Return the settings of a choice for an account. Raises UserError for an invalid code."""
     choice = choice.strip()
     if choice.lower() == OWN:
         return Display(account)
@@ -86,13 +86,13 @@ def display_of(account: Account, choice: str = "") -> Display:
 
 @contextmanager
 def display_scope(display: Display) -> Iterator[Display]:
-    """Inside, questions about cost are answered so."""
+    """Answer queries of cost inside the block with these settings."""
     with currency_scope(display.currencies):
         yield display
 
 
 def current_display() -> Display | None:
-    """That of the innermost scope which converts; None in any other."""
+    """Return the settings of the innermost scope if it converts; otherwise None."""
     currencies = current_currencies()
     if not isinstance(currencies, Conversion) or not isinstance(currencies.rates, RateReader):
         return None
@@ -101,14 +101,14 @@ def current_display() -> Display | None:
 
 @contextmanager
 def account_display(account: Account) -> Iterator[None]:
-    """The same without a reader, also inside a reader's scope: alerts, anomalies and mails count in the account's display
+    """The account's own settings, also inside a reader's scope: alerts, anomalies and mails count in the account's display
     currency, if it has one."""
     with display_scope(display_of(account)):
         yield
 
 
 def account_currencies(account: Account) -> list[str]:
-    """The currencies of the account's lines, the one of most lines first. One lake query, over rollups."""
+    """The currencies of the account's lines, that of the most lines first. One lake query, over rollups."""
     table = engine.run(
         account, Kind.COST, date.min, date.max, _currencies, allow_rollups=True, in_own_currency=True
     )
@@ -123,15 +123,15 @@ def _currencies(table: Any) -> Any:
 
 @dataclass(frozen=True)
 class UsedRates:
-    """The rates behind an answer: `spans` newest first, `own` what its days cost in each other currency, apart what has a rate
-    and what has none."""
+    """The rates of an answer: `spans` newest first, `own` the cost of its days in each other currency, separately with and
+    without a rate."""
 
     spans: list[RateSpan]
     own: list[OwnAmount]
 
 
 def used_rates(display: Display, days: tuple[date, date] | None = None) -> UsedRates:
-    """The rates of the currencies and days that the account has lines of. One lake query, kept with the others."""
+    """Return the rates of the currencies and days that the account has lines of. One lake query, cached with the others."""
     days = days or display.days
     if not display.currency or days is None:
         return UsedRates([], [])

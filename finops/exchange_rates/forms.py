@@ -31,7 +31,7 @@ class RateForm(forms.Form):
     )
 
     def clean_rate(self) -> Decimal:
-        """Raises ValidationError for what is no plain number."""
+        """Return the rate. Raises ValidationError for text that is no plain number."""
         try:
             return parse_rate(self.cleaned_data["rate"].strip())
         except UserError as error:
@@ -46,7 +46,7 @@ class RateUploadForm(forms.Form):
     )
 
     def clean_file(self) -> UploadedFile[bytes]:
-        """Raises ValidationError for a file that is too large."""
+        """Return the file. Raises ValidationError for one that is too large."""
         file: UploadedFile[bytes] = self.cleaned_data["file"]
         if file.size is None or file.size > MAX_CSV_BYTES:
             raise ValidationError(f"The file has more than {MAX_CSV_BYTES // 1024**2} MB. Split it.")

@@ -1,4 +1,4 @@
-"""What exchange rates add to what is below them: the currency that pages are in, and the rates of lists' CSVs."""
+"""Registrations of exchange rates with other apps: the currency of pages, and the rates in lists' CSVs."""
 
 from __future__ import annotations
 

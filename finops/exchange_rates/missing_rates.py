@@ -1,4 +1,4 @@
-"""What an answer says of the amounts that it leaves out because their days have no exchange rate."""
+"""Texts about the amounts that an answer leaves out because their days have no exchange rate."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from finops.lib.sentences import join_with_and, money
 
 
 def without_rate(amounts: Mapping[str, Decimal], target: str = "") -> dict[str, Decimal]:
-    """Of amounts by currency those that are not converted to `target` (else the display currency); none where nothing is."""
+    """Return the amounts by currency that are not converted to `target` (else the display currency); none where nothing is
+    converted."""
     currency = display_currency() and (target or display_currency())
     return {code: amount for code, amount in amounts.items() if currency and code != currency}
 
 
 def missing_rate_clause(amounts: Mapping[str, Decimal], target: str = "") -> str:
-    """A clause of the first sentence, such as ", without 7.00 EUR for which there is no exchange rate to USD"; empty where
-    every amount is converted."""
+    """Return a clause of the first sentence, such as ", without 7.00 EUR for which there is no exchange rate to USD"; empty
+    where every amount is converted."""
     left_out = _text(without_rate(amounts, target))
     if not left_out:
         return ""
@@ -26,7 +27,7 @@ def missing_rate_clause(amounts: Mapping[str, Decimal], target: str = "") -> str
 
 
 def missing_rate_warnings(amounts: Mapping[str, Decimal], target: str = "") -> list[str]:
-    """The same as a sentence of its own."""
+    """Return the same as a sentence."""
     left_out = _text(without_rate(amounts, target))
     if not left_out:
         return []

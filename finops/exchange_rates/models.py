@@ -12,10 +12,10 @@ from finops.lib import clock
 
 
 class ExchangeRate(AccountModel):
-    """One unit of `base` is `rate` units of `quote` on a day, as a source says it."""
+    """One unit of `base` is `rate` units of `quote` on a day, according to a source."""
 
     class Source(models.TextChoices):
-        """In their order: the first that has a pair on a day counts."""
+        """Sources in order of priority: the first that has a pair on a day counts."""
 
         ENTERED = "entered", "Entered"
         UPLOADED = "uploaded", "Uploaded"
@@ -57,7 +57,7 @@ class ExchangeRate(AccountModel):
 
 
 class ExchangeRateTable(AccountModel):
-    """What the account's rates are as a whole: the number of their changes, and how the last fetch went."""
+    """The state of the account's rates: the number of their changes, and the result of the last fetch."""
 
     account = models.OneToOneField("accounts.Account", on_delete=models.CASCADE, related_name="+")
     version = models.PositiveBigIntegerField(

@@ -1,4 +1,4 @@
-"""The reader's currency on pages: `?currency=` of the address, kept in the session, and the switch that chooses it."""
+"""The reader's currency on pages: `?currency=` of the URL, stored in the session, and the switch that selects it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ COMMON: Final = ("EUR", "USD", "GBP")
 
 @dataclass(frozen=True)
 class SwitchOption:
-    """A choice of the switch and the address that makes it."""
+    """An option of the switch and its URL."""
 
     label: str
     href: str
@@ -50,7 +50,7 @@ class SwitchOption:
 
 @dataclass(frozen=True)
 class CurrencySwitch:
-    """What the page shows: one of the account's currencies alone, or all of them converted."""
+    """The options of a page: one of the account's currencies only, or all of them converted."""
 
     label: str
     own: list[SwitchOption]
@@ -59,8 +59,8 @@ class CurrencySwitch:
 
 @contextmanager
 def page_currency(request: AccountRequest) -> Iterator[None]:
-    """Around a page: the currency that its reader chose, else the account's display currency; where that is none, and the
-    lines have several, the first of them alone. No query. What changes something is answered without."""
+    """Apply the reader's currency to a page, else the account's display currency; without one, and if the lines have
+    several, only the first of them. No query. Requests that change data are not affected."""
     if request.method not in ("GET", "HEAD"):
         yield
         return
@@ -76,8 +76,8 @@ def page_currency(request: AccountRequest) -> Iterator[None]:
 
 
 def _choice(request: AccountRequest) -> str:
-    """The choice of the address, which the session keeps, else that of the session. An address of a form means its own
-    field by the same name."""
+    """Return the choice in the URL, which is stored in the session, else that of the session. The URL of a form uses the
+    same name for its own field."""
     key = f"display-currency-{request.account.pk}"
     choice = request.GET.get(PARAMETER)
     match = request.resolver_match
@@ -93,7 +93,7 @@ def _choice(request: AccountRequest) -> str:
 
 
 def _display(account: Account, choice: str) -> Display:
-    """A currency that the account no longer has lines of is no choice."""
+    """Return the settings; a currency without lines in the account is ignored."""
     display = display_of(account, choice)
     if display.only and display.only not in account.currencies:
         display = display_of(account)
@@ -103,13 +103,13 @@ def _display(account: Account, choice: str) -> Display:
 
 
 def display_of_page(request: HttpRequest) -> Display | None:
-    """How the amounts of a page are shown; None where the reader has nothing to choose."""
+    """Return the currency settings of a page; None where the reader has nothing to select."""
     display: Display | None = getattr(request, "display", None)
     return display
 
 
 def switch_of(request: HttpRequest) -> CurrencySwitch | None:
-    """The switch of a page; None where it has nothing to choose."""
+    """Return the switch of a page; None where there is nothing to select."""
     display = display_of_page(request)
     match = request.resolver_match
     if display is None or match is None or match.url_name not in COST_PAGES:

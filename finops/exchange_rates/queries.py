@@ -1,4 +1,4 @@
-"""Reads of exchange rates."""
+"""Queries of exchange rates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from finops.exchange_rates.rates import EURO, MAX_AGE_DAYS, DayRate, SourceRate,
 from finops.lake.engine.conversion import DayRates, rates_table
 
 MAX_KEPT: Final = 64
-"""Ranges of rates that a process keeps: a year of three currencies is 100 KB."""
+"""The most cached ranges of rates in a process: a year of three currencies is 100 KB."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class _Range:
 
 
 class _RangeCache:
-    """The rates of ranges that were asked lately, by the version of the account's rates: nothing here can be stale."""
+    """A cache of recent ranges, by the version of the account's rates: nothing here can be stale."""
 
     def __init__(self) -> None:
         self._entries: OrderedDict[tuple[int, int, str, date, date], _Range] = OrderedDict()
@@ -55,17 +55,17 @@ _cache: Final = _RangeCache()
 
 @dataclass(eq=False)
 class RateReader:
-    """The rates of an account to one currency, for one answer. One query for the version, and one for each range that
-    this process has not read at this version."""
+    """The rates of an account to one currency, for one answer. One query for the version, and one for each range that this
+    process has not cached at this version."""
 
     account: Account
     currency: str
     ranges: list[tuple[date, date]] = field(default_factory=list)
-    """What was asked for, which is the days of the answer."""
+    """The queried ranges, which are the days of the answer."""
     _version: int | None = None
 
     def __call__(self, start: date, end: date) -> DayRates | None:
-        """As `Conversion.rates`."""
+        """Implements `Conversion.rates`."""
         self.ranges.append((start, end))
         return self._range(start, end).for_engine
 
@@ -92,7 +92,7 @@ def version_of(account: Account) -> int:
 
 
 def _rows(account: Account, currency: str, start: date, end: date) -> list[SourceRate]:
-    """Those of the pair, and those of the euro, from which others are made."""
+    """Return rows of the currency, and those of the euro, from which others are computed."""
     try:
         first = start - timedelta(days=MAX_AGE_DAYS)
     except OverflowError:
@@ -112,6 +112,6 @@ def _for_engine(rates: Sequence[DayRate]) -> DayRates | None:
 
 
 def table_of(account: Account) -> ExchangeRateTable:
-    """How the account's rates are as a whole; one that is not saved where nothing was done yet. One query."""
+    """Return the state of the account's rates; an unsaved one where there is none yet. One query."""
     with account_scope(account):
         return ExchangeRateTable.objects.first() or ExchangeRateTable(account=account)

@@ -1,5 +1,5 @@
-"""Files of exchange rates: the CSV that a person uploads, and the XML of the European Central Bank. Pure: text in, rates
-or a clear error out."""
+"""Parsers of exchange rate files: the CSV that a person uploads, and the XML of the European Central Bank. Pure: text in,
+rates or a clear error out."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _NUMBER = re.compile(r"\d{1,20}(\.\d{1,30})?")
 
 
 class RateFileError(UserError):
-    """A file that cannot be taken; the message has a line for each problem."""
+    """A file that is not accepted; the message has a line for each problem."""
 
 
 def rates_of_csv(content: bytes) -> list[SourceRate]:
-    """The rates of a CSV with the columns date, from, to, rate. Raises RateFileError with each line that is wrong: all of
-    a file are taken, or none."""
+    """Parse the rates of a CSV with the columns date, from, to, rate. Raises RateFileError with each invalid line: all of a
+    file are accepted, or none."""
     rows = _csv_rows(_csv_text(content))
     places = _places(next(rows, (1, []))[1])
     rates: dict[tuple[date, str, str], tuple[int, SourceRate]] = {}
@@ -109,7 +109,7 @@ def _rate_of_row(cells: Sequence[str]) -> SourceRate:
 
 
 def parse_day(text: str) -> date:
-    """Raises UserError for what is no day in the form 2026-11-20."""
+    """Parse a day. Raises UserError for text that is no day in the form 2026-11-20."""
     try:
         if _DAY.fullmatch(text):
             return date.fromisoformat(text)
@@ -119,14 +119,14 @@ def parse_day(text: str) -> date:
 
 
 def parse_rate(text: str) -> Decimal:
-    """Raises UserError for what is no plain number with a decimal point."""
+    """Parse a rate. Raises UserError for text that is no plain number with a decimal point."""
     if not text.isascii() or not _NUMBER.fullmatch(text):
         raise UserError(f"{truncate(text, 30)!r} is not a rate such as 1.0876.", field="rate")
     return Decimal(text)
 
 
 def checked_rate(day: date, base: str, quote: str, rate: Decimal, source: str) -> SourceRate:
-    """The rate of a pair, checked. Raises UserError, with the field, for what cannot be one."""
+    """Validate the rate of a pair and return it. Raises UserError, with the field, for an invalid one."""
     if not FIRST_DAY <= day <= clock.today() + timedelta(days=MAX_DAYS_AHEAD):
         raise UserError(f"{day} is before {FIRST_DAY} or more than a year ahead.", field="day")
     base, quote = currency_code(base, field="from"), currency_code(quote, field="to")
@@ -147,10 +147,10 @@ def _problem_text(problems: Sequence[str]) -> str:
 
 
 def rates_of_ecb(content: bytes) -> list[SourceRate]:
-    """The rates of the European Central Bank's file (eurofxref-daily.xml, -hist-90d.xml, -hist.xml), from the euro.
+    """Parse the European Central Bank's file (eurofxref-daily.xml, -hist-90d.xml, -hist.xml), with rates from the euro.
 
-    Raises RateFileError for any other XML, and for one with a document type: entities are never expanded. Currencies
-    that ISO 4217 no longer has are left out.
+    Raises RateFileError for any other XML, and for one with a document type: entities are never expanded. Currencies that
+    ISO 4217 no longer has are left out.
     """
     if len(content) > MAX_XML_BYTES:
         raise RateFileError(f"The file has more than {MAX_XML_BYTES // 1024**2} MB.")
@@ -172,14 +172,14 @@ def rates_of_ecb(content: bytes) -> list[SourceRate]:
 
 
 class _EcbReader:
-    """Elements `Cube`: of a day, with `time`, and in it of a currency, with `currency` and `rate`."""
+    """Reads elements `Cube`: of a day, with `time`, and in it of a currency, with `currency` and `rate`."""
 
     def __init__(self) -> None:
         self.rates: dict[tuple[date, str], SourceRate] = {}
         self._day: date | None = None
 
     def refuse(self, *_: Any) -> None:
-        """Raises RateFileError, at the first of them."""
+        """Raise RateFileError for a document type or entity."""
         raise RateFileError("The file has a document type or entities, not supported.")
 
     def start(self, name: str, attributes: dict[str, str]) -> None:

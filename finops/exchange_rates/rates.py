@@ -1,10 +1,10 @@
-"""Which rate a day has. Pure: exact decimals, no query.
+"""The exchange rate of a day. Pure: exact decimals, no query.
 
-1. The day's own rates count; where it has none, those of the last day before it that has one, at most MAX_AGE_DAYS
-   before: weekends, holidays. Then the rate is missing.
-2. Of a day, the first source in the order of `ExchangeRate.Source` that knows the pair.
+1. The day's own rates count; if it has none, those of the last day before it that has one, at most MAX_AGE_DAYS
+   before: weekends, holidays. Otherwise the rate is missing.
+2. Of a day, the first source in the order of `ExchangeRate.Source` that has the pair.
 3. Of a source, the rate itself; else the inverse of the opposite pair; else both currencies through the euro.
-4. What is divided is rounded to 14 decimals, half to even.
+4. Quotients are rounded to 14 decimals, half to even.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class SourceRate:
 
 @dataclass(frozen=True)
 class DayRate:
-    """The rate of a currency on `day`; `rate_day` is the day that it is of. `through` the euro or an inverse: how it was
-    made, empty for a rate as its source has it."""
+    """The rate of a currency on `day`, taken from `rate_day`. `through`: the euro, or an inverse; empty for a rate directly
+    from its source."""
 
     currency: str
     day: date
@@ -77,7 +77,7 @@ def day_rates(rows: Iterable[SourceRate], target: str, start: date, end: date) -
 
 
 def _rates_on(day: date, sources: Mapping[str, Pairs], target: str) -> dict[str, DayRate]:
-    """The rates that are of this very day, by currency."""
+    """The rates of this day itself, by currency."""
     rates: dict[str, DayRate] = {}
     for source in ExchangeRate.Source.values:
         pairs = sources.get(source, {})
@@ -104,13 +104,13 @@ def _divide(numerator: Decimal, denominator: Decimal) -> Decimal:
 
 
 def plain_rate(rate: Decimal) -> Decimal:
-    """Without the zeros at its end, and never with an exponent."""
+    """Format without trailing zeros, and never with an exponent."""
     return Decimal(f"{rate.normalize():f}")
 
 
 @dataclass(frozen=True)
 class RateSpan:
-    """Days in a row on which a currency had the same rate of the same day."""
+    """Consecutive days on which a currency had the same rate of the same day."""
 
     currency: str
     start: date
@@ -122,7 +122,7 @@ class RateSpan:
 
 
 def spans_of(rates: Iterable[DayRate], used: Collection[tuple[str, date]]) -> list[RateSpan]:
-    """The rates of these currencies and days, newest first; days that share a rate are one."""
+    """Return the rates of these currencies and days, newest first; consecutive days with the same rate are one span."""
     spans: dict[tuple[str, date, str], RateSpan] = {}
     for each in rates:
         if (each.currency, each.day) not in used:

@@ -1,4 +1,4 @@
-"""The rates behind the amounts of a list, as one column of its CSV."""
+"""The rates of a list's amounts, as one column of its CSV."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from finops.lib.errors import UserError
 
 HEADER: Final = "exchange rates"
 MAX_RATES: Final = 4
-"""Written one by one; of more, the range of each currency."""
+"""The most rates that are listed; with more, the range of each currency."""
 
 
 def rates_column() -> tuple[str, str] | None:
-    """The rates that the answers of this scope were converted with; None where nothing was. One lake query, kept with the
-    others."""
+    """Return the rates that converted the answers of this scope; None where nothing was converted. One lake query, cached
+    with the others."""
     display = current_display()
     if display is None or display.days is None:
         return None
@@ -30,8 +30,8 @@ def rates_column() -> tuple[str, str] | None:
 
 
 def rates_text(spans: Sequence[RateSpan], target: str) -> str:
-    """`1 EUR = 1.0861 USD (2026-02-27, European Central Bank)`; of many `1 EUR = 1.0412 to 1.0861 USD (20 rates of 2026-02-02 to
-    2026-02-27, European Central Bank)`."""
+    """`1 EUR = 1.0861 USD (2026-02-27, European Central Bank)`; for many `1 EUR = 1.0412 to 1.0861 USD (20 rates of
+    2026-02-02 to 2026-02-27, European Central Bank)`."""
     if len(spans) <= MAX_RATES:
         return "; ".join(
             f"1 {each.currency} = {plain_rate(each.rate)} {target} ({each.rate_day}, {source_text(each)})"

@@ -32,7 +32,7 @@ _UNIQUE: Final = ("account", "day", "base", "quote", "source")
 def enter_rate(
     *, account: Account, actor: Actor, day: date, base: str, quote: str, rate: Decimal
 ) -> ExchangeRate:
-    """Enter a rate; one that was entered of the same pair and day is replaced. Raises UserError, with the field."""
+    """Enter a rate, replacing an entered one of the same pair and day. Raises UserError, with the field."""
     checked = checked_rate(day, base, quote, rate, Source.ENTERED)
     with account_scope(account):
         lock_account(account)
@@ -44,8 +44,8 @@ def enter_rate(
 
 @transaction.atomic
 def upload_rates(*, account: Account, actor: Actor, content: bytes, name: str) -> int:
-    """Take the rates of a CSV, and say how many; those that were uploaded of the same pairs and days are replaced. Raises
-    RateFileError, and then takes none."""
+    """Store the rates of a CSV, replacing uploaded ones of the same pairs and days, and return how many. Raises
+    RateFileError, and then stores none."""
     rates = rates_of_csv(content)
     with account_scope(account):
         lock_account(account)
@@ -60,7 +60,8 @@ def upload_rates(*, account: Account, actor: Actor, content: bytes, name: str) -
 
 @transaction.atomic
 def delete_rate(*, rate: ExchangeRate, actor: Actor) -> None:
-    """Delete a rate. Raises UserError for one that is gone, and for one that the next fetch or import would bring again."""
+    """Delete a rate. Raises UserError for one that is already deleted, and for one that the next fetch or import would
+    restore."""
     account = rate.account
     with account_scope(account):
         lock_account(account)
@@ -76,8 +77,7 @@ def delete_rate(*, rate: ExchangeRate, actor: Actor) -> None:
 
 @transaction.atomic
 def store_bill_rates(*, account: Account, rates: Iterable[SourceRate]) -> int:
-    """Keep the rates that a bill was made with, and say how many were new or other than before. No audit entry: the import
-    has its own."""
+    """Store the rates that a bill used, and return how many were new or changed. No audit entry: the import has its own."""
     with account_scope(account):
         changed = _new_or_different(rates)
         if changed:
@@ -87,8 +87,8 @@ def store_bill_rates(*, account: Account, rates: Iterable[SourceRate]) -> int:
 
 
 def fetch_rates() -> int:
-    """Fetch the file of EXCHANGE_RATES_URL and keep its rates for every account: how many accounts got any. 0 where the
-    setting is empty. What goes wrong stands on each account's page, and the rates stay as they are."""
+    """Fetch the file of EXCHANGE_RATES_URL and store its rates for every account; return how many accounts got any. 0 where
+    the setting is empty. An error is shown on each account's page, and the rates do not change."""
     if not settings.EXCHANGE_RATES_URL:
         return 0
     error, rates = "", []
@@ -103,7 +103,7 @@ def fetch_rates() -> int:
 
 
 def _download(url: str) -> bytes:
-    """Raises UserError, UrlRefusal or DeliveryTimeout."""
+    """Download the file. Raises UserError, UrlRefusal or DeliveryTimeout."""
     end = time.monotonic() + FETCH_SECONDS
     with outbound.open_stream(
         "GET", url, headers={"Accept": "application/xml"}, seconds=FETCH_SECONDS
@@ -122,7 +122,7 @@ def _download(url: str) -> bytes:
 
 @transaction.atomic
 def _store_ecb_rates(account: Account, rates: Sequence[SourceRate], error: str) -> bool:
-    """Whether any of them is new or another than before."""
+    """Store the rates and return whether any is new or changed."""
     with account_scope(account):
         lock_account(account)
         changed = _new_or_different(rates)
@@ -134,7 +134,7 @@ def _store_ecb_rates(account: Account, rates: Sequence[SourceRate], error: str) 
 
 
 def _new_or_different(rates: Iterable[SourceRate]) -> list[SourceRate]:
-    """Those that the account in scope does not have yet. One query."""
+    """The rates that the account in scope does not have yet. One query."""
     by_key = {(rate.day, rate.base, rate.quote, rate.source): rate for rate in rates}
     if not by_key:
         return []
@@ -172,6 +172,6 @@ def _store(account: Account, rates: Sequence[SourceRate], actor: Actor | None) -
 
 
 def _change_version(account: Account) -> None:
-    """The account is locked, so no two count from the same number."""
+    """Increase the version. The account is locked, so no two writers use the same number."""
     ExchangeRateTable.objects.get_or_create(account=account)
     ExchangeRateTable.objects.update(version=F("version") + 1)

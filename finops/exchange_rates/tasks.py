@@ -1,4 +1,4 @@
-"""What the worker does for exchange rates."""
+"""Tasks of exchange rates."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from finops.exchange_rates import services
 
 @shared_task(name="exchange_rates.fetch")
 def fetch() -> None:
-    """Twice a day: the file of EXCHANGE_RATES_URL, where there is one."""
+    """Twice a day: fetch the file of EXCHANGE_RATES_URL, where it is set."""
     services.fetch_rates()

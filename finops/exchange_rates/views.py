@@ -78,7 +78,8 @@ USED_HEADER = ("from", "to", "rate", "start date", "end date", "rate date", "sou
 @account_page()
 @require_safe
 def daily_rates(request: AccountRequest) -> HttpResponseBase:
-    """The rates behind converted amounts as CSV: of the currency `to`, on the days that have cost in another. One lake query."""
+    """Return the rates of converted amounts as CSV: of the currency `to`, on the days that have cost in another. One lake
+    query."""
     params, today = request.GET, clock.today()
     try:
         display = display_of(request.account, params.get("to", ""))
@@ -98,7 +99,7 @@ def _span_cells(span: RateSpan, display: Display) -> list[Any]:
 
 
 def _rows(request: AccountRequest) -> QuerySet[ExchangeRate]:
-    """By the source, and each word a currency or a date."""
+    """Return rows by source; each word of the search is a currency or a date."""
     rows = ExchangeRate.objects.all()
     if source := request.GET.get("source", "").replace("\0", ""):
         rows = rows.filter(source=source)

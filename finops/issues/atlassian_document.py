@@ -1,4 +1,4 @@
-"""An issue's text as Jira's REST API 3 takes it: Atlassian Document Format, whose text nodes are never read as markup."""
+"""An issue's text in the format of Jira's REST API 3: Atlassian Document Format, whose text nodes are never read as markup."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from finops.issues.content import IssueContent, IssueFact
 Node = dict[str, Any]
 
 MAX_BYTES: Final = 32_000
-"""Jira takes 32,767 characters; whether it counts those of the markup is not documented, so they are counted."""
+"""Jira accepts 32,767 characters; whether that includes the markup is not documented, so it is included."""
 
 
 def atlassian_document(content: IssueContent, marker: str) -> Node:
-    """The description, with as many lines of evidence as Jira takes. Its last paragraph holds the marker, by which the issue is
-    found again."""
+    """Return the description, with as many lines of evidence as Jira accepts. Its last paragraph holds the marker, by which
+    the issue is found again."""
     document = _document(content, marker)
     if len(msgspec.json.encode(document)) <= MAX_BYTES or not content.evidence:
         return document

@@ -1,4 +1,4 @@
-"""What an issue says of a saving, apart from how a tracker writes it."""
+"""The content of a saving's issue, independent of a tracker's format."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from finops.insights.savings.schemas import Evidence, Recommendation
 from finops.lib.sentences import money, truncate
 
 MAX_TITLE: Final = 200
-"""GitHub takes 256 characters, Jira 255."""
+"""GitHub accepts 256 characters, Jira 255."""
 MAX_VALUE: Final = 300
 SHOWN_EVIDENCE: Final = 20
 
 
 class IssueFact(msgspec.Struct, frozen=True):
-    """`label` is ours, `value` may be of a bill, so of anybody."""
+    """A fact of an issue. `label` is the product's text, `value` may come from a bill, so it is untrusted."""
 
     label: str
     value: str
 
 
 class IssueContent(msgspec.Struct, frozen=True, kw_only=True):
-    """`texts` are sentences with words of bills in them, `evidence` the values of each line."""
+    """The content of an issue. `texts` are sentences with words of bills in them, `evidence` the values of each line."""
 
     title: str
     facts: list[IssueFact]
@@ -39,7 +39,7 @@ class IssueContent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def issue_content(account: Account, row: Recommendation, period: str) -> IssueContent:
-    """The issue of a recommendation, whose amounts are of `period`."""
+    """Return the issue of a recommendation, whose amounts are of `period`."""
     amount = _amount_text(row)
     title = f"{one_line(row.title)} ({amount} a month)" if amount else one_line(row.title)
     return IssueContent(
@@ -53,13 +53,13 @@ def issue_content(account: Account, row: Recommendation, period: str) -> IssueCo
 
 
 def marker_of(account: Account, saving_key: str) -> str:
-    """One word, so that every tracker's search finds it whole; of this console, account and saving alone."""
+    """A single word, so that every tracker's search matches it whole; unique to this console, account and saving."""
     text = "\x1f".join([settings.PUBLIC_URL, str(account.pk), saving_key])
     return f"finops{hashlib.blake2s(text.encode(), digest_size=12).hexdigest()}"
 
 
 def one_line(text: str) -> str:
-    """Without line breaks and other characters that are not drawn."""
+    """Return the text without line breaks and other invisible characters."""
     return " ".join("".join(each if each.isprintable() else " " for each in text).split())
 
 

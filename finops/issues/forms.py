@@ -75,7 +75,8 @@ _SECRETS: Final = {
 
 
 class TrackerForm(forms.Form):
-    """`kind` decides the fields. One that exists keeps its token where that field is left empty; the token is never shown."""
+    """The form of a tracker; `kind` decides the fields. An existing tracker keeps its token where that field is left empty;
+    the token is never shown."""
 
     name = forms.CharField(
         max_length=100,

@@ -1,4 +1,4 @@
-"""What issues add to savings: links in their answers and lists, and a card on each one's page."""
+"""Registrations of issues with savings: links in their answers and lists, and a card on each one's page."""
 
 from __future__ import annotations
 

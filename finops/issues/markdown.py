@@ -1,7 +1,7 @@
-"""An issue's text as Markdown, for GitHub and Linear, in which nothing of a bill is markup.
+"""An issue's text as Markdown, for GitHub and Linear, in which text from a bill is never markup.
 
-Values are code spans, where neither Markdown nor HTML, mentions (`@all`), references (`#1`, `GH-1`) or bare addresses count.
-Of sentences every word that is not plain letters or figures is one too.
+Values are code spans, in which Markdown, HTML, mentions (`@all`), references (`#1`, `GH-1`) and bare addresses have no
+effect. In sentences, so is every word that is not plain letters or digits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PLAIN: Final = re.compile(r"\(?(?:[^\W\d_]+(?:-[^\W\d_]+)*|\d{1,15}(?:[.,]\d{1,
 
 
 def markdown(content: IssueContent, marker: str) -> str:
-    """The body. Its last line holds the marker, by which the issue is found again."""
+    """Return the body. Its last line holds the marker, by which the issue is found again."""
     lines = [f"- **{fact.label}:** {code_span(fact.value)}" for fact in content.facts]
     for fact in content.texts:
         lines += ["", f"**{fact.label}:** {plain_prose(fact.value)}"]
@@ -31,7 +31,7 @@ def markdown(content: IssueContent, marker: str) -> str:
 
 
 def code_span(text: str) -> str:
-    """The text as a code span, whatever backticks it has itself."""
+    """Return the text as a code span, whatever backticks it contains."""
     line = one_line(text) or "-"
     fence = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
     space = " " if line[0] == "`" or line[-1] == "`" else ""
@@ -39,7 +39,7 @@ def code_span(text: str) -> str:
 
 
 def plain_prose(text: str) -> str:
-    """A sentence: plain words as they are, all others in code spans."""
+    """Return a sentence with plain words unchanged and all others in code spans."""
     words = groupby(one_line(text).split(" "), key=lambda word: bool(_PLAIN.fullmatch(word)))
     return " ".join(" ".join(run) if plain else code_span(" ".join(run)) for plain, run in words)
 

@@ -1,4 +1,4 @@
-"""Issue trackers of an account, and the issues that its savings became there."""
+"""Issue trackers of an account, and the issues created there from its savings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLOSED_STATES: Final = ("completed", "not_planned")
 
 
 class IssueTracker(AccountModel):
-    """Where savings become issues: a repository of GitHub, a project of Jira or a team of Linear."""
+    """The destination of a saving's issue: a repository of GitHub, a project of Jira or a team of Linear."""
 
     class Kind(models.TextChoices):
         GITHUB = "github", "GitHub"
@@ -67,9 +67,9 @@ class IssueTracker(AccountModel):
 
 
 class SavingIssue(AccountModel):
-    """A saving as an issue of a tracker: first what is to be created, then what became of it.
+    """A saving's issue in a tracker: first the data to create it, then its state.
 
-    `state` follows the tracker, but for creating and failed, which are before there is an issue.
+    `state` follows the tracker, except for creating and failed, which precede the issue.
     """
 
     class IssueState(models.TextChoices):

@@ -1,4 +1,4 @@
-"""The card of a saving's page: its issues, and the trackers that it can be handed to."""
+"""The card of a saving's page: its issues, and the trackers that it can be sent to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from finops.issues.queries import issues_of_saving
 
 
 def panel_context(account: Account, saving_key: str, status: str) -> dict[str, Any]:
-    """Two queries."""
+    """Return the card's context. Two queries."""
     issues = issues_of_saving(account, saving_key, is_acted=status == ACTED)
     trackers = list(IssueTracker.objects.filter(account=account).order_by("name"))
     taken = {issue.tracker_id for issue in issues}

@@ -1,4 +1,4 @@
-"""Reads of issue trackers and of the issues of savings, without secrets."""
+"""Queries on issue trackers and on the issues of savings, without secrets."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from finops.issues.tracker_configs import config_of
 
 State = SavingIssue.IssueState
 VERIFIED = "verified"
-"""Of an issue that was closed as completed, and whose saving is marked as acted on since."""
+"""The state of an issue that was closed as completed, and whose saving is marked as acted on since."""
 
 
 class TrackerRow(msgspec.Struct, frozen=True, kw_only=True):
-    """`issues` counts those that there are, `open_issues` of them those that are open."""
+    """A tracker. `issues` counts its issues, `open_issues` the open ones."""
 
     id: int
     name: str
@@ -38,7 +38,7 @@ class TrackerRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SavingIssueRow(msgspec.Struct, frozen=True, kw_only=True):
-    """`state` as badges name it. `unread`: why the state may be old."""
+    """An issue. `state` is the name of its badge. `unread`: why the state may be old."""
 
     id: int
     tracker_id: int
@@ -68,7 +68,7 @@ def trackers(account: Account) -> list[TrackerRow]:
 
 
 def tracker_issues(tracker: IssueTracker) -> list[SavingIssueRow]:
-    """Its issues, the newest first. Two queries."""
+    """The tracker's issues, the newest first. Two queries."""
     rows = SavingIssue.objects.filter(tracker=tracker).select_related("tracker")
     keys = [row.saving_key for row in rows]
     acted = SavingsDismissal.objects.filter(key__in=keys, status=SavingsDismissal.Status.ACTED)
@@ -83,7 +83,7 @@ def issues_of_saving(account: Account, saving_key: str, *, is_acted: bool) -> li
 
 
 def issue_links(account: Account) -> Mapping[str, list[SavingIssueLink]]:
-    """Of every saving that has an issue, by its id. One query."""
+    """Links of every saving that has an issue, by the saving's id. One query."""
     rows = SavingIssue.objects.filter(account=account).order_by("id")
     links: dict[str, list[SavingIssueLink]] = {}
     for row in rows.values("saving_key", "tracker__name", "state", "remote_key", "url", "closed_at"):

@@ -1,4 +1,4 @@
-"""Where each kind of tracker is, read from what people enter; its token or API key, sealed and opened."""
+"""Configuration of each kind of tracker, parsed from a form; its token or API key, sealed and unsealed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_SECRET: Final = 2_000
 
 
 class GitHubConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """`server_url` is empty for github.com, else that of GitHub Enterprise."""
+    """A repository of GitHub. `server_url` is empty for github.com, else that of GitHub Enterprise."""
 
     repository: str
     server_url: str = ""
@@ -40,14 +40,15 @@ NOT_PLANNED: Final = (
     "won't, wont, will not, not planned, not a bug, not do, declined, rejected, cancel, duplicate, invalid, incomplete, "
     "cannot reproduce, obsolete, abandoned"
 )
-"""Of Jira in English."""
+"""Words of Jira in English."""
 MAX_NOT_PLANNED: Final = 300
 
 
 class JiraConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """`not_planned` are words in a resolution or a status by which a closed issue was not done, with commas between. Jira has no
-    other sign of it: a resolution has a name in the site's language and no category, and a status category is To do, In progress
-    or Done. Source: developer.atlassian.com/cloud/jira/platform/rest/v3, Issue resolutions and Workflow status categories."""
+    """A project of Jira. `not_planned` are words, separated by commas, in a resolution or a status that mean a closed issue
+    was not done. Jira has no other sign of it: a resolution has a name in the site's language and no category, and a status
+    category is To do, In progress or Done. Source: developer.atlassian.com/cloud/jira/platform/rest/v3, Issue resolutions
+    and Workflow status categories."""
 
     site_url: str
     email: str
@@ -64,7 +65,7 @@ class JiraConfig(msgspec.Struct, frozen=True, kw_only=True):
         return (self.site_url, self.email)
 
     def is_not_planned(self, resolution: str, status: str) -> bool:
-        """Whether a closed issue of this resolution and status was not done."""
+        """Whether a closed issue with this resolution and status was not done."""
         text = _comparable(f"{resolution} {status}")
         return any(word in text for word in _words(self.not_planned))
 
@@ -91,7 +92,7 @@ _TYPES: Final[Mapping[str, type[GitHubConfig] | type[JiraConfig] | type[LinearCo
 
 
 def read_config(kind: str, values: Mapping[str, object]) -> TrackerConfig:
-    """The config that was entered, checked. Raises UserError with the field. Asks DNS for a host: up to 5 s."""
+    """Return the validated config. Raises UserError with the field. Looks up a host in DNS: up to 5 s."""
     return _READERS[kind]({name: str(value or "").strip() for name, value in values.items()})
 
 
@@ -100,7 +101,7 @@ def config_of(tracker: IssueTracker) -> TrackerConfig:
 
 
 def read_secret(text: str) -> str:
-    """The token or key that was entered. Raises UserError for one that cannot be sent in a header."""
+    """Return the validated token or key. Raises UserError for one that cannot be sent in a header."""
     secret = text.strip()
     if not secret or len(secret) > MAX_SECRET or not re.fullmatch("[!-~]+", secret):
         raise UserError("Enter the token without spaces, as it was shown.", field="secret")
@@ -112,12 +113,12 @@ def seal_secret(tracker: IssueTracker, secret: str) -> str:
 
 
 def secret_of(tracker: IssueTracker) -> str:
-    """The token or key. Raises sealing.Unsealable when the server's key is gone."""
+    """Return the token or key. Raises sealing.Unsealable when the server's key no longer exists."""
     return str(sealing.unseal(tracker.credentials, purpose=_purpose(tracker))["secret"])
 
 
 def is_sealed_now(tracker: IssueTracker) -> bool:
-    """Whether it was sealed under the key of now; False for one that only an earlier key opens."""
+    """Whether it was sealed under the current key; False for one that needs an earlier key."""
     return sealing.is_current(tracker.credentials, purpose=_purpose(tracker))
 
 
@@ -189,7 +190,7 @@ _READERS: Final[Mapping[str, Callable[[Mapping[str, str]], TrackerConfig]]] = {
 
 
 def _server_url(text: str, field: str) -> str:
-    """Scheme and host of an address, guarded; whatever path was pasted with it is left out."""
+    """Return scheme and host of a URL, guarded; a path is dropped."""
     if not text:
         return ""
     url = text if "://" in text else f"https://{text}"

@@ -1,4 +1,4 @@
-"""What the pages say about each kind of tracker."""
+"""Texts of the pages about each kind of tracker."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class TrackerKindInfo:
-    """`steps`: where a person finds what the form asks for, in the other product's own words."""
+    """A kind of tracker. `steps`: where a person finds the values of the form, in the other product's own words."""
 
     name: str
     label: str

@@ -15,8 +15,8 @@ MAX_PATH: Final = 2_000
 
 
 class Notification(AccountModel):
-    """Something that happened: an alert that was sent, an import or a sync that failed. `key` is of what happened, so that
-    several channels and repeated attempts make one."""
+    """An event: an alert that was sent, an import or a sync that failed. `key` identifies the event, so that several
+    channels and repeated attempts create one notification."""
 
     class Kind(models.TextChoices):
         ALERT = "alert", "Alert"
@@ -58,7 +58,7 @@ class Notification(AccountModel):
 
 
 class NotificationRead(AccountModel):
-    """That a person has read one notification."""
+    """A notification that a person has read."""
 
     notification = models.ForeignKey(Notification, on_delete=models.CASCADE, related_name="reads")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -74,7 +74,7 @@ class NotificationRead(AccountModel):
 
 
 class NotificationReader(AccountModel):
-    """Until when a person has read everything: the last “Mark all as read”."""
+    """The time up to which a person has read everything: the last “Mark all as read”."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     read_until = models.DateTimeField()

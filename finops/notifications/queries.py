@@ -1,4 +1,4 @@
-"""Reads about notifications. The account must be in scope."""
+"""Queries on notifications. The account must be in scope."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ MOST_COUNTED: Final = 100
 
 
 def notifications_of(membership: Membership) -> QuerySet[Notification]:
-    """Those since the person came to the account that her role may read, the newest first, each with `is_read`."""
+    """Notifications since the person joined the account that their role may read, the newest first, each with `is_read`."""
     is_read = ExpressionWrapper(_is_read(membership), output_field=BooleanField())
     return _since_membership(membership).annotate(is_read=is_read)
 
 
 def unread_count(membership: Membership) -> int:
-    """How many the person has not read, at most MOST_COUNTED. One query."""
+    """The number of the person's unread notifications, at most MOST_COUNTED. One query."""
     unread = _since_membership(membership).exclude(_is_read(membership)).order_by()
     return unread.values("pk")[:MOST_COUNTED].count()
 

@@ -1,4 +1,4 @@
-"""What happened lately, as an assistant is told that wakes without data: notifications, the newest first."""
+"""Recent events for an assistant that starts without data: notifications, the newest first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HINT = (
 
 
 def recent_events(account: Account, query: RecentEventsQuery, *, site: str) -> RecentEventsAnswer:
-    """Those that everybody in the account may read. `site` is the address that paths of pages go on from. Two queries."""
+    """Return the events that every member may read. `site` is the base URL of page paths. Two queries."""
     require_whole_account()
     since = clock.now() - timedelta(days=query.days)
     rows = Notification.objects.filter(

@@ -1,4 +1,4 @@
-"""Writes on notifications. Apps above call `notify` in the transaction of the event: both are stored, or neither."""
+"""Writes on notifications. Other apps call `notify` in the transaction of the event: both are stored, or neither."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def notify(
     key: str,
     admins_only: bool = False,
 ) -> None:
-    """Show everybody in the account, or its admins and owners, that something happened; once for each `key`. Of a longer `path` than MAX_PATH the
-    page without its query. One statement, which waits for nothing."""
+    """Notify everybody in the account, or its admins and owners, of an event; once for each `key`. A `path` longer than
+    MAX_PATH is stored without its query. One statement, without waiting."""
     row = Notification(
         account_id=account.pk,
         kind=kind,
@@ -48,13 +48,13 @@ def notify(
 
 
 def page_path(account: Account, page: str, **arguments: object) -> str:
-    """The path of a page of the account, by the name of its URL."""
+    """Return the path of a page of the account, by the name of its URL."""
     return reverse(page, kwargs={"slug": account.slug, **arguments})
 
 
 @transaction.atomic
 def mark_read(*, notification: Notification, user: User) -> None:
-    """The person has read it. Twice changes nothing."""
+    """Mark a notification as read by the person. Safe to repeat."""
     with account_scope(notification.account):
         NotificationRead.objects.bulk_create(
             [NotificationRead(account_id=notification.account_id, notification=notification, user=user)],
@@ -64,7 +64,7 @@ def mark_read(*, notification: Notification, user: User) -> None:
 
 @transaction.atomic
 def mark_all_read(*, account: Account, user: User, until: datetime) -> None:
-    """Of those created `until` then: what arrives between the page and the click stays unread."""
+    """Mark notifications created `until` then as read: those that arrive between the page and the click stay unread."""
     with account_scope(account):
         NotificationReader.objects.update_or_create(
             account=account, user=user, defaults={"read_until": min(until, clock.now())}
@@ -86,5 +86,5 @@ def sweep() -> int:
 
 
 def _storable(text: str, limit: int) -> str:
-    """Without NUL and lone surrogates, which PostgreSQL's texts have not, cut with an ellipsis."""
+    """Return the text without NUL and lone surrogates, which PostgreSQL cannot store, cut with an ellipsis."""
     return truncate(text.replace("\0", "").encode(errors="replace").decode(), limit)

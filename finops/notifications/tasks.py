@@ -1,4 +1,4 @@
-"""What beat asks of notifications."""
+"""Periodic tasks of notifications."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from finops.notifications import services
 
 @shared_task(name="notifications.sweep")
 def sweep() -> None:
-    """Daily: notifications of 90 days ago are deleted."""
+    """Daily: delete notifications older than 90 days."""
     services.sweep()

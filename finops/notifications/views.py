@@ -1,5 +1,5 @@
-"""Notifications: the list, the newest at the bell, opening one, and marking all as read. What a person has read is her own,
-whatever her role."""
+"""Notifications: the list, the newest ones at the bell, opening one, and marking all as read. Each person's read marks are
+their own, whatever the role."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @account_page()
 @require_safe
 def newest(request: AccountRequest) -> HttpResponse:
-    """What the bell's popover shows, read when it opens. Two queries."""
+    """Return the bell's popover, loaded when it opens. Two queries."""
     return _newest(request)
 
 
@@ -77,7 +77,7 @@ def _newest(request: AccountRequest, *, all_read: bool = False) -> HttpResponse:
 @account_page()
 @require_POST
 def open_one(request: AccountRequest, notification_id: int) -> HttpResponse:
-    """Mark it as read and go to its page."""
+    """Mark the notification as read and redirect to its page."""
     row = get_object_or_404(notifications_of(request.membership), pk=notification_id)
     services.mark_read(notification=row, user=request.user)
     return redirect(row.path)
@@ -86,7 +86,7 @@ def open_one(request: AccountRequest, notification_id: int) -> HttpResponse:
 @account_page()
 @require_POST
 def read_all(request: AccountRequest) -> HttpResponse:
-    """Mark as read what the page or popover had: `until` is when it was rendered."""
+    """Mark the notifications of the page or popover as read: `until` is when it was rendered."""
     until = _moment(request.POST.get("until", "")) or clock.now()
     services.mark_all_read(account=request.account, user=request.user, until=until)
     if request.htmx:

@@ -1,4 +1,4 @@
-"""The switch of currencies, and the rates behind a page's amounts."""
+"""Template tags of the currency switch, and of the rates of a page's amounts."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ BOARD_DAYS: Final = 30
 
 @register.inclusion_tag("exchange_rates/_switch.html", takes_context=True)
 def currency_switch(context: template.Context, is_update: bool = False) -> dict[str, Any]:
-    """The switch of a page about cost, and the rates behind the amounts of any page; nothing where there is nothing to
-    choose. `is_update`: it replaces that of the page, in an answer that htmx asked for."""
+    """Render the switch of a page about cost, and the rates of the amounts of any page; nothing where there is nothing to
+    select. `is_update`: it replaces the page's switch, in a response to htmx."""
     request = context.get("request")
     display = display_of_page(request) if request is not None else None
     if request is None or display is None:
@@ -46,7 +46,7 @@ def currency_switch(context: template.Context, is_update: bool = False) -> dict[
 
 
 def _days_of(request: HttpRequest, display: Display) -> tuple[date, date] | None:
-    """The days that the page has asked cost of; of a board, whose widgets ask after it, the last 30."""
+    """The days whose cost the page queried; for a dashboard, whose widgets load later, the last 30."""
     match = request.resolver_match
     if display.days is None and match is not None and match.url_name == "dashboard":
         return clock.today() - timedelta(days=BOARD_DAYS), clock.today()
@@ -54,7 +54,7 @@ def _days_of(request: HttpRequest, display: Display) -> tuple[date, date] | None
 
 
 def _rates_behind(display: Display, days: tuple[date, date] | None) -> UsedRates:
-    """None of a page that asked for no cost, and where the lake cannot say now."""
+    """The rates; none for a page without cost, and where the lake is unavailable."""
     try:
         return used_rates(display, days)
     except UserError:
@@ -69,5 +69,5 @@ def rate(value: Decimal) -> str:
 
 @register.filter
 def rate_source(value: str) -> str:
-    """What a source of rates is called."""
+    """The label of a source of rates."""
     return str(ExchangeRate.Source(value).label)

@@ -1,4 +1,4 @@
-"""What a closed or reopened issue says of its saving."""
+"""Effects of a closed or reopened issue on its saving."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ State = SavingIssue.IssueState
 
 
 def follow_state(row: SavingIssue) -> None:
-    """Dismiss the saving of an issue that was closed as not planned, and undo what closing did for one that was reopened. In the
-    caller's transaction, which saves the row."""
+    """Dismiss the saving of an issue that was closed as not planned, and undo the effect of closing for one that was
+    reopened. In the caller's transaction, which saves the row."""
     if row.state == State.NOT_PLANNED:
         if not SavingsDismissal.objects.filter(key=row.saving_key).exists():
             reason = f"{_name(row)} was closed as not planned: {row.url}"
@@ -42,10 +42,12 @@ def follow_state(row: SavingIssue) -> None:
 
 
 def verify_savings(account: Account, tracker: IssueTracker) -> int:
-    """Mark savings as acted on whose issue was completed, and which neither bills nor recommendations show any more. How many.
+    """Mark savings as acted on whose issue was completed, and which neither bills nor recommendations show any more.
+    Returns how many.
 
-    They count until then. One is not verified before its source has delivered days after the closing, nor while another
-    recommendation speaks of the same resources. Cost: the recommendations of the account, where an issue waits for it."""
+    They count until then. A saving is not verified before its source has delivered days after the closing, nor while
+    another recommendation covers the same resources. Cost: the account's recommendations, where an issue is to be verified.
+    """
     today = clock.today()
     rows = SavingIssue.objects.filter(
         tracker=tracker,
@@ -77,7 +79,7 @@ def _is_past(row: SavingIssue, sources: Sources, candidates: Sequence[SavingCand
 
 
 def _is_about(candidate: SavingCandidate, saving: SavingSnapshot) -> bool:
-    """The same recommendation, or another one of the same resources, commitment or compute."""
+    """Whether it is the same recommendation, or another one of the same resources, commitment or compute."""
     scope = candidate.scope
     if candidate.key == saving.key:
         return True
@@ -92,7 +94,7 @@ def _is_about(candidate: SavingCandidate, saving: SavingSnapshot) -> bool:
 
 @transaction.atomic
 def _record_action(row: SavingIssue) -> bool:
-    """Unless somebody marked it meanwhile."""
+    """Record the action, unless a person marked the saving meanwhile."""
     current = (
         SavingIssue.objects.select_for_update(of=("self",)).filter(pk=row.pk, state=State.COMPLETED).first()
     )

@@ -1,8 +1,8 @@
-"""Savings follow their issues: what the tracker says, and what follows from it for the saving (docs/adr/0044).
+"""Polling of trackers: reads the states of issues and updates their savings (docs/adr/0044).
 
-Closed as not planned: the saving is dismissed, with the issue as the reason. Closed as completed: it still counts, until neither the
-bills nor a provider's recommendations show it; then it is marked as acted on, on the day the issue was closed. Reopened: what
-closing did is undone. What a person said of the saving is never changed.
+Closed as not planned: the saving is dismissed, with the issue as the reason. Closed as completed: it still counts, until
+neither the bills nor a provider's recommendations show it; then it is marked as acted on, on the day the issue was closed.
+Reopened: the effect of closing is undone. A person's mark of the saving is never changed.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ logger = logging.getLogger(__name__)
 POLL_TASK: Final = "issues.poll"
 INTERVAL: Final = timedelta(minutes=15)
 LONGEST_INTERVAL: Final = timedelta(hours=6)
-"""Between looks at a tracker that keeps failing."""
+"""The longest interval between polls of a tracker that keeps failing."""
 LEASE: Final = timedelta(minutes=20)
-"""Longer than any look: at most 45 requests of GitHub, 50 of the others, of 15 s."""
+"""Longer than any poll: at most 45 requests of GitHub, 50 of the others, of 15 s."""
 UNCHECKED: Final = timedelta(days=1)
 FOLLOWED: Final = timedelta(days=90)
-"""How long a closed issue is still read: somebody may reopen it."""
+"""How long a closed issue is still read: it may be reopened."""
 VERIFY_INTERVAL: Final = timedelta(hours=6)
 
 State = SavingIssue.IssueState
 
 
 def due_trackers() -> list[tuple[int, int]]:
-    """Account and id of the trackers to look at now: those with an issue."""
+    """Account and id of the trackers with an issue that are due for a poll."""
     # Unscoped: a sweep over all accounts.
     due = IssueTracker.objects.unscoped().filter(next_poll_at__lte=clock.now())
     with_issues = due.filter(Q(issues__isnull=False) & ~Q(issues__remote_id="")).distinct()
@@ -52,15 +52,15 @@ def due_trackers() -> list[tuple[int, int]]:
 
 
 def request_poll(*, tracker: IssueTracker) -> None:
-    """Look at it now, not with the next quarter of an hour."""
+    """Make the tracker due now, instead of within a quarter of an hour."""
     with account_scope(tracker.account):
         IssueTracker.objects.filter(pk=tracker.pk).update(next_poll_at=clock.now())
     publish(POLL_TASK, tracker.account_id, tracker.pk, expires=300)
 
 
 def poll_tracker(*, account: Account, tracker_id: int) -> bool:
-    """Read the states of a tracker's issues. False when it is not due. Safe to call twice and at once. Call it outside a
-    transaction."""
+    """Read the states of a tracker's issues. Returns False when it is not due. Safe to call twice and at once. Call it
+    outside a transaction."""
     with account_scope(account):
         tracker = _claim(tracker_id)
         if tracker is None:
@@ -139,7 +139,7 @@ def _verify_if_due(account: Account, tracker: IssueTracker) -> None:
 
 @transaction.atomic
 def _record_look(tracker: IssueTracker, changes: TrackerChanges | None, problem: str, wait: float) -> None:
-    """Unless the tracker was changed meanwhile, which is looked at anew."""
+    """Record the poll, unless the tracker was changed meanwhile, which is polled again."""
     ours = IssueTracker.objects.select_for_update(of=("self",)).filter(next_poll_at=tracker.next_poll_at)
     row = ours.filter(pk=tracker.pk).first()
     if row is None:

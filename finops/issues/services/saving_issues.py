@@ -1,7 +1,8 @@
-"""A saving handed to a tracker: the row first, then the issue, by a task that may run twice and be ended at any moment.
+"""Sending a saving to a tracker: the row first, then the issue, by a task that may run twice and be killed at any moment.
 
-An attempt claims the row: it moves `next_attempt_at` beyond the longest attempt, which is the claim's name. It looks for an issue with
-the row's marker before it creates one, since the attempt before may have made it without hearing of it.
+An attempt claims the row: it sets `next_attempt_at` to after the longest attempt, and this value identifies the claim. It
+searches for an issue with the row's marker before it creates one, since an earlier attempt may have created it without
+receiving the response.
 """
 
 from __future__ import annotations
@@ -33,14 +34,15 @@ logger = logging.getLogger(__name__)
 
 CREATE_TASK: Final = "issues.create"
 MAX_ISSUES: Final = 5_000
-"""Of a tracker: each is polled."""
+"""The most issues of a tracker: each is polled."""
 LEASE: Final = timedelta(minutes=5)
 """Longer than any attempt: at most 23 requests of 15 s."""
 BACK_OFF: Final = tuple(timedelta(minutes=minutes) for minutes in (1, 4, 15, 60, 240, 720))
-"""Between attempts, each up to a fifth longer. The first is longer than a search index takes to know a new issue."""
+"""Delays between attempts, each up to a fifth longer. The first is longer than a search index needs to contain a new issue.
+"""
 MAX_ATTEMPTS: Final = len(BACK_OFF) + 1
 LONGEST_WAIT: Final = timedelta(days=1)
-"""What a tracker may ask for by Retry-After."""
+"""The longest delay that a tracker's Retry-After may set."""
 
 State = SavingIssue.IssueState
 
@@ -48,9 +50,10 @@ State = SavingIssue.IssueState
 def create_saving_issue(
     *, account: Account, actor: Actor, tracker: IssueTracker, saving_key: str
 ) -> tuple[SavingIssue, bool]:
-    """Hand an open saving to a tracker; a task creates the issue. False beside one that there is already.
+    """Send an open saving to a tracker; a task creates the issue. Returns False when it already has an issue there.
 
-    Raises UserError for a saving that is not open, and for a full tracker. Cost: the recommendations of the account."""
+    Raises UserError for a saving that is not open, and for a full tracker. Cost: the recommendations of the account.
+    """
     with account_scope(account):
         ours = SavingIssue.objects.filter(tracker=tracker, saving_key=saving_key)
         present = ours.first()
@@ -89,7 +92,7 @@ def _draft(account: Account, tracker: IssueTracker, saving_key: str) -> SavingIs
 
 
 def _lock_tracker(tracker: IssueTracker) -> None:
-    """Raises UserError when it is gone or full."""
+    """Lock the tracker. Raises UserError when it was deleted or is full."""
     row = existing(IssueTracker.objects.select_for_update(of=("self",)), tracker, "tracker")
     if row.issues.count() >= MAX_ISSUES:
         raise UserError(
@@ -99,7 +102,7 @@ def _lock_tracker(tracker: IssueTracker) -> None:
 
 @transaction.atomic
 def retry_saving_issue(*, issue: SavingIssue, actor: Actor) -> None:
-    """Try again to create one that failed. Raises UserError for any other."""
+    """Retry the creation of a failed issue. Raises UserError for any other."""
     with account_scope(issue.account):
         row = _row(issue)
         if row.state != State.FAILED:
@@ -112,7 +115,7 @@ def retry_saving_issue(*, issue: SavingIssue, actor: Actor) -> None:
 
 @transaction.atomic
 def unlink_saving_issue(*, issue: SavingIssue, actor: Actor) -> None:
-    """Forget the issue: it stays in the tracker, and the saving no longer follows it."""
+    """Delete the link to the issue: it stays in the tracker, and the saving no longer follows it."""
     with account_scope(issue.account):
         row = _row(issue)
         _record(row, actor, "unlink", {"state": row.state})
@@ -120,15 +123,15 @@ def unlink_saving_issue(*, issue: SavingIssue, actor: Actor) -> None:
 
 
 def create_due() -> list[tuple[int, int]]:
-    """Account and id of what some worker should try to create now."""
+    """Account and id of rows whose issue is due to be created."""
     # Unscoped: a sweep over all accounts.
     due = SavingIssue.objects.unscoped().filter(state=State.CREATING, next_attempt_at__lte=clock.now())
     return list(due.order_by("next_attempt_at").values_list("account_id", "pk")[:500])
 
 
 def create_remote_issue(*, account: Account, issue_id: int) -> bool:
-    """Create the issue of a row that is due. False when it is not ours to do now. Safe to call twice, at once, and after
-    kill -9 at any moment. Call it outside a transaction."""
+    """Create the issue of a row that is due. Returns False when it is not due or is claimed elsewhere. Safe to call twice,
+    at once, and after kill -9 at any moment. Call it outside a transaction."""
     with account_scope(account):
         row = _claim(issue_id)
         if row is None:
@@ -193,7 +196,7 @@ def _record_attempt(
 
 
 def _keep_issue(row: SavingIssue, remote: RemoteIssue) -> None:
-    """As open, whatever its state: the next look at the tracker applies what follows from another."""
+    """Store the issue as open, whatever its state: the next poll applies the effects of another state."""
     row.state, row.next_attempt_at, row.note = State.OPEN, None, ""
     row.remote_id, row.remote_key, row.url = remote.id[:100], remote.key[:100], remote.url[:500]
     row.remote_status, row.checked_at = remote.status[:100], None

@@ -1,4 +1,4 @@
-"""Issue trackers of an account: made, changed, tested and removed by people."""
+"""Issue trackers of an account: created, changed, tested and deleted by people."""
 
 from __future__ import annotations
 
@@ -38,11 +38,12 @@ logger = logging.getLogger(__name__)
 def create_tracker(
     *, account: Account, actor: Actor, name: str, kind: str, config: Mapping[str, object], secret: str
 ) -> IssueTracker:
-    """A new tracker. `config` by kind: github {repository, server_url}; jira {site_url, email, project_key, issue_type};
+    """Create a tracker. `config` by kind: github {repository, server_url}; jira {site_url, email, project_key, issue_type};
     linear {team_key}. `secret`: the token or API key.
 
-    Raises UserError with the field for what is malformed or leads into a private network (looked up in DNS: seconds), a name
-    that is taken, and a full account; ValidationError for a name that is empty or too long."""
+    Raises UserError with the field for an invalid value or a private network (looked up in DNS: seconds), a name that is
+    taken, and a full account; ValidationError for a name that is empty or too long.
+    """
     if kind not in IssueTracker.Kind.values:
         raise unknown_value("kind", kind, IssueTracker.Kind.values, show=str)
     checked = read_config(kind, config)
@@ -63,8 +64,8 @@ def create_tracker(
 def change_tracker(
     *, tracker: IssueTracker, actor: Actor, name: str, config: Mapping[str, object], secret: str = ""
 ) -> IssueTracker:
-    """Rename it, lead it elsewhere, or replace its token; without one the old one stays. It must be entered again where it would
-    go to another server or belong to another person: who does not know it would get it sent otherwise. Raises as
+    """Change the name, the destination or the token; without a token the old one stays. The token is required again for
+    another server or another person: otherwise someone who does not know it could have it sent there. Raises as
     `create_tracker` does."""
     account = tracker.account
     checked = read_config(tracker.kind, config)
@@ -94,7 +95,7 @@ def change_tracker(
 
 @transaction.atomic
 def delete_tracker(*, tracker: IssueTracker, actor: Actor) -> None:
-    """Remove it with the links to its issues; the issues themselves stay where they are."""
+    """Delete the tracker with the links to its issues; the issues stay in the tracker."""
     account = tracker.account
     with account_scope(account):
         lock_account(account)
@@ -105,9 +106,11 @@ def delete_tracker(*, tracker: IssueTracker, actor: Actor) -> None:
 
 
 def test_tracker(*, tracker: IssueTracker, actor: Actor) -> list[TrackerFinding]:
-    """What is right and what lacks; nothing is created. Takes up to a few requests of 15 s: call it outside a transaction.
+    """Return which checks pass and which fail; creates no issue. Takes up to a few requests of 15 s: call it outside a
+    transaction.
 
-    Raises UserError when the account's trackers were tested ten times within a minute."""
+    Raises UserError when the account's trackers were tested ten times within a minute.
+    """
     if seconds_to_wait("issue tracker tests", f"account {tracker.account_id}", limit=TESTS_A_MINUTE):
         raise UserError(f"{TESTS_A_MINUTE} tracker tests within a minute. Wait a minute and try again.")
     try:
@@ -130,7 +133,7 @@ def test_tracker(*, tracker: IssueTracker, actor: Actor) -> list[TrackerFinding]
 
 
 def reseal_credentials() -> int:
-    """Seal with the key of now what an earlier one sealed. How many."""
+    """Reseal credentials that were sealed under an earlier key, and return how many."""
     # Unscoped: a sweep over all accounts.
     old = [each.pk for each in IssueTracker.objects.unscoped() if not is_sealed_now(each)]
     return sum(_reseal(pk) for pk in old)

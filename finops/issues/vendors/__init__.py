@@ -1,4 +1,4 @@
-"""Clients of the trackers' APIs, a module a kind."""
+"""Clients of the trackers' APIs, one module for each kind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from finops.issues.vendors.remote import RemoteIssue, TrackerChanges, TrackerCli
 
 
 def client_of(tracker: IssueTracker) -> TrackerClient:
-    """Raises sealing.Unsealable when the credential can no longer be read."""
+    """Return the tracker's client. Raises sealing.Unsealable when the credential can no longer be read."""
     config, secret = config_of(tracker), secret_of(tracker)
     if isinstance(config, GitHubConfig):
         return GitHubClient(config, secret)

@@ -1,7 +1,7 @@
-"""Requests to the APIs of issue trackers: one attempt within a deadline, a bounded answer, errors without secrets.
+"""Requests to the APIs of issue trackers: one attempt within a deadline, a limited response, errors without secrets.
 
-They go through finops.lib.outbound, so an address that people entered is guarded at each request. Nothing is repeated here:
-a task asks again later, as the error says (`retry_after`).
+They use finops.lib.outbound, so a URL that people entered is guarded at each request. Nothing is retried here: a task
+retries later, as the error says (`retry_after`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from finops.lib.outbound import DeliveryTimeout, ResponseStream, UrlRefusal
 from finops.lib.sentences import truncate
 
 SECONDS: Final = 15.0
-"""For a request, from DNS to its last byte."""
+"""Time limit of a request, from DNS to its last byte."""
 MAX_BYTES: Final = 16 * 1024**2
 _MAX_ERROR_BYTES: Final = 16 * 1024
 _PART: Final = 64 * 1024
@@ -26,11 +26,11 @@ _TRANSIENT: Final = frozenset({408, 425, 429})
 
 
 class TrackerError(UserError):
-    """The tracker did not do what was asked; the text says what to do."""
+    """The tracker did not do what was requested; the text says what to do."""
 
 
 class TrackerUnavailable(TrackerError):
-    """It may work another time, not before `retry_after` seconds where the vendor said so."""
+    """A temporary failure; may succeed later, not before `retry_after` seconds if the vendor gave that."""
 
     def __init__(self, message: str, *, retry_after: float = 0.0) -> None:
         super().__init__(message)
@@ -38,7 +38,7 @@ class TrackerUnavailable(TrackerError):
 
 
 class TrackerRefusal(TrackerError):
-    """It will not work until somebody changes something. `status` is HTTP's, 0 where there was no answer."""
+    """A permanent failure: a person must change the tracker or its configuration. `status` is HTTP's, 0 without a response."""
 
     def __init__(self, message: str, *, status: int = 0, words: str = "") -> None:
         super().__init__(message)
@@ -47,7 +47,7 @@ class TrackerRefusal(TrackerError):
 
 @dataclass(frozen=True)
 class ApiAnswer:
-    """`value` is the JSON of the body, None for one without. Names of headers are in small letters."""
+    """A response. `value` is the JSON of the body, None for one without. Header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -56,7 +56,7 @@ class ApiAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class TrackerApi:
-    """A vendor's API with one credential. `key_fix` says how a credential that is not accepted is replaced."""
+    """A vendor's API with one credential. `key_fix` says how to replace a credential that is not accepted."""
 
     vendor: str
     base_url: str
@@ -72,11 +72,12 @@ class TrackerApi:
         headers: Mapping[str, str] | None = None,
         accept: Collection[int] = (),
     ) -> ApiAnswer:
-        """`query` is encoded already. Statuses in `accept` are an answer beside 2xx. Raises TrackerUnavailable, TrackerRefusal."""
+        """Send a GET request. `query` is encoded already. Statuses in `accept` are returned like 2xx. Raises
+        TrackerUnavailable, TrackerRefusal."""
         return self._send("GET", path, query, None, headers or {}, accept)
 
     def post(self, path: str, body: Any, *, accept: Collection[int] = ()) -> ApiAnswer:
-        """As `get`, with a JSON body."""
+        """Send a POST request with a JSON body, as `get`."""
         headers = {"Content-Type": "application/json"}
         return self._send("POST", path, "", msgspec.json.encode(body), headers, accept)
 
@@ -116,7 +117,7 @@ class TrackerApi:
             yield part
 
     def _decode(self, body: bytes, status: int) -> Any:
-        """A body that broke off is no JSON, and may be whole another time."""
+        """Decode the body. An incomplete body is invalid JSON, and may be complete another time."""
         if not body:
             return None
         try:
@@ -162,14 +163,14 @@ class TrackerApi:
         return self.redact(error_words(value))
 
     def redact(self, text: str) -> str:
-        """On one line, without what is secret, at most 300 characters."""
+        """Return the text on one line, without secrets, at most 300 characters."""
         for secret in self.secrets:
             text = text.replace(secret, "…")
         return truncate(" ".join("".join(each if each.isprintable() else " " for each in text).split()), 300)
 
 
 def error_words(value: Any) -> str:
-    """What an error says, of the forms of GitHub, Jira and Linear; empty for another."""
+    """Return the message of an error in the formats of GitHub, Jira and Linear; empty for another."""
     return " ".join(_texts(value)) if isinstance(value, dict) else ""
 
 

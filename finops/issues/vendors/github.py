@@ -1,8 +1,8 @@
 """GitHub's REST API, github.com and Enterprise.
 
-Issues are looked for in the list of what changed since a moment, which knows an issue at once; the search index, which may lag,
-finds those of long ago. A page of the list that has not changed is 304 and costs nothing of the limit.
-Sources: docs.github.com/rest/issues/issues, /rest/search/search#search-issues-and-pull-requests, /rest/using-the-rest-api.
+Issues are read from the list of changes since a time, which contains a new issue at once; the search index, which may lag,
+finds old ones. A page of the list that has not changed is 304 and does not count towards the rate limit. Sources:
+docs.github.com/rest/issues/issues, /rest/search/search#search-issues-and-pull-requests, /rest/using-the-rest-api.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from finops.lib import clock
 PUBLIC_API: Final = "https://api.github.com"
 PAGE: Final = 100
 MAX_PAGES: Final = 20
-"""Of one look; the next goes on from there."""
+"""The most pages of one poll; the next poll continues from there."""
 MAX_SINGLE_READS: Final = 25
 CLOCKS_DIFFER: Final = timedelta(minutes=10)
 _DELETED: Final = "The issue was deleted, or the token has no access to it."
@@ -45,7 +45,7 @@ _NO_ISSUES: Final = "Issues are turned off in the repository. Turn them on in it
 
 
 def api_url(config: GitHubConfig) -> str:
-    """The API's base: of GitHub Enterprise Cloud with data residency a host of its own, of a server a path."""
+    """Return the API's base URL: a separate host for GitHub Enterprise Cloud with data residency, a path for a server."""
     if not config.server_url:
         return settings.CONNECTOR_BASE_URLS.get("github") or PUBLIC_API
     parts = urlsplit(config.server_url)
@@ -56,7 +56,8 @@ def api_url(config: GitHubConfig) -> str:
 
 @dataclass
 class ListPosition:
-    """Where the list of changed issues is read on: `since` is the last issue's time; page 2 only where a whole page has one."""
+    """The position in the list of changed issues: `since` is the last issue's time; page 2 only where a whole page has the
+    same time."""
 
     since: datetime
     page: int = 1
@@ -68,7 +69,7 @@ class ListPosition:
         return urlencode({**query, "page": self.page} if self.page > 1 else query)
 
     def move_past(self, rows: Sequence[Mapping[str, Any]]) -> bool:
-        """On to the next page; False on the last."""
+        """Move to the next page; return False on the last."""
         last = moment(rows[-1].get("updated_at")) if rows else None
         if last and last > self.since:
             self.since, self.page = last, 1
@@ -110,7 +111,8 @@ class GitHubClient(TrackerClient):
         return error.message
 
     def _check_write(self) -> TrackerFinding:
-        """An issue without a title is refused: as invalid (422) to who may create one, as forbidden to others."""
+        """Check the permission to create issues: GitHub refuses one without a title as invalid (422) if the token may
+        create issues, else as forbidden."""
         label = "Permission to create issues"
         try:
             self.api.post(f"{self._path}/issues", {})
@@ -138,7 +140,7 @@ class GitHubClient(TrackerClient):
         return [row for row in rows if _has(row, marker)]
 
     def create(self, content: IssueContent, marker: str, request_id: UUID) -> RemoteIssue:
-        """A new issue. Raises TrackerRefusal, and TrackerUnavailable also for an answer without the issue."""
+        """Create an issue. Raises TrackerRefusal, and TrackerUnavailable also for a response without the issue."""
         body = {"title": content.title, "body": markdown(content, marker)}
         try:
             value = self.api.post(f"{self._path}/issues", body).value
@@ -216,7 +218,7 @@ class GitHubClient(TrackerClient):
         )
 
     def _explain(self, error: TrackerRefusal) -> TrackerRefusal:
-        """What to do about the statuses that a repository answers with."""
+        """Return what to do about the status of a repository's response."""
         texts = {
             403: f"The token lacks the repository permission Issues: Read and write. GitHub: {error.words}",
             404: f"{self.config.repository} is not found, or the token has no access to it.",

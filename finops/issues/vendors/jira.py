@@ -1,8 +1,8 @@
 """Jira Cloud's REST API 3, with the e-mail address and API token of a person.
 
-States are read by bulkfetch, up to 100 issues a request, by id: it reads the database, where a search (`key in (…)`) reads an
-index, fails whole for one key that is gone, and does not follow an issue to another project.
-Sources: developer.atlassian.com/cloud/jira/platform/rest/v3, groups Issues, Issue search, Projects, Permissions.
+States are read by bulkfetch, up to 100 issues a request, by id: it reads the database. A search (`key in (…)`) reads an
+index, fails completely for one deleted key, and does not follow an issue to another project. Sources:
+developer.atlassian.com/cloud/jira/platform/rest/v3, groups Issues, Issue search, Projects, Permissions.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class JiraClient(TrackerClient):
         return matching([self._issue(row) for row in rows], since)
 
     def create(self, content: IssueContent, marker: str, request_id: UUID) -> RemoteIssue:
-        """A new issue. Raises TrackerRefusal, and TrackerUnavailable also for an answer without the issue."""
+        """Create an issue. Raises TrackerRefusal, and TrackerUnavailable also for a response without the issue."""
         fields = {
             "project": {"key": self.config.project_key},
             "issuetype": {"name": self.config.issue_type},

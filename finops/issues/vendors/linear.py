@@ -1,8 +1,8 @@
 """Linear's GraphQL API, with an API key.
 
-An issue is created under an id of ours, so that a creation that was sent twice makes one. Too many requests are HTTP 400 with the
-code RATELIMITED, and the time of the next in a header.
-Sources: linear.app/developers/graphql, /filtering, /rate-limiting; its schema (IssueCreateInput.id, IssueFilter.description).
+An issue is created with an id of ours, so that a repeated creation makes only one. Too many requests are HTTP 400 with the
+code RATELIMITED, and the time of the next in a header. Sources: linear.app/developers/graphql, /filtering, /rate-limiting;
+its schema (IssueCreateInput.id, IssueFilter.description).
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class LinearClient(TrackerClient):
         return matching([_issue(row) for row in rows], since)
 
     def create(self, content: IssueContent, marker: str, request_id: UUID) -> RemoteIssue:
-        """A new issue. Raises TrackerRefusal, and TrackerUnavailable also for an answer without the issue."""
+        """Create an issue. Raises TrackerRefusal, and TrackerUnavailable also for a response without the issue."""
         values = {
             "id": str(request_id),
             "teamId": self._team_id(),
@@ -115,7 +115,7 @@ class LinearClient(TrackerClient):
         return str(teams[0]["id"])
 
     def _query(self, query: str, variables: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The data. Errors come with 200 and with 400."""
+        """Return the response's data. Errors come with 200 and with 400."""
         answer = self.api.post("/graphql", {"query": query, "variables": variables}, accept=(400,))
         value = answer.value if isinstance(answer.value, dict) else {}
         errors = value.get("errors")

@@ -1,4 +1,4 @@
-"""What a client of a tracker's API can do, and what an issue is there."""
+"""The interface of a tracker's client, and the data of an issue in a tracker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RemoteState = Literal["open", "completed", "not_planned", "missing"]
 
 @dataclass(frozen=True, kw_only=True)
 class RemoteIssue:
-    """An issue as the tracker has it now. `status` is the tracker's own word; `note` says why it is missing."""
+    """An issue's current state in the tracker. `status` is the tracker's own word; `note` says why it is missing."""
 
     id: str
     key: str
@@ -31,7 +31,7 @@ class RemoteIssue:
 
 @dataclass(frozen=True)
 class TrackerFinding:
-    """One thing that a test looked at; `problem` says what lacks and what to do, empty where it is right."""
+    """The result of one check of a test; `problem` says what is missing and what to do, empty if the check passed."""
 
     label: str
     problem: str = ""
@@ -43,37 +43,37 @@ class TrackerFinding:
 
 @dataclass(frozen=True, kw_only=True)
 class TrackerChanges:
-    """Issues by their id, as far as the look saw them, and where the next look begins."""
+    """Changed issues by id, as far as the poll read them, and where the next poll begins."""
 
     issues: Mapping[str, RemoteIssue]
     cursor: Mapping[str, Any] = field(default_factory=dict)
 
 
 class TrackerClient(ABC):
-    """One tracker with its credential. Every method raises TrackerUnavailable or TrackerRefusal, but for `check`."""
+    """One tracker with its credential. Every method raises TrackerUnavailable or TrackerRefusal, except `check`."""
 
     @abstractmethod
     def check(self) -> list[TrackerFinding]:
-        """What is right and what lacks, without creating anything."""
+        """Return which checks pass and which fail, without creating anything."""
 
     @abstractmethod
     def find(self, marker: str, since: datetime) -> RemoteIssue | None:
-        """The issue whose text has the marker, if it is open, or was created at `since` or later."""
+        """Return the issue whose text has the marker, if it is open, or was created at `since` or later."""
 
     @abstractmethod
     def create(self, content: IssueContent, marker: str, request_id: UUID) -> RemoteIssue:
-        """A new issue. Whether an earlier attempt made one already is the caller's question (`find`)."""
+        """Create an issue. The caller checks whether an earlier attempt created one already (`find`)."""
 
     @abstractmethod
     def changes(
         self, ids: Sequence[str], unchecked_ids: Sequence[str], cursor: Mapping[str, Any]
     ) -> TrackerChanges:
-        """The states of issues. Where the tracker lists what changed, others are left out, but for `unchecked_ids`, which were
-        not seen for a day: each is read, so that one that was deleted is known."""
+        """Return the states of issues. Where the tracker lists changes, unchanged issues are left out, except
+        `unchecked_ids`, which were not seen for a day: each is read, so that a deleted one is noticed."""
 
 
 def matching(issues: Sequence[RemoteIssue], since: datetime) -> RemoteIssue | None:
-    """Of those with the marker the newest that counts as handed over already (`TrackerClient.find`)."""
+    """Return the newest issue with the marker that counts as already created (`TrackerClient.find`)."""
     fresh = [
         each for each in issues if each.state == "open" or (each.created_at and each.created_at >= since)
     ]
@@ -81,7 +81,7 @@ def matching(issues: Sequence[RemoteIssue], since: datetime) -> RemoteIssue | No
 
 
 def moment(text: Any) -> datetime | None:
-    """A time as the APIs write it: ISO 8601, with Z, +00:00 or +0000; None for anything else."""
+    """Parse a time in the APIs' formats: ISO 8601, with Z, +00:00 or +0000; None for anything else."""
     if not isinstance(text, str):
         return None
     try:
@@ -92,5 +92,5 @@ def moment(text: Any) -> datetime | None:
 
 
 def closing_moment(*texts: Any) -> datetime:
-    """The first that is a time, else now: a tracker that closes an issue need not say when."""
+    """Return the first valid time, else now: a tracker may not say when it closed an issue."""
     return next((value for value in map(moment, texts) if value), clock.now())

@@ -1,4 +1,4 @@
-"""A saving handed to a tracker: the card of its page, and its buttons."""
+"""Sending a saving to a tracker: the card of its page, and its buttons."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from finops.lib.params import id_of
 @account_page()
 @require_safe
 def panel(request: AccountRequest, saving_key: str) -> HttpResponse:
-    """The card alone, for a page on which an issue is being created; 404 for a saving of which nothing is stored."""
+    """Return the card only, for a page while an issue is being created; 404 for a saving without stored data."""
     mark = SavingsDismissal.objects.filter(key=saving_key).first()
     context = panel_context(request.account, saving_key, mark.status if mark else OPEN)
     if mark is None and not context["issues"]:
@@ -32,7 +32,7 @@ def panel(request: AccountRequest, saving_key: str) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def create(request: AccountRequest, saving_key: str) -> HttpResponse:
-    """`tracker`: the id of the one that gets the issue."""
+    """Create an issue in the tracker with the id `tracker`."""
     tracker_id = id_of(request.POST.get("tracker", "")) or 0
     tracker = get_object_or_404(IssueTracker.objects.select_related("account"), pk=tracker_id)
     with ErrorMessages(request):
@@ -67,5 +67,5 @@ def unlink(request: AccountRequest, saving_issue_id: int) -> HttpResponse:
 
 
 def _issue(pk: int) -> SavingIssue:
-    """The issue of the account in scope; 404 for another's."""
+    """Return the issue of the account in scope; 404 for another's."""
     return get_object_or_404(SavingIssue.objects.select_related("tracker", "account"), pk=pk)

@@ -1,4 +1,4 @@
-"""Issue trackers: the list, one with its issues, its test, and making, changing and deleting it."""
+"""Issue trackers: the list, the page of one with its issues, its test, and its forms to create, change and delete."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ ISSUES = ListPage[SavingIssueRow](
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
-    """`?kind=` narrows the list."""
+    """List the trackers; `?kind=` filters the list."""
     return TRACKERS.response(request, trackers(request.account), "issues/trackers.html")
 
 
@@ -83,7 +83,7 @@ def page(request: AccountRequest, tracker_id: int) -> HttpResponseBase:
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def new(request: AccountRequest) -> HttpResponse:
-    """The kinds to choose from; with `?kind=` its form. A POST makes the tracker."""
+    """Show the kinds to choose from; with `?kind=` its form. A POST creates the tracker."""
     kind = request.GET.get("kind", "")
     if kind not in TRACKER_KINDS:
         return render(request, "issues/tracker_kinds.html", {"kinds": list(TRACKER_KINDS.values())})
@@ -131,7 +131,7 @@ def edit(request: AccountRequest, tracker_id: int) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def test(request: AccountRequest, tracker_id: int) -> HttpResponse:
-    """Asks the tracker now, up to a few times 15 s. A part of the page for htmx, else the page again."""
+    """Test the tracker now, up to a few times 15 s. Returns a part of the page for htmx, else the page again."""
     tracker = _tracker(tracker_id)
     context: dict[str, Any] = {"tracker": tracker}
     try:
@@ -155,7 +155,7 @@ def test(request: AccountRequest, tracker_id: int) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def refresh(request: AccountRequest, tracker_id: int) -> HttpResponse:
-    """Reads the states of its issues now, in a worker."""
+    """Read the states of its issues now, in a worker."""
     tracker = _tracker(tracker_id)
     services.request_poll(tracker=tracker)
     messages.success(request, "Updating statuses.")
@@ -173,7 +173,7 @@ def delete(request: AccountRequest, tracker_id: int) -> HttpResponse:
 
 
 def _tracker(pk: int) -> IssueTracker:
-    """The tracker of the account in scope; 404 for another's."""
+    """Return the tracker of the account in scope; 404 for another's."""
     return get_object_or_404(IssueTracker.objects.select_related("account", "created_by"), pk=pk)
 
 

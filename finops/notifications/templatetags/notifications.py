@@ -11,7 +11,7 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def unread_notifications(context: template.Context) -> str:
-    """How many the person has not read, `99+` for many; empty for none. One query."""
+    """The number of the person's unread notifications, `99+` for many; empty for none. One query."""
     membership = context.get("membership")
     count = unread_count(membership) if membership is not None else 0
     if not count:
