@@ -1,7 +1,7 @@
-"""The columns of an export: those of FOCUS, the providers' own, and what the console adds (x_). Pure.
+"""The columns of an export: those of FOCUS, the providers' own, and the console's (x_). Pure.
 
-A month has all columns of FOCUS, whatever its bill had, so that tables over the files need no other columns when a bill has
-more. What no line has is null.
+A month has all columns of FOCUS, whatever its bill had, so that tables over the files need no new columns when a bill has
+more. Columns without a value in any line are null.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SPLIT_DIMENSION: Final = "x_SplitDimension"
 SPLIT_VALUE: Final = "x_SplitValue"
 
 PROVIDER_COLUMNS: Final = "x_*"
-"""Stands for the providers' own columns among those that are left out."""
+"""The name for all of the providers' own columns among the excluded columns."""
 
 MANDATORY: Final = frozenset(
     {
@@ -34,14 +34,14 @@ MANDATORY: Final = frozenset(
         *("ChargeCategory", "ProviderName", "ServiceProviderName", "ServiceName"),
     }
 )
-"""Without these no tool, and no import of ours, reads the files."""
+"""Columns that every tool, and the product's own import, needs to read the files."""
 
 _MOMENT: Final = "timestamp('UTC', 6)"
 _MERGED: Final = frozenset({"usage_type", "sku_meter", "provider", "provider_name"})
 
 
 def focus_expressions(lines: Any) -> dict[str, Any]:
-    """Every column of FOCUS of the table of cost lines, by its name."""
+    """Return an expression over the table of cost lines for every column of FOCUS, by its name."""
     day, period = lines.charge_date, lines.billing_period
     next_month, next_day = period + ibis.interval(months=1), day + ibis.interval(days=1)
     is_day = lines.charge_period_start.isnull()
@@ -68,7 +68,7 @@ def focus_columns() -> list[str]:
 
 @dataclass(frozen=True)
 class SourceNames:
-    """The name of a line's cost source; of one that is gone its id."""
+    """The name of a line's cost source; the id of a deleted one."""
 
     names: tuple[tuple[str, str], ...]
 
@@ -78,10 +78,10 @@ class SourceNames:
 
 @dataclass(frozen=True)
 class CostColumns:
-    """What of an account's lines is exported, for the lake to compile: equal where the files would be.
+    """The exported columns of an account's lines, for the lake to compile: equal if the files would be.
 
     `added` are the console's own columns by name, `extensions` the providers' own with the key of each, `tags` the keys of
-    tags, which come as columns of the lake and become the column Tags.
+    tags, which are columns of the lake and become the column Tags.
     """
 
     added: tuple[tuple[str, Any], ...]
@@ -93,7 +93,7 @@ class CostColumns:
 
     @property
     def keys(self) -> list[str]:
-        """All that the lake must bring."""
+        """All keys that the lake must return."""
         own = [*(ExtensionKey(key) for _, key in self.extensions), *self.tags]
         return list({(type(key), str(key)): key for key in [*own, *self.added_keys]}.values())
 
@@ -107,7 +107,7 @@ class CostColumns:
 
 
 def cost_tag_columns(keys: Iterable[str]) -> dict[str, str]:
-    """A column name for each cost tag, by its key. Names that differ in marks alone get a number."""
+    """Return a column name for each cost tag, by its key. Names that differ in punctuation only get a number."""
     names: dict[str, str] = {}
     taken: set[str] = set()
     for key in sorted(keys):
@@ -121,8 +121,8 @@ def cost_tag_columns(keys: Iterable[str]) -> dict[str, str]:
 
 
 def extension_columns(keys: Sequence[str], taken: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Column names for the providers' own columns, and those left out since another column has the name: engines compare names
-    without case."""
+    """Return column names for the providers' own columns, and those left out because another column has the name: engines
+    compare names without case."""
     names, left_out = {}, []
     used = {name.casefold() for name in taken}
     for key in sorted(keys):
@@ -136,7 +136,7 @@ def extension_columns(keys: Sequence[str], taken: Iterable[str]) -> tuple[dict[s
 
 
 def added_columns(dimensions: Mapping[str, Dimension], sources: SourceNames) -> tuple[tuple[str, Any], ...]:
-    """The console's own columns: source, actor, team and cost tags; null where a line has no value."""
+    """Return the console's own columns: source, actor, team and cost tags; null where a line has no value."""
     own: list[tuple[str, Any]] = [(COST_SOURCE, sources), (ACTOR, _actor)]
     return (*own, *((name, dimension.value) for name, dimension in dimensions.items()))
 

@@ -1,4 +1,5 @@
-"""A billing month of an account's cost as it would be written: which files of the lake, by which statement, and the digest of both."""
+"""A billing month of an account's cost as it would be written: the files of the lake, the statement, and the digest of
+both."""
 
 from __future__ import annotations
 
@@ -34,12 +35,12 @@ from finops.lake.schema import EXTENSION_PREFIX, TAG_PREFIX, Kind, extension_nam
 from finops.lib.errors import UserError
 
 FORMAT: Final = "1"
-"""Of the files: another one writes every month again."""
+"""The version of the files' format: with a new one every month is written again."""
 
 
 @dataclass(frozen=True)
 class CostMonth:
-    """What would be written of a month, and the fingerprint of that."""
+    """The content of a month, and its fingerprint."""
 
     segments: MonthSegments
     query: Query
@@ -48,13 +49,13 @@ class CostMonth:
 
     @property
     def fingerprint(self) -> str:
-        """Of the lake's files, which never change, and of all that the statement says: names of sources, rules of cost tags,
+        """A hash of the lake's files, which never change, and of the whole statement: names of sources, rules of cost tags,
         owners of values, columns."""
         parts = [FORMAT, self.query.identity, *(file.path for file in self.segments.files)]
         return hashlib.sha256("\x00".join(parts).encode(errors="replace")).hexdigest()
 
     def write(self, folder: Path, progress: Callable[[], None]) -> MonthFiles:
-        """The month as files in the folder. Raises as `engine.read_batches` and `MonthFiles.write`."""
+        """Write the month's files into the folder. Raises as `engine.read_batches` and `MonthFiles.write`."""
         files = MonthFiles(folder, self.tags)
         with self._batches() as batches:
             files.write(batches, progress)
@@ -62,7 +63,7 @@ class CostMonth:
 
     @contextmanager
     def _batches(self) -> Iterator[Iterator[pa.RecordBatch]]:
-        """The lines, some thousand at a time."""
+        """Yield the lines, some thousand at a time."""
         segments = self.segments
         with engine.read_batches(
             segments.files, lambda files: self.query.sql(files, segments.first_day, segments.last_day)
@@ -82,7 +83,7 @@ class ExportDimensions:
 
     @classmethod
     def of(cls, account: Account) -> ExportDimensions:
-        """A cost tag that cannot be resolved is left out, and named."""
+        """Resolve the columns. A cost tag that cannot be resolved is left out, and reported."""
         context = load_sources(account).context(account)
         names = cost_tag_columns(CostTag.objects.filter(account=account).values_list("key", flat=True))
         wanted = {TEAM: "team", **{name: f"cost_tag:{key}" for key, name in names.items()}}
@@ -95,7 +96,7 @@ class ExportDimensions:
         return cls(account, context, dimensions, tuple(left_out))
 
     def month(self, month: date, excluded: Sequence[str]) -> CostMonth | None:
-        """None without a line. One query."""
+        """Return the month; None without a line. One query."""
         segments = month_segments(self.account, month)
         if segments is None:
             return None

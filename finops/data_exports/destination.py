@@ -1,4 +1,5 @@
-"""What a destination is: one kind of storage that exports are written to. Pure; nothing here knows an account or the database."""
+"""The interface of a destination: one kind of storage that exports are written to. Pure; independent of accounts and the
+database."""
 
 from __future__ import annotations
 
@@ -31,10 +32,10 @@ _TEST_NAME: Final = "finops-test-"
 
 
 class Destination(ABC, Generic[C]):
-    """One kind of storage. Instances have no state: every method gets the config, with its secrets open."""
+    """One kind of storage. Instances have no state: every method gets the config, with its secrets unsealed."""
 
     name: ClassVar[str]
-    """Stable: stored with each export."""
+    """Never changes: stored with each export."""
     title: ClassVar[str]
     icon: ClassVar[str] = "bucket"
     docs_url: ClassVar[str] = ""
@@ -44,18 +45,18 @@ class Destination(ABC, Generic[C]):
 
     @abstractmethod
     def steps(self, external_id: str) -> Sequence[SetupStep]:
-        """What to do at the provider, in order. `external_id` is for a role's trust policy."""
+        """Return the steps at the provider, in order. `external_id` is for a role's trust policy."""
 
     @abstractmethod
     def open(self, config: C) -> StorageBucket:
-        """The folder, opened. Raises SourceError, AccessError and SourceUnavailable."""
+        """Open the storage folder. Raises SourceError, AccessError and SourceUnavailable."""
 
     def is_offered(self) -> bool:
-        """Whether this server has it."""
+        """Whether this server offers the destination."""
         return True
 
     def check(self, config: C) -> list[CheckFinding]:
-        """*Test connection*: each permission tried for real, also after one that is missing. The test object goes again."""
+        """*Test connection*: test each permission with a real operation, also after one that is missing. The test object is deleted."""
         with check_list() as checks:
             bucket = checks.attempt("Sign in", lambda: self.open(config))
             with bucket:

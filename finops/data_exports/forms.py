@@ -1,4 +1,4 @@
-"""The form of a data export: its name, a field for each of its destination's config, the schedule and the columns."""
+"""The form of a data export: its name, a field for each value of its destination's config, the schedule and the columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from finops.data_exports.models import NAME_PATTERN, DataExport
 
 
 class DataExportForm(ConfigForm):
-    """Of a new export, or one that exists."""
+    """The form of a new or existing export."""
 
     name = forms.RegexField(
         NAME_PATTERN,
@@ -43,7 +43,7 @@ class DataExportForm(ConfigForm):
         export: DataExport | None = None,
         **kwargs: Any,
     ) -> None:
-        """`cost_tags` are the columns of the account's cost tags, by their keys."""
+        """Build the fields. `cost_tags` are the columns of the account's cost tags, by their keys."""
         super().__init__(
             destination,
             *args,
@@ -67,7 +67,7 @@ class DataExportForm(ConfigForm):
         field.initial = [value for value, _ in choices if value not in excluded]
 
     def excluded_columns(self) -> list[str]:
-        """Of a valid form: what was offered and is not chosen, and what is left out already and was not offered."""
+        """Return the excluded columns of a valid form: offered and not selected, or already excluded and not offered."""
         offered = {value for choices in self._offered.values() for value, _ in choices}
         chosen = {value for name in self._offered for value in self.cleaned_data[name]}
         before = set(self.export.excluded_columns) if self.export else set()

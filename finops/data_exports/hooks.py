@@ -1,4 +1,4 @@
-"""What data exports add to data health: those that fail, and those whose run is long due and that no worker does."""
+"""Warnings of data exports for data health: exports that fail, and those with an overdue run that no worker has started."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from finops.lib.sentences import quote
 
 
 def export_warnings(account: Account) -> list[str]:
-    """A sentence each; not of those that are paused. One query."""
+    """Return a sentence for each; paused exports are left out. One query."""
     running = DataExportRun.objects.filter(export=OuterRef("pk"), status=DataExportRun.RunStatus.RUNNING)
     late = Q(next_run_at__lt=clock.now() - GRACE) & ~Q(schedule=DataExport.Schedule.AFTER_IMPORTS)
     rows = DataExport.objects.filter(account=account, paused_at=None).filter(Q(failures__gt=0) | late)

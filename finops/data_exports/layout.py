@@ -1,9 +1,9 @@
-"""Where the files of an export are below its folder, as AWS Data Exports has it, so that what reads those reads these. Pure.
+"""The paths of an export's files below its folder, the same as of AWS Data Exports, so that the same tools read them. Pure.
 
-`<name>/data/BILLING_PERIOD=2026-10/<execution id>-00001.snappy.parquet` and, written last, the manifest that says which files
-are the month: `<name>/metadata/BILLING_PERIOD=2026-10/<name>-Manifest.json`. What splits move stands beside, by the month of
-the charge: `<name>/splits/CHARGE_MONTH=2026-10/…`.
-Source: docs.aws.amazon.com/cur/latest/userguide/dataexports-export-delivery.html.
+`<name>/data/BILLING_PERIOD=2026-10/<execution id>-00001.snappy.parquet` and, written last, the manifest that lists the
+files of the month: `<name>/metadata/BILLING_PERIOD=2026-10/<name>-Manifest.json`. Cost moved by splits is separate, by the
+month of the charge: `<name>/splits/CHARGE_MONTH=2026-10/…`. Source:
+docs.aws.amazon.com/cur/latest/userguide/dataexports-export-delivery.html.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ExportLayout:
 
     @property
     def marker(self) -> str:
-        """Says whose folder it is."""
+        """The object that identifies the owner of the folder."""
         return f"{self.name}/metadata/export.json"
 
     def data_folder(self, dataset: str, month: date) -> str:
@@ -50,12 +50,12 @@ class ExportLayout:
         return f"{self.name}/metadata/{partition}={month:%Y-%m}/{self.name}-{ending}"
 
     def is_file_of(self, key: str, dataset: str, month: date) -> bool:
-        """Whether a run wrote it: nothing else in the folder is touched."""
+        """Whether a run wrote this file: other files in the folder are never changed."""
         folder = self.data_folder(dataset, month)
         return key.startswith(folder) and _FILE.fullmatch(key[len(folder) :]) is not None
 
     def place_of(self, key: str) -> tuple[str, date] | None:
-        """Dataset and month of a file that a run wrote; None for what is none."""
+        """Return dataset and month of a file that a run wrote; None for any other file."""
         match = _PLACE.search(key)
         if match is None:
             return None
@@ -63,7 +63,7 @@ class ExportLayout:
         return next(((each, month) for each in _FOLDERS if self.is_file_of(key, each, month)), None)
 
     def is_own(self, key: str) -> bool:
-        """Whether a run wrote it, of whatever month: a file, a manifest or the marker."""
+        """Whether a run wrote it, of any month: a file, a manifest or the marker."""
         if not key.startswith(self.folder):
             return False
         rest = key[len(self.folder) :]

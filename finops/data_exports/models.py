@@ -1,4 +1,4 @@
-"""Where an account's cost is written, the runs that did it, and the months that are there."""
+"""Data exports of an account, their runs, and the months in each bucket."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from finops.lib.constraints import unique_in_account
 
 UNFINISHED_STATUSES: Final = ("queued", "running")
 NAME_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
-"""A folder in the bucket has it."""
+"""The pattern of a name, which is a folder in the bucket."""
 
 
 class DataExport(AccountModel):
-    """A bucket and a folder in it that hold the account's cost by billing month. Its name is the folder's."""
+    """A bucket and a folder in it that contain the account's cost by billing month. Its name is the folder's."""
 
     class Schedule(models.TextChoices):
         DAILY = "daily", "Every day"
@@ -100,7 +100,7 @@ class DataExport(AccountModel):
 
 
 class DataExportRun(AccountModel):
-    """One run of a data export: which months it listed, skipped, wrote and removed; the row is the queue."""
+    """One run of a data export: the months that it listed, skipped, wrote and removed; the row is the queue."""
 
     class RunStatus(models.TextChoices):
         QUEUED = "queued", "Queued"
@@ -175,21 +175,21 @@ class DataExportRun(AccountModel):
 
     @property
     def months_text(self) -> str:
-        """What it did with months: "2 replaced, 12 unchanged"."""
+        """A summary of the months: "2 replaced, 12 unchanged"."""
         names = ("written", "replaced", "removed", "failed", "unchanged")
         counts = {name: getattr(self, f"months_{name}") for name in names}
         return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "None"
 
     @property
     def seconds(self) -> float | None:
-        """From its begin to its end; None before."""
+        """Its duration; None while it is unfinished."""
         if self.started_at is None or self.finished_at is None:
             return None
         return (self.finished_at - self.started_at).total_seconds()
 
 
 class DataExportMonth(AccountModel):
-    """A month as it stands in the bucket: one whose fingerprint is this is not written again."""
+    """A month as it is in the bucket: a month with the same fingerprint is not written again."""
 
     class Dataset(models.TextChoices):
         COST = "cost", "Cost"

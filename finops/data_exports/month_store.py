@@ -1,4 +1,4 @@
-"""A month in the bucket: its files first, then the manifest that names them, then what it replaced goes."""
+"""Writing a month to the bucket: its files first, then the manifest that names them, then replaced files are deleted."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from finops.lib import clock
 
 @dataclass(frozen=True)
 class MonthStore:
-    """Of one attempt. `export_id` is the export's public one. `progress` is called while a month is not complete, and may end
-    it there; `heartbeat` while it is being made complete."""
+    """The storage of one attempt. `export_id` is the export's public one. `progress` is called while a month is incomplete,
+    and may end it there; `heartbeat` while the month is being completed."""
 
     bucket: StorageBucket
     layout: ExportLayout
@@ -38,8 +38,8 @@ class MonthStore:
         fingerprint: str,
         left_out: Sequence[str] = (),
     ) -> list[ExportedFile]:
-        """The month's files and its manifest, which is written last: a reader of manifests sees the month before or after, and
-        never half of it. Raises SourceError where the bucket cannot be written to."""
+        """Write the month's files and then its manifest: a reader of manifests sees the month before or after, and never
+        half of it. Raises SourceError where the bucket cannot be written to."""
         stored = []
         for number, file in enumerate(files.files, 1):
             key = self.layout.file(dataset, month, self.execution, number)
@@ -66,20 +66,20 @@ class MonthStore:
         return [*stored, ExportedFile(key=key, rows=0, bytes=size)]
 
     def put_json(self, key: str, value: msgspec.Struct, folder: Path) -> int:
-        """A small object; its bytes."""
+        """Write a small object and return its bytes."""
         path = folder / "object.json"
         path.write_bytes(msgspec.json.format(msgspec.json.encode(value)))
         self.bucket.put(key, path)
         return path.stat().st_size
 
     def delete(self, keys: Iterable[str]) -> None:
-        """Those that are gone already are none."""
+        """Delete the files; ones that are already gone are no error."""
         for key in keys:
             self.bucket.delete(key)
             self.heartbeat()
 
     def discard(self, dataset: str, month: date, files: int) -> None:
-        """The files of a month that gets no manifest; those that were not written yet are none. Raises SourceError."""
+        """Delete the files of a month that gets no manifest; files not written yet are no error. Raises SourceError."""
         self.delete(
             self.layout.file(dataset, month, self.execution, number) for number in range(1, files + 1)
         )

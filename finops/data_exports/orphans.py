@@ -1,4 +1,4 @@
-"""Files in the bucket that no manifest names: of attempts that were killed."""
+"""Files in the bucket that no manifest names, left by killed attempts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from finops.data_exports.schemas import MonthManifest
 def orphan_files(
     bucket: StorageBucket, layout: ExportLayout, listed: Mapping[str, BucketObject], stored: Collection[str]
 ) -> Iterator[str]:
-    """Keys of files, among those `listed`, that their month's manifest in the bucket does not name, or of a month without one.
-    `stored` are the keys of the months that the database has: a month with no other is as it was. One read for each other month.
-    Raises SourceError."""
+    """Return the keys among `listed` that their month's manifest in the bucket does not name, or whose month has no
+    manifest. `stored` are the keys of months in the database: a month with only those is unchanged. One read for each other
+    month. Raises SourceError."""
     by_month: dict[tuple[str, date], list[str]] = defaultdict(list)
     for key in listed:
         if (place := layout.place_of(key)) is not None:

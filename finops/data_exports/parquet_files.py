@@ -1,4 +1,5 @@
-"""Batches of lines as Parquet files on this disk, in bounded memory: row groups of some 100,000 lines, files of some millions."""
+"""Writes batches of lines as Parquet files on this disk, in limited memory: row groups of some 100,000 lines, files of some
+millions."""
 
 from __future__ import annotations
 
@@ -18,11 +19,11 @@ from finops.data_exports.schemas import ExportTotal, ManifestColumn
 from finops.lib import disk
 
 GROUP_ROWS: Final = 131_072
-"""Of a row group, unless GROUP_BYTES come first: what engines read at once, and what is held in memory."""
+"""Rows of a row group, unless it reaches GROUP_BYTES first: the unit that engines read, and that is held in memory."""
 GROUP_BYTES: Final = 64 * 1024**2
 FILE_ROWS: Final = 2_000_000
 COMPRESSION: Final = "snappy"
-"""What every engine reads, and the name of the files says."""
+"""A compression that every engine reads, and that the files' names contain."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,8 @@ class LocalFile:
 
 @dataclass
 class MonthFiles:
-    """The files of a month in `folder`, as they are written. `tags` are columns of tags that become one, by their keys."""
+    """The files of a month in `folder`, while they are written. `tags` are columns of tags that are combined into one, by
+    their keys."""
 
     folder: Path
     tags: Mapping[str, str] = field(default_factory=dict)
@@ -56,7 +58,8 @@ class MonthFiles:
         ]
 
     def write(self, batches: Iterable[pa.RecordBatch], progress: Callable[[], None]) -> None:
-        """All lines, and the sums of their amounts by currency. Raises LowDisk, and what `progress` raises between row groups."""
+        """Write all lines and return the sums of their amounts by currency. Raises LowDisk, and what `progress` raises
+        between row groups."""
         try:
             for group in _groups(batches):
                 disk.check_disk()

@@ -1,4 +1,4 @@
-"""How data exports stand, for the list and the page of one."""
+"""The state of data exports, for the list and an export's page."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ExportState:
 
     @property
     def cancelable_run(self) -> DataExportRun | None:
-        """The run that waits or runs and that nobody has canceled."""
+        """The unfinished run that is not canceled."""
         run = self.run
         if run is None or self.status != "running" or run.cancel_requested_at is not None:
             return None
@@ -65,12 +65,12 @@ class ExportState:
 
     @property
     def last_error(self) -> str:
-        """While it fails."""
+        """The last error, while the export fails."""
         return self.run.error if self.run is not None and self.export.failures else ""
 
 
 def export_states(account: Account) -> list[ExportState]:
-    """Of every export of the account, by name. Two queries."""
+    """The state of every export of the account, by name. Two queries."""
     newest = DataExportRun.objects.filter(export=OuterRef("pk")).order_by("-pk").values("pk")[:1]
     exports = list(
         DataExport.objects.filter(account=account).annotate(
@@ -85,7 +85,7 @@ def export_states(account: Account) -> list[ExportState]:
 
 
 def export_state(export: DataExport) -> ExportState:
-    """Of one. Two queries."""
+    """The state of one export. Two queries."""
     run = DataExportRun.objects.filter(export=export).first()
     totals = export.months.aggregate(rows=Sum("rows"), bytes=Sum("bytes"), written=Max("written_at"))
     return ExportState(export, run, totals["rows"] or 0, totals["bytes"] or 0)

@@ -1,4 +1,4 @@
-"""When a data export runs next. Pure."""
+"""The time of a data export's next run. Pure."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ MINUTES: Final = {
     DataExport.Schedule.HOURLY.value: 60,
     DataExport.Schedule.AFTER_IMPORTS.value: 15,
 }
-"""Between two runs. After imports: between two looks whether cost changed, so that many imports make one run."""
+"""Minutes between two runs. After imports: between two checks whether cost changed, so that many imports cause one run."""
 RETRY_MINUTES: Final = 5
 
 
 def next_run(export_id: int, schedule: str, now: datetime) -> datetime:
-    """After a run that did not fail: the export's own minute of each interval."""
+    """The time after a successful run: the export's own minute of each interval."""
     return next_sync(export_id, MINUTES[schedule], now)
 
 
 def next_after_cancel(export: DataExport, now: datetime) -> datetime:
-    """After a run that a person canceled: the time that was due is left out, one that is to come stays."""
+    """The time after a canceled run: a due time is skipped, a future one stays."""
     return export.next_run_at if export.next_run_at > now else next_run(export.pk, export.schedule, now)
 
 
 def next_attempt(failures: int, now: datetime, *, retry_after: float | None = None) -> datetime:
-    """After so many failures in a row: 5 minutes times 2^failures, a day at most, and no sooner than the storage asked for."""
+    """The time after this many consecutive failures: 5 minutes times 2^failures, a day at most, and not before the
+    storage's Retry-After."""
     return next_retry(RETRY_MINUTES, failures, now, retry_after=retry_after)

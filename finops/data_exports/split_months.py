@@ -1,7 +1,7 @@
-"""What shared-cost splits move in a month, as rows beside the lines: below 0 where cost leaves, above 0 where it arrives.
+"""Cost that shared-cost splits move in a month, as extra rows: negative where cost leaves, positive where it arrives.
 
-By the question of the tools itself, in the account's cost view, so that lines and rows of one dimension add up to what
-querySpend answers by that dimension after splits. Each dimension's rows add up to 0: totals stay.
+Uses the same query as the tools, in the account's cost view, so that lines and rows of one dimension add up to the answer
+of querySpend by that dimension after splits. Each dimension's rows add up to 0: totals do not change.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ZERO: Final = Decimal(0)
 
 
 class _Key(NamedTuple):
-    """What rows are told apart by; `value` and `service` are null where a line has none."""
+    """The key of a row; `value` and `service` are null where a line has none."""
 
     dimension: str
     value: str | None
@@ -64,8 +64,8 @@ class DimensionValues:
 
 @dataclass(frozen=True)
 class SplitMonths:
-    """The splits of an account, and which dimensions they are on. `columns` are the export's own columns of these, by the name of
-    the dimension."""
+    """The splits of an account, and their dimensions. `columns` are the export's own columns of these, by the name of the
+    dimension."""
 
     export: ExportDimensions
     splits: tuple[Split, ...]
@@ -76,7 +76,8 @@ class SplitMonths:
 
     @classmethod
     def of(cls, export: ExportDimensions, excluded: Sequence[str]) -> SplitMonths | None:
-        """None without a split. Two queries. Splits on a dimension that is gone are left out, and named."""
+        """Return the account's splits; None without one. Two queries. Splits on a deleted dimension are left out, and
+        reported."""
         splits = tuple(split_of(row) for row in SharedCostSplit.objects.filter(account=export.account))
         if not splits:
             return None
@@ -91,7 +92,7 @@ class SplitMonths:
         return cls(export, splits, tuple(dimensions), columns, categories, tuple(left_out))
 
     def months(self) -> Iterator[date]:
-        """Those that lines may be charged in, the newest first. One query."""
+        """The months in which lines may be charged, the newest first. One query."""
         days = data_range(self.export.account, Kind.COST)
         month = month_start(days.last_day) if days else date.min
         while days and month >= month_start(days.first_day):
@@ -99,7 +100,7 @@ class SplitMonths:
             month = add_months(month, -1)
 
     def month(self, month: date) -> SplitMonth | None:
-        """None without a line in it. One query, two where usage decides."""
+        """Return the month; None without a line in it. One query, two where usage decides."""
         days = DateRange(month, add_months(month, 1) - timedelta(days=1))
         account = self.export.account
         paths = list(live_segments(account, Kind.COST, days.start, days.end).values_list("path", flat=True))
@@ -112,7 +113,7 @@ class SplitMonths:
 
 @dataclass(frozen=True)
 class SplitMonth:
-    """What would be written of a month."""
+    """The content of a month."""
 
     months: SplitMonths
     days: DateRange
@@ -124,7 +125,7 @@ class SplitMonth:
 
     @property
     def fingerprint(self) -> str:
-        """Of the lake's files of these days, the splits, the rules of their dimensions and the cost view."""
+        """A hash of the lake's files of these days, the splits, the rules of their dimensions and the cost view."""
         months = self.months
         values = DimensionValues(months.dimensions)
         keys = tuple(dict.fromkeys(key for each in months.dimensions for key in each.tag_keys))
@@ -139,7 +140,7 @@ class SplitMonth:
         return hashlib.sha256("\x00".join([*parts, *self.paths]).encode(errors="replace")).hexdigest()
 
     def write(self, folder: Path, progress: Callable[[], None]) -> MonthFiles:
-        """Raises UserError where the sums are too many for memory, and what the lake raises."""
+        """Write the month. Raises UserError where the sums are too many for memory, and what the lake raises."""
         sums: dict[_Key, dict[str, Decimal]] = defaultdict(lambda: dict.fromkeys(COST_COLUMNS, _ZERO))
         for dimension in self.months.dimensions:
             for basis in COST_COLUMNS:
@@ -151,7 +152,7 @@ class SplitMonth:
         return files
 
     def _moves(self, dimension: Dimension, basis: str) -> Iterator[tuple[_Key, Decimal]]:
-        """What moves on each day, by service too, unless service itself may be what is moved."""
+        """Return the moved cost of each day, by service too, unless service itself may be the moved dimension."""
         with_service = not any(split.dimension in (PRODUCT, SERVICE) for split in self.months.splits)
         service = registry.resolve(self.months.export.context, SERVICE)
         plan = SpendPlan(
@@ -171,7 +172,7 @@ class SplitMonth:
             yield _key(dimension, service if with_service else None, each), each.amount
 
     def _table(self, sums: Mapping[_Key, Mapping[str, Decimal]]) -> pa.Table:
-        """A row each; none that moves nothing."""
+        """Return a table with a row for each movement; none for an amount of 0."""
         rows = [(key, amounts) for key, amounts in sorted(sums.items(), key=repr) if any(amounts.values())]
         days = [key.day for key, _ in rows]
         columns: dict[str, pa.Array] = {

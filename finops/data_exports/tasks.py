@@ -1,4 +1,4 @@
-"""What the worker does for data exports. Nothing depends on a message: the database says which runs are due."""
+"""Tasks of data exports. A lost message does no harm: the database records which runs are due."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from finops.data_exports.services import runs
 
 @shared_task(name=runs.RUN_TASK)
 def run_export(account_id: int, run_id: int) -> None:
-    """Do one run of an account; one that is another account's, done, or under way elsewhere is left alone."""
+    """Execute one run of an account; does nothing for another account's run, a finished one, or one that runs elsewhere."""
     if (account_id, run_id) in runs.unfinished_runs():
         runs.run_export(run_id)
 
 
 @shared_task(name="data_exports.run_due")
 def run_due() -> None:
-    """Every minute: exports whose time has come get a run, and runs that nobody does become a task each."""
+    """Every minute: queue a run for each due export, and a task for each run without a worker."""
     runs.queue_due_runs()
     for account_id, run_id in runs.unfinished_runs():
         run_export.apply_async([account_id, run_id], expires=60)
@@ -24,5 +24,5 @@ def run_due() -> None:
 
 @shared_task(name="data_exports.sweep")
 def sweep() -> None:
-    """Daily: runs that ended long ago."""
+    """Daily: delete runs that ended long ago."""
     runs.remove_old_runs()

@@ -1,4 +1,4 @@
-"""A cost segment as a FOCUS file: the columns that an import reads, by the names of the specification."""
+"""Writes a cost segment as a FOCUS file: the columns that an import reads, by the names of the specification."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from finops.lake.schema import EXTENSION_PREFIX, MOMENT, TAG_PREFIX, extension_n
 BATCH_ROWS: Final = 65_536
 ACTOR: Final = "x_Actor"
 _DAYS: Final = {CHARGE_PERIOD: "charge_date", BILLING_PERIOD: "billing_period"}
-"""Starts of periods that a segment has as days alone."""
+"""Start columns of periods, which a segment stores as days."""
 
 
 def write_focus_file(segment: Path, target: Path) -> int:
-    """Write the lines of a segment as FOCUS Parquet: how many. Tags are one JSON column; a vendor's own columns keep their
-    names; who caused a cost is x_Actor."""
+    """Write the lines of a segment as FOCUS Parquet and return how many. Tags are one JSON column; a vendor's own columns
+    keep their names; the actor of a cost is x_Actor."""
     file = pq.ParquetFile(segment)
     rows = 0
     writer: pq.ParquetWriter | None = None
@@ -63,7 +63,7 @@ TIMES_BY_NAME: Final = {focus: column for column, focus in TIMES.items()}
 
 
 def _texts(names: set[str]) -> dict[str, str]:
-    """The FOCUS name of each text column of the segment. Two that share a name are told apart as the import does."""
+    """The FOCUS name of each text column of the segment. Columns with the same name are distinguished as the import does."""
     by_column = {column: focus[0] for column, focus in TEXTS.items() if column in names}
     if "provider_name" not in names:
         by_column["provider"] = "ProviderName"

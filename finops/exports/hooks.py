@@ -1,4 +1,4 @@
-"""What exports add to accounts: files that go with an account."""
+"""Registrations of exports with accounts: files that are deleted with an account."""
 
 from __future__ import annotations
 

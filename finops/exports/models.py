@@ -11,7 +11,7 @@ from finops.lib import clock
 
 
 class AccountExport(AccountModel):
-    """A ZIP of an account's cost, usage and configuration, made by a worker; the row is its queue."""
+    """A ZIP of an account's cost, usage and configuration, written by a worker; the row is the queue."""
 
     class ExportStatus(models.TextChoices):
         QUEUED = "queued", "Queued"

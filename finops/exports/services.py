@@ -40,12 +40,12 @@ log = logging.getLogger(__name__)
 
 
 class _Cancellation(Exception):
-    """Somebody has canceled the export that is being written."""
+    """The export that is being written was canceled."""
 
 
 @transaction.atomic
 def request_export(*, account: Account, actor: Actor) -> AccountExport:
-    """Queue an export. Raises UserError while another one of the account is queued or runs, LowDisk without room."""
+    """Queue an export. Raises UserError while another one of the account is unfinished, LowDisk when disk space is low."""
     disk.check_disk()
     Account.objects.select_for_update(no_key=True).get(pk=account.pk)
     with account_scope(account):
@@ -59,7 +59,7 @@ def request_export(*, account: Account, actor: Actor) -> AccountExport:
 
 @transaction.atomic
 def cancel_export(*, export: AccountExport, actor: Actor) -> None:
-    """End an export that waits now, and one that runs before its next file. Raises UserError once it has ended."""
+    """Cancel an export: a queued one now, a running one before its next file. Raises UserError once it has ended."""
     with account_scope(export.account):
         row = AccountExport.objects.select_for_update().get(pk=export.pk)
         if not row.is_unfinished:
@@ -73,7 +73,8 @@ def cancel_export(*, export: AccountExport, actor: Actor) -> None:
 
 @transaction.atomic
 def record_download(*, export: AccountExport, actor: Actor) -> Path:
-    """The file, its download noted in the account's audit log. Raises UserError for an export that is not done or has expired."""
+    """Return the file and record its download in the account's audit log. Raises UserError for an export that is not done
+    or has expired."""
     path = path_of(export)
     if export.status != ExportStatus.DONE or not path.is_file():
         raise UserError("This export is not available. Request another one.")
@@ -93,14 +94,15 @@ def path_of(export: AccountExport) -> Path:
 
 
 def unfinished_exports() -> list[tuple[int, int]]:
-    """Account and id of exports that some worker should look at."""
+    """Account and id of exports for a worker to check."""
     # Unscoped: the queue serves every account.
     rows = AccountExport.objects.unscoped().filter(status__in=[ExportStatus.QUEUED, ExportStatus.RUNNING])
     return list(rows.order_by("pk").values_list("account_id", "pk"))
 
 
 def run_export(export_id: int) -> bool:
-    """Write the export, or take up one whose process died; False when it is not ours to do now. A failure is kept in its row."""
+    """Write the export, or continue one whose process died; return False when it has ended, runs elsewhere, or disk space
+    is low. An error is stored in its row."""
     if disk.low_disk():
         return False
     with advisory_lock(f"account export {export_id}") as is_ours:
@@ -143,7 +145,7 @@ def _end(export: AccountExport, status: AccountExport.ExportStatus, error: str =
 
 
 def _save_while_active(export: AccountExport, *fields: str) -> bool:
-    """False, and nothing is saved, once somebody has canceled it."""
+    """Save the row; return False without saving once the export was canceled."""
     # Unscoped: the row is named.
     rows = AccountExport.objects.unscoped().filter(pk=export.pk).exclude(status=ExportStatus.CANCELED)
     return rows.update(**{field: getattr(export, field) for field in fields}) == 1
@@ -200,7 +202,7 @@ def _manifest(export: AccountExport, files: list[dict[str, str | int]]) -> dict[
 
 
 def delete_old_exports() -> int:
-    """Exports of more than a week ago, with their files: how many."""
+    """Delete exports older than a week with their files, and return how many."""
     # Unscoped: the sweep serves every account.
     rows = AccountExport.objects.unscoped().filter(finished_at__lt=clock.now() - RETENTION)
     for export in rows:
@@ -209,7 +211,7 @@ def delete_old_exports() -> int:
 
 
 def remove_of_account(account: Account) -> int:
-    """Remove the files of exports of an account that is being deleted: how many."""
+    """Delete the export files of an account that is being deleted, and return how many."""
     # Unscoped: the account is being deleted by a task.
     paths = [path_of(export) for export in AccountExport.objects.unscoped().filter(account=account)]
     stored = [path for path in paths if path.exists()]

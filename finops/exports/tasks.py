@@ -1,4 +1,4 @@
-"""What beat asks of exports."""
+"""Periodic tasks of exports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from finops.exports import services
 
 @shared_task(name="exports.run_due")
 def run_due_exports() -> None:
-    """Every minute: exports that are due become a task each; those of a week ago go."""
+    """Every minute: queue a task for each due export, and delete those older than a week."""
     services.delete_old_exports()
     for account_id, export_id in services.unfinished_exports():
         run_export.apply_async([account_id, export_id], expires=60)
@@ -17,6 +17,6 @@ def run_due_exports() -> None:
 
 @shared_task(name=services.RUN_TASK)
 def run_export(account_id: int, export_id: int) -> None:
-    """Write an export; one that runs elsewhere, or has ended, is left alone."""
+    """Write an export; does nothing for one that runs elsewhere or has ended."""
     if (account_id, export_id) in services.unfinished_exports():
         services.run_export(export_id)

@@ -1,4 +1,4 @@
-"""Where exports are written: one module a kind of storage, found by being here."""
+"""Destinations of exports: each module here is one kind of storage, found automatically."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def destinations() -> Mapping[str, Destination[Any]]:
 
 
 def destination_of(name: str) -> Destination[Any]:
-    """Raises UserError for a name that no destination has."""
+    """Return the destination of this name. Raises UserError for an unknown name."""
     try:
         return destinations()[name]
     except KeyError:

@@ -15,7 +15,7 @@ from finops.data_exports.destination import Destination, Folder
 
 
 class AzureBlobExportConfig(AzureBlobConfig, frozen=True, kw_only=True):
-    """A container, a folder in it, and how this console signs in."""
+    """A container, a folder in it, and the sign-in of this console."""
 
     sas_url: Annotated[
         SecretText,

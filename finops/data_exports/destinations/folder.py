@@ -1,4 +1,4 @@
-"""A folder of this server. Only beneath DATA_EXPORT_FOLDERS, which an operator sets: what is written there fills its disk."""
+"""A folder of this server. Only beneath DATA_EXPORT_FOLDERS, which an operator sets: the files take space on its disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from finops.data_exports.destination import Destination
 
 
 class FolderExportConfig(ConnectorConfig, frozen=True, kw_only=True):
-    """A folder that exists."""
+    """An existing folder."""
 
     folder: Annotated[
         str,
@@ -50,7 +50,7 @@ class FolderDestination(Destination[FolderExportConfig]):
         ]
 
     def open(self, config: FolderExportConfig) -> LocalBucket:
-        """Raises AccessError outside of DATA_EXPORT_FOLDERS, SourceError for a folder that is not there."""
+        """Open the folder. Raises AccessError outside of DATA_EXPORT_FOLDERS, SourceError for a folder that does not exist."""
         if not settings.DATA_EXPORT_FOLDERS:
             raise AccessError(
                 "No folders are allowed on this server. Ask the operator to set DATA_EXPORT_FOLDERS.",

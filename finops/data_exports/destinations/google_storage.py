@@ -22,7 +22,7 @@ gcloud iam service-accounts keys create key.json \\
 
 
 class GoogleStorageConfig(ConnectorConfig, frozen=True, kw_only=True):
-    """A bucket, and how this console signs in."""
+    """A bucket, and the sign-in of this console."""
 
     bucket: Annotated[
         str,

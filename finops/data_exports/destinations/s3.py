@@ -1,4 +1,4 @@
-"""Amazon S3, and storage that speaks as it does."""
+"""Amazon S3, and storage with the same protocol."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from finops.data_exports.destination import Destination, Folder
 
 
 class S3Config(ConnectorConfig, frozen=True, kw_only=True):
-    """A bucket, and how this console signs in."""
+    """A bucket, and the sign-in of this console."""
 
     bucket: Annotated[
         str,

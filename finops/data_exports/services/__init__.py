@@ -1,1 +1,1 @@
-"""Data exports: set up, run by a worker, removed with their files or without."""
+"""Data exports: set up, run by a worker, deleted with or without their files."""

@@ -13,8 +13,8 @@ from finops.lib import sealing
 
 
 def config_of(export: DataExport) -> ConnectorConfig:
-    """The destination's config, its secrets open. Raises AccessError when the secrets can no longer be read, UserError when the
-    config does not fit the destination any more."""
+    """Return the destination's config with its secrets unsealed. Raises AccessError when the secrets can no longer be read,
+    UserError when the config no longer fits the destination."""
     try:
         secrets = _open_secrets(export)
     except sealing.Unsealable as error:
@@ -30,7 +30,7 @@ def config_of(export: DataExport) -> ConnectorConfig:
 
 
 def secrets_of(export: DataExport) -> dict[str, Any]:
-    """Those that are stored; none where they can no longer be read, so that all are entered again."""
+    """Return the stored secrets; none if they can no longer be read, so that all are entered again."""
     try:
         return _open_secrets(export)
     except sealing.Unsealable:
@@ -38,7 +38,7 @@ def secrets_of(export: DataExport) -> dict[str, Any]:
 
 
 def seal_secrets(export: DataExport, secrets: Mapping[str, Any]) -> str:
-    """What the row keeps; empty without any."""
+    """Return the secrets sealed for the row; empty without any."""
     return sealing.seal(secrets, purpose=_purpose(export)) if secrets else ""
 
 

@@ -1,4 +1,4 @@
-"""One run of a data export: which months changed, each written whole, and how the export stands after it."""
+"""One run of a data export: finds changed months, writes each completely, and updates the export's state."""
 
 from __future__ import annotations
 
@@ -49,11 +49,13 @@ logger = logging.getLogger(__name__)
 
 RunStatus = DataExportRun.RunStatus
 SETTLING: Final = timedelta(minutes=10)
-"""Lines are stored some time before their transaction ends: what was stored so long before a run counts as not seen."""
+"""Lines are stored some time before their transaction commits: those stored within this time before a run count as not
+seen."""
 
 
 def run(row: DataExportRun) -> None:
-    """Do the claimed run. The account is in scope, all of its cost. What fails is kept in the row; one that was taken over leaves no effect."""
+    """Execute the claimed run. The account is in scope, all of its cost. An error is stored in the row; a run that was
+    taken over has no effect."""
     error: UserError | None = None
     try:
         if row.cancel_requested_at is None and row.attempts > MAX_ATTEMPTS:
@@ -87,13 +89,13 @@ class _PlannedMonth(Protocol):
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Columns that it lacks, since others have their names."""
+        """Columns that are left out because other columns have their names."""
 
     def write(self, folder: Path, progress: Callable[[], None]) -> MonthFiles: ...
 
 
 _Plan = Callable[[], _PlannedMonth | None]
-"""What is read of the lake when the month's turn comes; None: no line any more."""
+"""Reads the month from the lake when it is its turn; returns None if it no longer has lines."""
 
 
 class _ExportRun:
@@ -106,7 +108,8 @@ class _ExportRun:
         self._stored = {(each.dataset, each.month): each for each in row.export.months.all()}
 
     def run(self) -> UserError | None:
-        """The first error of a month, where the others could be written. Raises UserError, RunTakeover, RunCancellation."""
+        """Write all months and return the first error of a month, if the others could be written. Raises UserError,
+        RunTakeover, RunCancellation."""
         with destination_of(self._export.destination).open(config_of(self._export)) as bucket:
             listed = {each.key: each for each in bucket.objects(self._layout.folder)}
             self._check_owner(bucket, listed)
@@ -144,7 +147,7 @@ class _ExportRun:
         return first_error
 
     def _months(self) -> Iterator[tuple[str, date, _Plan]]:
-        """Each month of each dataset, the newest first, since it is what is waited for."""
+        """Each month of each dataset, the newest first, because readers need it most."""
         export = self._export
         dimensions = ExportDimensions.of(export.account)
         splits = SplitMonths.of(dimensions, export.excluded_columns) if export.with_splits else None
@@ -221,13 +224,13 @@ class _ExportRun:
         listed: dict[str, BucketObject],
         current: list[dict[str, Any]],
     ) -> None:
-        """What the month's manifest no longer names, also of a run that was killed."""
+        """Delete files that the month's manifest no longer names, also those of a killed run."""
         names = {each["key"] for each in current}
         of_month = [key for key in listed if self._layout.is_file_of(key, dataset, month)]
         store.delete(key for key in of_month if key not in names)
 
     def _remove_orphans(self, store: MonthStore) -> None:
-        """Files of attempts that were killed; where the bucket is away, the next run removes them."""
+        """Delete files of killed attempts; if the bucket is unavailable, the next run deletes them."""
         listed = {each.key: each for each in store.bucket.objects(self._layout.folder)}
         stored = {each["key"] for row in self._export.months.all() for each in row.files}
         try:
@@ -236,13 +239,13 @@ class _ExportRun:
             logger.warning("data exports: canceled run %s leaves files: %s", self._row.pk, problem)
 
     def _remove_empty_months(self, store: MonthStore, seen: set[tuple[str, date]]) -> None:
-        """Months that have no line any more."""
+        """Remove months that no longer have lines."""
         for dataset, month in sorted(self._stored.keys() - seen):
             self._progress()
             self._keep(self._remove(store, dataset, month))
 
     def _remove(self, store: MonthStore, dataset: str, month: date) -> MonthResult:
-        """The manifest first: without it nothing says that the files are a month."""
+        """Remove a month, its manifest first: without it the files are not read as a month."""
         known = self._stored.get((dataset, month))
         keys = [each["key"] for each in known.files] if known else []
         store.delete(reversed(keys))
@@ -266,7 +269,7 @@ class _ExportRun:
             store.put_json(self._layout.marker, marker, folder)
 
     def _remove_all(self, bucket: StorageBucket, listed: dict[str, BucketObject]) -> NoReturn:
-        """Everything that runs wrote, manifests first and the marker last; then the export itself."""
+        """Delete everything that runs wrote, manifests first and the marker last; then the export itself."""
         own = [key for key in listed if self._layout.is_own(key) and key != self._layout.marker]
         for key in [*sorted(own, key=lambda key: not key.endswith(".json")), self._layout.marker]:
             bucket.delete(key)
@@ -275,12 +278,13 @@ class _ExportRun:
         raise RunTakeover
 
     def _progress(self) -> None:
-        """Between two files and row groups of a month without its manifest. Raises TimeLimitError, RunTakeover, RunCancellation."""
+        """Called between two files and row groups of a month without its manifest. Raises TimeLimitError, RunTakeover,
+        RunCancellation."""
         time_limit.check()
         update_running(self._row, attempts=self._row.attempts)
 
     def _heartbeat(self) -> None:
-        """Between two deletions, which a cancellation does not end half. Raises TimeLimitError, RunTakeover."""
+        """Called between two deletions, which a cancellation does not interrupt. Raises TimeLimitError, RunTakeover."""
         time_limit.check()
         update(self._row, attempts=self._row.attempts)
 
@@ -304,7 +308,7 @@ class _ExportRun:
 def _store_month(
     row: DataExportRun, dataset: str, month: date, fingerprint: str, stored: list[ExportedFile]
 ) -> None:
-    """After its manifest: a run that dies between writes the month again. Raises RunTakeover."""
+    """Store the month after its manifest: if a run dies between them, the month is written again. Raises RunTakeover."""
     update(row, attempts=row.attempts)
     DataExportMonth.objects.update_or_create(
         account=row.account,
@@ -328,7 +332,7 @@ def _is_whole(known: DataExportMonth, listed: dict[str, BucketObject]) -> bool:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """On a disk of this server."""
+    """A temporary folder on a disk of this server."""
     parent = Path(settings.VAR_DIR) / "data-exports"
     parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(dir=parent) as folder:
@@ -348,7 +352,7 @@ def _of_month(month: date, error: UserError) -> UserError:
 
 
 def _finish(row: DataExportRun, status: RunStatus, error: UserError | None = None) -> None:
-    """End the run and say when its export runs next. Nothing happens when it is not this attempt's any more."""
+    """End the run and set the time of its export's next run. Does nothing if another attempt has taken over."""
     try:
         with transaction.atomic():
             export = DataExport.objects.select_for_update(of=("self",)).get(pk=row.export_id)
@@ -383,7 +387,7 @@ def _schedule(export: DataExport, row: DataExportRun, status: RunStatus, error: 
 
 
 def _notify(export: DataExport, error: UserError) -> None:
-    """Once for all attempts until one succeeds."""
+    """Notify once for all failed attempts until one succeeds."""
     notify(
         account=export.account,
         kind=Notification.Kind.EXPORT,

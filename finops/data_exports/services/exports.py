@@ -1,4 +1,4 @@
-"""Data exports: created, changed, paused and removed; what was entered is validated, and its secrets are sealed."""
+"""Data exports: created, changed, paused and deleted; input is validated, and secrets are sealed."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ def create_data_export(
     with_splits: bool = True,
     external_id: str | None = None,
 ) -> DataExport:
-    """A new export, whose first run begins on commit. `values` are the fields of the destination's config. Raises UserError on
-    the field that is wrong, ValidationError for name, schedule and columns, LimitedCostAccess for a limited reader."""
+    """Create an export, whose first run begins on commit. `values` are the fields of the destination's config. Raises
+    UserError on the field that is wrong, ValidationError for name, schedule and columns, LimitedCostAccess for a limited
+    reader."""
     require_whole_account()
     external_id = _check_external_id(account, external_id)
     config = config_of_values(destination_of(destination), values, external_id=external_id)
@@ -75,8 +76,8 @@ def change_data_export(
     excluded_columns: Sequence[str] = (),
     with_splits: bool = True,
 ) -> DataExport:
-    """Other settings, from the next run on. An empty secret keeps the stored one. Another bucket or folder gets every month anew;
-    what is in the earlier one stays. Raises as `create_data_export`."""
+    """Change the settings, from the next run on. An empty secret keeps the stored one. Every month is written to a new
+    bucket or folder; files in the earlier one stay. Raises as `create_data_export`."""
     require_whole_account()
     with account_scope(export.account):
         row = _lock_export(export)
@@ -108,20 +109,20 @@ def change_data_export(
 
 @transaction.atomic
 def pause_data_export(*, export: DataExport, actor: Actor) -> DataExport:
-    """No more runs by itself; one that is under way goes on. Twice changes nothing."""
+    """Stop scheduled runs; a running one continues. Safe to repeat."""
     return _pause(export, actor, is_paused=True)
 
 
 @transaction.atomic
 def resume_data_export(*, export: DataExport, actor: Actor) -> DataExport:
-    """Run again, at once. Twice changes nothing."""
+    """Resume scheduled runs, with one at once. Safe to repeat."""
     return _pause(export, actor, is_paused=False)
 
 
 @transaction.atomic
 def delete_data_export(*, export: DataExport, actor: Actor, with_files: bool = False) -> None:
-    """Remove the export with its history. Its files stay, unless `with_files`: then the next run deletes them, and the export
-    after them."""
+    """Delete the export with its history. Its files stay, unless `with_files`: then the next run deletes them, and the
+    export after them."""
     require_whole_account()
     with account_scope(export.account):
         row = _lock_export(export)
@@ -146,8 +147,7 @@ def check_destination(
     external_id: str | None = None,
     in_child: bool = False,
 ) -> list[CheckFinding]:
-    """*Test connection*: writes, lists and deletes an object with these values, the stored secrets of `export` where they are
-    empty. Nothing is kept. `in_child` ends what takes too much time or memory. Raises UserError on a field that is wrong, and while the account has another test under way."""
+    """*Test connection*: write, list and delete an object with these values, and with the stored secrets of `export` where they are empty. Nothing is stored. `in_child` limits time and memory. Raises UserError on a field that is wrong, and while another test of the account is running."""
     external_id = export.external_id if export else _check_external_id(account, external_id)
     kind = destination_of(destination)
     stored = secrets_of(export) if export else None
@@ -219,7 +219,7 @@ def _snapshot(row: DataExport) -> dict[str, Any]:
 
 
 def _record(row: DataExport, actor: Actor, what: str, detail: dict[str, Any]) -> None:
-    """Names of fields, never their values."""
+    """Record names of fields, never their values."""
     audit.record(
         account=row.account, actor=actor, action=f"data_export.{what}", target=row.name, detail=detail
     )

@@ -1,4 +1,5 @@
-"""Who does a run: one process an export, and another one as soon as that has died; as for syncs of connections."""
+"""Claims of runs: one process runs an export, and another one takes over as soon as it has died; as for syncs of
+connections."""
 
 from __future__ import annotations
 
@@ -15,20 +16,21 @@ from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
 
 MAX_ATTEMPTS: Final = 6
-"""A run that takes its worker down so often will do so again. What it wrote stays, and the next one goes on."""
+"""After this many attempts that killed their worker a run is given up. Months that it wrote stay, and the next run
+continues."""
 
 
 class RunTakeover(Exception):
-    """Another process has taken this run up, or it was removed with its export; this one must leave no effect."""
+    """Another process has taken over this run, or it was deleted with its export; this process must have no further effect."""
 
 
 class RunCancellation(Exception):
-    """A person has canceled this run: no other month, and of the one under way either nothing or all."""
+    """A person has canceled this run: no further month is written, and the current one either not at all or completely."""
 
 
 @contextmanager
 def claim_run(run_id: int) -> Iterator[DataExportRun | None]:
-    """The run, now running and ours; None when it is finished, or its export runs elsewhere."""
+    """Claim the run for this process and return it; None when it is finished, or its export runs elsewhere."""
     # Unscoped: a worker names the row itself.
     row = DataExportRun.objects.unscoped().filter(pk=run_id, status__in=UNFINISHED_STATUSES).first()
     if row is None:
@@ -39,13 +41,13 @@ def claim_run(run_id: int) -> Iterator[DataExportRun | None]:
 
 
 def update(run: DataExportRun, **values: object) -> None:
-    """Change the row while it is this attempt's. Raises RunTakeover otherwise."""
+    """Change the row while this attempt owns it. Raises RunTakeover otherwise."""
     if not _ours(run).update(**values):
         raise RunTakeover(f"run {run.pk} is no longer done by attempt {run.attempts}")
 
 
 def update_running(run: DataExportRun, **values: object) -> None:
-    """The same; raises RunCancellation once a person canceled it."""
+    """The same for a running run; raises RunCancellation once a person canceled it."""
     if not _ours(run).filter(cancel_requested_at=None).update(**values):
         update(run, **values)
         raise RunCancellation

@@ -1,4 +1,4 @@
-"""Runs as a queue: asked for by a person or the schedule, one unfinished an export; the row is the queue."""
+"""The queue of runs: started by a person or the schedule, at most one unfinished for each export; the row is the queue."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MESSAGE_SECONDS: Final = 3_600
 RETENTION: Final = timedelta(days=90)
 RULES_CHECK: Final = timedelta(days=1)
 NEWEST_KEPT: Final = 50
-"""Of each export, however old."""
+"""The newest runs of each export that are kept, however old."""
 
 
 @transaction.atomic
@@ -38,7 +38,7 @@ def queue_run(
     actor: Actor,
     trigger: DataExportRun.RunTrigger = DataExportRun.RunTrigger.MANUAL,
 ) -> DataExportRun:
-    """Run an export now, also one that is paused. Raises UserError while a run of it waits or runs, LimitedCostAccess for a
+    """Run an export now, also a paused one. Raises UserError while a run of it is unfinished, LimitedCostAccess for a
     limited reader."""
     require_whole_account()
     run = DataExportRun(account=export.account, export=export, trigger=trigger, actor_label=actor.label[:254])
@@ -55,9 +55,10 @@ def queue_run(
 
 @transaction.atomic
 def cancel_run(*, run: DataExportRun, actor: Actor) -> DataExportRun:
-    """Do no more of a run: one that waits ends now, one that runs before its next file or row group. Months that it wrote stay, and
-    the one under way is in the bucket as it was or complete; files that no manifest names go, of killed attempts too. The export runs again by its schedule. Canceling twice changes
-    nothing. Raises UserError when it has ended, and for a run that deletes the export's files."""
+    """Cancel a run: a queued one ends now, a running one before its next file or row group. Months that it wrote stay, and
+    the current one is in the bucket as before or complete; files that no manifest names are deleted, also those of killed
+    attempts. The export runs again on its schedule. Safe to repeat. Raises UserError when it has ended, and for a run that
+    deletes the export's files."""
     with account_scope(run.account):
         export = DataExport.objects.select_for_update(of=("self",), no_key=True).get(pk=run.export_id)
         row = DataExportRun.objects.select_for_update(of=("self",)).get(pk=run.pk)
@@ -83,8 +84,9 @@ def cancel_run(*, run: DataExportRun, actor: Actor) -> DataExportRun:
 
 
 def queue_due_runs() -> int:
-    """A run for each export whose time has come and that has none unfinished: how many. One that runs after imports waits until
-    cost changed since its last success, and a day at most, for what else changes: rules of cost tags, owners. Two queries."""
+    """Queue a run for each due export without an unfinished one, and return how many. An export that runs after imports
+    waits until cost changed since its last success, and a day at most, for other changes: rules of cost tags, owners. Two
+    queries."""
     # Unscoped: the schedule serves every account.
     unfinished = DataExportRun.objects.unscoped().filter(
         export=OuterRef("pk"), status__in=UNFINISHED_STATUSES
@@ -113,18 +115,18 @@ def queue_due_runs() -> int:
 
 
 def unfinished_runs() -> list[tuple[int, int]]:
-    """Account and id of runs that some worker should look at: queued ones, and running ones whose process may have died."""
+    """Account and id of runs for a worker to check: queued ones, and running ones whose process may have died."""
     # Unscoped: the queue serves every account.
     rows = DataExportRun.objects.unscoped().filter(status__in=UNFINISHED_STATUSES, account__suspended_at=None)
     return list(rows.order_by("pk").values_list("account_id", "pk"))
 
 
 def run_export(run_id: int) -> bool:
-    """Do a queued run, or take up one whose process died. False when it is not ours to do now: it has ended, its export runs
-    elsewhere, or there is little room on disk.
+    """Execute a queued run, or one whose process died. Returns False when it has ended, its export runs elsewhere, or disk
+    space is low.
 
-    Safe to call twice, at once, and after kill -9 at any moment: a month is replaced whole, and one that was written is not
-    written again. What fails is kept in the row.
+    Safe to call twice, at once, and after kill -9 at any moment: a month is replaced completely, and a written one is not
+    written again. An error is stored in the row.
     """
     if disk.low_disk():
         return False
@@ -137,7 +139,7 @@ def run_export(run_id: int) -> bool:
 
 
 def remove_old_runs() -> int:
-    """Remove runs that ended long ago; the newest of each export stay. How many went."""
+    """Delete runs that ended long ago, except the newest of each export, and return how many."""
     newest = Window(RowNumber(), partition_by=F("export_id"), order_by=F("pk").desc())
     # Unscoped: the sweep serves every account.
     rows = DataExportRun.objects.unscoped().exclude(status__in=UNFINISHED_STATUSES).annotate(place=newest)

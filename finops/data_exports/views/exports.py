@@ -1,4 +1,4 @@
-"""Connections → Data exports: the list, an export with its months and runs, running, pausing and deleting it."""
+"""Connections → Data exports: the list, an export's page with its months and runs, and running, pausing and deleting it."""
 
 from __future__ import annotations
 
@@ -105,12 +105,12 @@ def delete(request: AccountRequest, data_export_id: int) -> HttpResponse:
 
 
 def export_of(data_export_id: int) -> DataExport:
-    """Of the account in scope; 404 for another's."""
+    """Return the export of the account in scope; 404 for another's."""
     return get_object_or_404(DataExport.objects.select_related("account", "created_by"), pk=data_export_id)
 
 
 def seconds_of(row: DataExportRun) -> Decimal | None:
-    """To a tenth, at least one; None before it ended."""
+    """The duration to a tenth, at least one; None before it ended."""
     return None if row.seconds is None else max(Decimal(f"{row.seconds:.1f}"), Decimal("0.1"))
 
 

@@ -1,4 +1,5 @@
-"""Adding a data export: pick a destination, enter its config, test it; changing one. As the wizard of connections."""
+"""Adding a data export: select a destination, enter its config, test it; changing one. The same as the wizard of
+connections."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ from finops.lib.errors import UserError
 @sensitive_post_parameters()
 @never_cache
 def new(request: AccountRequest) -> HttpResponse:
-    """The destinations to choose from; with `?destination=` its steps and form. A POST makes the export and runs it."""
+    """Show the destinations to choose from; with `?destination=` its steps and form. A POST creates the export and runs it."""
     destination = destinations().get(request.GET.get("destination", ""))
     if destination is None:
         offered = [each for each in destinations().values() if each.is_offered()]
@@ -73,7 +74,7 @@ def _new_page(
 @sensitive_post_parameters()
 @never_cache
 def test(request: AccountRequest) -> HttpResponse:
-    """*Test connection* of the wizard: what works, permission by permission. Stores nothing."""
+    """*Test connection* of the wizard: the result of each permission. Stores nothing."""
     try:
         destination = destination_of(request.GET.get("connector", ""))
     except UserError as error:
@@ -144,6 +145,6 @@ def _edit_page(
 @sensitive_post_parameters()
 @never_cache
 def edit_test(request: AccountRequest, data_export_id: int) -> HttpResponse:
-    """*Test connection* of one that exists: with its stored secrets where their fields are empty."""
+    """*Test connection* of an existing export: with its stored secrets where their fields are empty."""
     row = export_of(data_export_id)
     return _check(request, _form_of(request, row, request.POST), row.external_id, row)
