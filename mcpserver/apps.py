@@ -11,7 +11,7 @@ class McpServerConfig(AppConfig):
     verbose_name = "MCP server"
 
     def ready(self) -> None:
-        """Every module in tools/ and prompts/ registers itself; after that the registry is what it is."""
+        """Import every module in tools/ and prompts/, which register themselves, then freeze the registry."""
         from mcpserver import prompts, tools
         from mcpserver.registry import registry
 

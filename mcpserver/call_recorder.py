@@ -1,7 +1,7 @@
-"""Notes each call of a tool, prompt or resource for Assistant activity, whatever came of it.
+"""Records each call of a tool, prompt or resource for Assistant activity, whatever its outcome.
 
-Here pass those that name a method: what HTTP or the protocol refused before (401, 429, a header that does not fit) was
-not understood as a call.
+Only requests that name a method are recorded: requests refused by HTTP or the protocol before (401, 429, an invalid
+header) are not calls.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mcpserver.results import InsufficientScope, ToolOutcome
 
 
 class CallRecorder:
-    """Around one call: times it, and notes it when it is left, by an exception too."""
+    """Context manager around one call: measures its time, and records it at the end, also after an exception."""
 
     __slots__ = (
         "_answer_bytes",
@@ -38,18 +38,18 @@ class CallRecorder:
     def __init__(self, method: CallMethod, call: ToolCall, name: object, arguments: object) -> None:
         self._method, self._call = method, call
         self.name = name if isinstance(name, str) else ""
-        """In the log: as the client wrote it; of a resource its name, as URIs are many."""
+        """Name in the activity log: as the client wrote it; for a resource its name, since its URIs are many."""
         self._arguments = {} if arguments is None else arguments
         self._came, self._problem, self._page, self._answer_bytes = CallOutcome.OK, "", "", 0
         self.registered_name = "unknown"
-        """Of the tool, prompt or resource, once it was found: what metrics call it."""
+        """Registered name of the tool, prompt or resource, once it was found: the label in metrics."""
 
     def __enter__(self) -> CallRecorder:
         self._began = time.perf_counter()
         return self
 
     def outcome(self, outcome: ToolOutcome) -> ToolOutcome:
-        """What a tool came to."""
+        """Record the outcome of a tool."""
         self._answer_bytes = len(outcome.answer) or len(outcome.problem.encode())
         if outcome.is_error:
             self._came = CallOutcome.INCIDENT if outcome.incident else CallOutcome.ERROR
@@ -59,13 +59,13 @@ class CallRecorder:
         return outcome
 
     def refusal(self, outcome: ToolOutcome) -> ToolOutcome:
-        """A tool was not run, since the credential may not call it."""
+        """Record a tool that was not run because the credential may not call it."""
         self.outcome(outcome)
         self._came = CallOutcome.REFUSED
         return outcome
 
     def text(self, text: str) -> str:
-        """What a prompt or resource said."""
+        """Record the text of a prompt or resource."""
         self._answer_bytes = len(text.encode())
         return text
 

@@ -1,8 +1,8 @@
-"""Arguments taken kindly where they are unambiguous, refused with a repair where they are not.
+"""Decodes arguments with tolerance: unambiguous mistakes are corrected, others are refused with a correction.
 
 Language models write `"10"` for 10, one string for a list of one, and a list or object encoded as a JSON string.
-Those are put right here, by the tool's own types. What is left over becomes a UserError that alone says the field,
-the value, and what would be valid.
+These are corrected by the tool's own types. Anything else becomes a UserError that names the field, the value, and
+what would be valid.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 def decode_arguments(kind: type[S], arguments: Mapping[str, Any], *, tool: str) -> S:
-    """The tool's arguments as its own type. Raises UserError with the repair."""
+    """Return the tool's arguments as its own type. Raises UserError with the correction."""
     value = _fields(_type_of(kind), arguments, path="", owner=tool)
     try:
         return msgspec.convert(value, kind)
@@ -77,7 +77,7 @@ def _fields(kind: inspect.StructType, value: Mapping[str, Any], *, path: str, ow
 def _with_known_names(
     value: Mapping[str, Any], fields_by_name: Mapping[str, inspect.Field]
 ) -> Mapping[str, Any]:
-    """Models write groupBy for group_by."""
+    """Return arguments with names in snake case: models write groupBy for group_by."""
     if value.keys() <= fields_by_name.keys():
         return value
     renamed = {}
@@ -89,7 +89,7 @@ def _with_known_names(
 
 
 def _is_omitted(value: Any, field: inspect.Field) -> bool:
-    """Models write null for an optional argument that they do not want to give."""
+    """Return whether an argument counts as omitted: models write null for an optional argument without a value."""
     return value is None and not field.required
 
 
@@ -105,7 +105,7 @@ def _refuse_unknown(name: str, valid_names: list[str], *, path: str, owner: str)
 
 
 def _description_clause(kind: inspect.Type) -> str:
-    """The description of a field, from its Meta, as the end of a sentence."""
+    """Return the description of a field, from its Meta, as the end of a sentence."""
     extra = kind.extra_json_schema if isinstance(kind, inspect.Metadata) else None
     text = str((extra or {}).get("description", "")).rstrip(".")
     return f": {text}" if text else ""
@@ -127,7 +127,7 @@ def _coerce_union(kind: inspect.UnionType, value: Any, path: str) -> Any:
 
 
 def _is_instance(kind: inspect.Type, value: Any) -> bool:
-    """Whether a value is of one type of several as it stands."""
+    """Return whether a value already has one of several types."""
     if isinstance(kind, inspect.IntType):
         return isinstance(value, int | float) and not isinstance(value, bool)
     return isinstance(kind, inspect.StrType) and isinstance(value, str)
@@ -254,7 +254,7 @@ def _coerce_dict(kind: inspect.DictType, value: Any, path: str) -> dict[str, Any
 
 
 def _parse_json(text: str, kind: type) -> Any:
-    """The list or object that a text encodes; the text itself when it encodes none."""
+    """Return the list or object that a text encodes; the text itself if it encodes none."""
     if not text.lstrip().startswith(("[", "{")):
         return text
     try:

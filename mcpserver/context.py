@@ -1,4 +1,4 @@
-"""What a tool is told about the call it serves."""
+"""Context of a tool call."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Query = Mapping[str, str | Sequence[str]]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ToolCall:
-    """One call of one tool by one credential; nothing of an earlier call is known.
+    """One call of one tool with one credential; no state of earlier calls.
 
-    `deadline` is a `time.monotonic()` moment: hand it to the lake. `console` is the account's own pages, such as
-    `https://finops.example/a/acme/`.
+    `deadline` is a `time.monotonic()` time: pass it to the lake. `console` is the base URL of the account's pages,
+    such as `https://finops.example/a/acme/`.
     """
 
     credential: Credential
@@ -39,17 +39,18 @@ class ToolCall:
 
     @cached_property
     def cost_access_limits(self) -> list[CostAccessLimit]:
-        """The limits that hold for the credential; empty for the whole account. One query, once."""
+        """Limits of the credential; empty for the whole account. One query, once."""
         return limits_of_credential(self.credential)
 
     @cached_property
     def cost_limit(self) -> CostLimit | None:
-        """All of them together. Costs what `resolve_limits` costs; raises UserError where they cannot be applied."""
+        """All limits combined. Costs the queries of `resolve_limits`; raises UserError if they cannot be applied."""
         with account_scope(self.account):
             return resolve_limits(self.account, self.cost_access_limits)
 
     def limit_sentence(self, tool: str = "") -> str:
-        """The first sentence of an answer within a limit, and what the tool's never has then; empty without a limit."""
+        """Return the first sentence of an answer within a limit, with what the tool's answers lack then; empty
+        without a limit."""
         if self.cost_limit is None:
             return ""
         return f"Cost access is limited to {quote(self.cost_limit.name)}. {LEFT_OUT.get(tool, '')}".strip()
@@ -59,6 +60,7 @@ class ToolCall:
         return max(0.0, self.deadline - time.monotonic())
 
     def console_url(self, page: str = "", query: Query | None = None) -> str:
-        """The page of the console that shows the same: `call.console_url("cost-explorer/", {"group_by": ["service"]})`."""
+        """Return the URL of the console page with the same query: `call.console_url("cost-explorer/", {"group_by":
+        ["service"]})`."""
         text = urlencode({key: value for key, value in (query or {}).items() if value}, doseq=True)
         return f"{self.console}{page}{'?' + text if text else ''}"

@@ -1,6 +1,6 @@
-"""Clients that run in a browser: from our own pages and the origins an operator named, never with a cookie.
+"""CORS for clients in a browser: from our own pages and the origins set by an operator, never with a cookie.
 
-What a page of any other origin asks is refused before a tool runs, so that no site can drive a person's server
+Requests from pages of any other origin are refused before a tool runs, so that no site can use a person's server
 through her browser (DNS rebinding).
 """
 
@@ -17,13 +17,13 @@ EXPOSED_HEADERS = "WWW-Authenticate, Retry-After, Idempotent-Replayed, Mcp-Sessi
 
 
 def allows_origin(request: HttpRequest) -> bool:
-    """Raises DisallowedHost for a host that is not served here."""
+    """Return whether the origin is allowed. Raises DisallowedHost for a host that is not served here."""
     own = f"{request.scheme}://{request.get_host()}"
     return request.headers.get("Origin") in (None, own, settings.PUBLIC_URL, *settings.MCP_ALLOWED_ORIGINS)
 
 
 def is_preflight(request: HttpRequest) -> bool:
-    """A browser asks before it sends a credential, so this carries none."""
+    """Return whether the request is a preflight, which browsers send without a credential."""
     return (
         request.method == "OPTIONS"
         and "Origin" in request.headers
@@ -42,7 +42,7 @@ def preflight(request: HttpRequest, methods: str = "POST") -> HttpResponse:
 
 
 def share(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """Let the script of an allowed origin read the answer, whatever its status."""
+    """Allow scripts of the origin to read the response, whatever its status."""
     if "Origin" in request.headers:
         response["Vary"] = "Origin"
         if _shares(request):

@@ -1,8 +1,9 @@
-"""What `tools/list` says of a tool's arguments, in the fewest bytes that lose nothing: all definitions are in the context
-of every conversation (ADR 0004).
+"""Argument schemas in `tools/list`, in the fewest bytes without losing meaning: all definitions are in the context of
+every conversation (ADR 0004).
 
-An argument that several tools share is written out at one of them, REFERENCES; the others list its type and fields, and
-name that tool for choices and meaning. The registry keeps the whole schemas, for the REST API and its OpenAPI document.
+An argument that several tools share is complete in one of them, REFERENCES; the others list its type and fields, and
+name that tool for choices and meaning. The registry keeps the complete schemas, for the REST API and its OpenAPI
+document.
 """
 
 from __future__ import annotations
@@ -15,22 +16,23 @@ import msgspec
 Schema = dict[str, Any]
 
 REFERENCES: Final = ("querySpend", "create_dashboard", "create_budget")
-"""Tools that write their arguments out. Whoever may call another tool with the same argument may call them too."""
+"""Tools with complete arguments. A credential that may call another tool with the same argument may call these too.
+"""
 
 _WORDS: Final = frozenset({"description", "default"})
 _OUTLINE: Final = frozenset({"type", "format", "anyOf"})
 _EVIDENT: Final = {"minimum": 1, "minLength": 1, "minItems": 1}
-"""Limits that nobody would break: a count, a name or a list of something is at least one."""
+"""Limits that are obvious: a count, a name or a list has at least one."""
 
 _MANY: Final = 20
-"""Lists that may be so long are listed without their limit; a longer one is refused with it."""
+"""Lists with at least this maximum are listed without it; a longer list is refused with its limit."""
 
 _DAYS: Final = {"start_date": "With end_date, inclusive."}
-"""Arguments that querySpend says enough of."""
+"""Arguments whose descriptions in querySpend are enough."""
 
 
 def listed_schemas(schemas: Mapping[str, Schema]) -> dict[str, Schema]:
-    """The `inputSchema` of each tool as it is listed, by name."""
+    """Return the listed `inputSchema` of each tool, by name."""
     written_out = {name: schemas[name]["properties"] for name in REFERENCES if name in schemas}
     return {name: _entry_schema(name, schema, written_out) for name, schema in schemas.items()}
 
@@ -56,7 +58,7 @@ def _short(name: str, argument: Schema, written_out: Mapping[str, Schema]) -> Sc
 
 
 def _has_choices(argument: Schema) -> bool:
-    """A text or number by itself is its own outline, but for limits, which are its own."""
+    """Return whether a schema has choices. The outline of a plain text or number is itself without limits."""
     return "enum" in argument or "items" in argument
 
 
@@ -70,7 +72,7 @@ def _reference_to(argument: Schema, tool: str, shared_description: str) -> Schem
 
 
 def _outline(schema: Schema) -> Schema:
-    """Types and names of fields, without choices, limits and words."""
+    """Return types and names of fields, without choices, limits and descriptions."""
     outline = {key: value for key, value in schema.items() if key in _OUTLINE}
     if "properties" in schema:
         outline["properties"] = {name: _outline(field) for name, field in schema["properties"].items()}
@@ -80,7 +82,7 @@ def _outline(schema: Schema) -> Schema:
 
 
 def _bare(value: Any) -> Any:
-    """What a schema allows, without its words."""
+    """Return a schema without its descriptions."""
     if isinstance(value, list):
         return [_bare(item) for item in value]
     if not isinstance(value, dict):
@@ -94,7 +96,8 @@ def _bare(value: Any) -> Any:
 
 
 def _plain(schema: Schema) -> Schema:
-    """Without what need not be said: unknown fields inside are refused as those of the root are, which says so."""
+    """Return a schema without redundant parts: unknown fields of nested objects are refused like those of the root,
+    whose schema says so."""
     plain = {
         key: value
         for key, value in schema.items()

@@ -1,5 +1,5 @@
-"""Public documents by which clients find the MCP server: its Server Card (SEP-2127) and the AI Catalog (0.9) that names it,
-both from a domain alone, and the entry of an MCP registry. They say where to connect, never what is behind it."""
+"""Public documents for clients to discover the MCP server: its Server Card (SEP-2127) and the AI Catalog (0.9), both
+found from a domain, and the entry of an MCP registry. They contain where to connect, never account data."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def card_document() -> dict[str, Any]:
 
 
 def registry_entry() -> dict[str, Any]:
-    """What `mcp-publisher` publishes to a registry of a company, or to the public one for a console that the internet reaches."""
+    """Return the entry that `mcp-publisher` publishes to a company's registry, or to the public one if the console is
+    on the internet."""
     return {
         "$schema": _REGISTRY_SCHEMA,
         **_description(),
@@ -71,7 +72,7 @@ def _description() -> dict[str, Any]:
 
 
 def _domain() -> str:
-    """The host that people know the console by. An address is no name to turn around."""
+    """Return the console's host name for the reverse-DNS name. An IP address has none."""
     host = urlsplit(issuer()).hostname or "localhost"
     try:
         ipaddress.ip_address(host)

@@ -1,6 +1,6 @@
-"""What every request with a credential passes before a door reads it: admission, credential, rate, host, origin, size.
+"""Checks of every request with a credential before a door reads it: admission, credential, rate, host, origin, size.
 
-The doors are MCP (`views.py`) and REST (`rest/`). They share the limits too: a request of either counts as one.
+The doors are MCP (`views.py`) and REST (`rest/`). They share the rate limits: a request of either counts as one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]{1,2048}=*)")
 
 
 class HttpError(Exception):
-    """The request goes no further. `body`: what was read of it, None for nothing yet."""
+    """The request is refused. `body`: what was read of it, None for nothing yet."""
 
     def __init__(
         self,
@@ -47,9 +47,9 @@ class HttpError(Exception):
 
 
 def admit(request: HttpRequest) -> ToolCall:
-    """The call that a request may make, its use of the credential noted. Raises HttpError.
+    """Return the call that a request may make, and record the use of the credential. Raises HttpError.
 
-    The credential comes first, so that every request made with a key counts as a use of it, refused ones too.
+    The credential is checked first, so that every request with a key counts as a use of it, also a refused one.
     """
     _check_admission(request)
     deadline = time.monotonic() + TOOL_SECONDS
@@ -64,7 +64,7 @@ def admit(request: HttpRequest) -> ToolCall:
 
 
 def seconds_to_wait(credential: Credential, *, requests: int = 1) -> int:
-    """Counts the requests and gives 0, or counts nothing and gives the seconds until the next may come."""
+    """Count the requests and return 0, or count nothing and return the seconds until the next is allowed."""
     key = f"mcp:{credential.kind.value}:{credential.id}"
     return rate_limiter().hit(key, limit=_rate_limit(credential), cost=requests).wait
 
@@ -100,21 +100,22 @@ def _unauthorized_error(message: str, *, error: str = "") -> HttpError:
 
 
 def insufficient_scope_error(tool: str, body: bytes) -> HttpError:
-    """Leads an OAuth client to ask the person for write access."""
+    """Return the error with which an OAuth client asks the person for write access."""
     message = f"{tool} needs read/write access"
     challenge = _challenge(error="insufficient_scope", error_description=message, scope=SCOPES)
     return HttpError(HTTPStatus.FORBIDDEN, message, {"WWW-Authenticate": challenge}, body=body)
 
 
 def _challenge(**parts: str) -> str:
-    """One line, `Bearer` first. It leads a client that can sign in to the authorization server."""
+    """Return the WWW-Authenticate header in one line, `Bearer` first. It leads clients that can sign in to the
+    authorization server."""
     metadata = f"{settings.PUBLIC_URL}/.well-known/oauth-protected-resource{RESOURCE_PATH}"
     parameters = {**parts, "resource_metadata": metadata}
     return "Bearer " + ", ".join(f'{key}="{value}"' for key, value in parameters.items() if value)
 
 
 def check_rate(credential: Credential, *, requests: int = 1, body: bytes | None = None) -> None:
-    """Counts the requests. Raises HttpError where they are too many."""
+    """Count the requests. Raises HttpError above the rate limit."""
     wait = seconds_to_wait(credential, requests=requests)
     if wait:
         message = f"More than {_rate_limit(credential)} requests in a minute; wait {wait} s."
@@ -122,7 +123,7 @@ def check_rate(credential: Credential, *, requests: int = 1, body: bytes | None 
 
 
 def _check_origin(request: HttpRequest) -> None:
-    """A browser says where a page came from; only our own pages and those an operator named may call us."""
+    """Check the origin that a browser sends; only our own pages and those set by an operator may call."""
     try:
         allowed = cors.allows_origin(request)
     except DisallowedHost as error:
@@ -132,7 +133,7 @@ def _check_origin(request: HttpRequest) -> None:
 
 
 def read_body(request: HttpRequest) -> bytes:
-    """The whole body. Raises HttpError for one that is too large or breaks off."""
+    """Return the whole body. Raises HttpError for one that is too large or incomplete."""
     limit, read = settings.MCP_MAX_BODY_BYTES, bytearray()
     try:
         for part in request_body.parts(request, limit):

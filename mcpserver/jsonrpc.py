@@ -1,8 +1,8 @@
-"""JSON-RPC 2.0: bytes to messages and results back to bytes. Knows neither HTTP nor MCP.
+"""JSON-RPC 2.0: parses messages and encodes results. Independent of HTTP and MCP.
 
-Two things are stricter than the standard, as every MCP revision asks: `params` is an object, and an id is a string or
-an integer. An error about a message whose id cannot be read has no `id` member (`null` is in no MCP schema); only what
-HTTP refuses has `null` there, as the standard asks: its reader need not know MCP.
+Two rules are stricter than the standard, as every MCP revision requires: `params` is an object, and an id is a string
+or an integer. An error about a message whose id cannot be read has no `id` member (`null` is in no MCP schema); only
+refusals by HTTP have `null`, as the standard requires, since their reader need not know MCP.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Code(enum.IntEnum):
 
 
 class RpcError(Exception):
-    """An error that the caller gets as a JSON-RPC error object."""
+    """An error that is returned as a JSON-RPC error object."""
 
     def __init__(self, code: int, message: str, *, data: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -60,12 +60,12 @@ class RpcNotification:
 
 @dataclasses.dataclass(frozen=True)
 class ResponseMessage:
-    """An answer to a request that we never sent."""
+    """A response, although this server sends no requests."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Invalid:
-    """JSON, but no message. `id` is what could be read of it."""
+    """Valid JSON that is not a message. `id` is its id, if it can be read."""
 
     error: RpcError
     id: Id | None = None
@@ -76,7 +76,7 @@ Message = Request | RpcNotification | ResponseMessage | Invalid
 
 @dataclasses.dataclass(frozen=True)
 class MessageBatch:
-    """Of more than MAX_BATCH messages MAX_BATCH + 1: it is refused, and a MiB holds half a million."""
+    """A batch; of more than MAX_BATCH messages only MAX_BATCH + 1, enough to refuse it: a MiB holds half a million."""
 
     messages: tuple[Message, ...]
 
@@ -86,7 +86,7 @@ _encoder = msgspec.json.Encoder(decimal_format="number")
 
 
 def parse(body: bytes) -> Message | MessageBatch:
-    """The message in a body. Raises RpcError(PARSE_ERROR) for what is not JSON."""
+    """Return the message in a body. Raises RpcError(PARSE_ERROR) for invalid JSON."""
     value = decode(body)
     if isinstance(value, list):
         return MessageBatch(tuple(_message(item) for item in value[: MAX_BATCH + 1]))
@@ -94,7 +94,7 @@ def parse(body: bytes) -> Message | MessageBatch:
 
 
 def decode(body: bytes) -> Any:
-    """The value in a body. Raises RpcError(PARSE_ERROR) for what is not JSON or nested too deeply."""
+    """Return the value in a body. Raises RpcError(PARSE_ERROR) for JSON that is invalid or nested too deeply."""
     try:
         value = _decoder.decode(body)
     except (ValueError, RecursionError) as error:
@@ -166,7 +166,7 @@ def encode_error(error: RpcError, id_: Id | None = None) -> bytes:
 
 
 def encode_refusal(error: RpcError, id_: Id | None) -> bytes:
-    """An error of a request that went no further than HTTP; `id` is null where it could not be read."""
+    """Encode the error of a request refused by HTTP; `id` is null if it could not be read."""
     error_object = {"code": int(error.code), "message": error.message}
     return _encoder.encode({"jsonrpc": "2.0", "id": id_, "error": error_object})
 
@@ -179,7 +179,7 @@ _id_decoder = msgspec.json.Decoder(_IdOnly)
 
 
 def read_id(body: bytes) -> Id | None:
-    """The id of a body that is one request; None for any other. Makes nothing of the rest: about 1 ms for a MiB."""
+    """Return the id of a body with one request; None for any other. Skips the rest: about 1 ms for a MiB."""
     try:
         id_ = _id_decoder.decode(body).id
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
 """Serves /api/mcp and /api/v1 before every other middleware.
 
-So nothing of the pages' world can touch it: no session cookie is ever read, no CSRF check, redirect or HTML error
-page can answer, and it costs no time. The paths are in urls.py as well, for `reverse` and for the walks over all URLs.
+So middleware of pages does not apply: no session cookie is read, no CSRF check, redirect or HTML error page occurs,
+and it costs no time. The paths are in urls.py as well, for `reverse` and for tests that walk all URLs.
 """
 
 from __future__ import annotations

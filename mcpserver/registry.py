@@ -46,7 +46,8 @@ from mcpserver.schema import Schema, answer_schema, arguments_schema
 ANSWER_FIELDS = ("account", "summary", "warnings", "hint", "console_url")
 
 _COMMON_FIELDS = (*ANSWER_FIELDS, "view", "period", "resolved_filters", "applied_splits", "truncated")
-"""Fields of many answers, which output schemas leave out: their names say all that a type would, thirty times over."""
+"""Fields of many answers, which output schemas omit: their names are enough, and a type would be repeated thirty
+times."""
 
 DISPLAY_CURRENCY = "display_currency"
 """The argument of every tool that converts."""
@@ -57,11 +58,11 @@ Handler = TypeVar("Handler", bound=Callable[..., msgspec.Struct])
 
 
 class RegistryError(RuntimeError):
-    """A tool or prompt is wrong in itself, registered twice, or registered after the start."""
+    """A tool or prompt is invalid, registered twice, or registered after the start."""
 
 
 class ToolAccess(enum.Enum):
-    """What a tool needs: any credential, or one with read/write access."""
+    """Access that a tool needs: any credential, or one with read/write access."""
 
     READ = "read"
     WRITE = "write"
@@ -81,20 +82,20 @@ class Tool:
     examples: tuple[Mapping[str, Any], ...]
     input_schema: Schema
     output_schema: Schema
-    """Empty where the names of the answer's fields say all, and of a write tool, whose answer is a list's row."""
+    """Empty if the names of the answer's fields are enough, and for a write tool, whose answer is a row of a list."""
     converts: bool = False
     """Whether it takes `display_currency`, which the door reads: its amounts are of cost lines."""
     has_view: bool = False
-    """Whether hosts that draw MCP Apps show its answers as chart and table (`mcp_app/figures.js`)."""
+    """Whether hosts with MCP Apps show its answers as chart and table (`mcp_app/figures.js`)."""
     has_receipt: bool = False
     """Whether its answers carry a receipt (`mcpserver/receipts/`): they are figures of cost."""
     question: Callable[[ToolCall, Any], str] | None = None
-    """What the person is asked before it runs, of the call and its arguments (`elicitation.py`); empty: nothing."""
+    """Question to the person before it runs, from the call and its arguments (`elicitation.py`); empty: none."""
 
     @property
     def hints(self) -> dict[str, bool]:
-        """All are spelled out, for left out, a host takes the dangerous default; but that of a tool that only reads,
-        to which idempotence means nothing."""
+        """All hints are given, since a host uses the dangerous default for a missing one; except idempotence of a
+        read tool, where it has no meaning."""
         hints = {
             "readOnlyHint": self.access is ToolAccess.READ,
             "destructiveHint": self.destructive,
@@ -105,7 +106,7 @@ class Tool:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Completion:
-    """What could stand in an argument, best first, and how many more of it there are."""
+    """Suggested values of an argument, best first, and the number of further ones."""
 
     values: Sequence[str] = ()
     total: int = 0
@@ -113,7 +114,8 @@ class Completion:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PromptArgument:
-    """`complete` gets what was typed so far and the other arguments given; without it nothing is suggested."""
+    """An argument of a prompt. `complete` gets the typed text and the other arguments; without it there are no
+    suggestions."""
 
     name: str
     description: str
@@ -124,8 +126,8 @@ class PromptArgument:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Prompt:
-    """A conversation starter. `render` gets the arguments, all text and none empty, and gives the user's message; it
-    raises UserError for a value that it cannot take."""
+    """A prompt. `render` gets the arguments, all text and none empty, and returns the user's message; it raises
+    UserError for an invalid value."""
 
     name: str
     title: str
@@ -135,14 +137,14 @@ class Prompt:
 
 
 class ToolRegistry:
-    """Tools and prompts by name, in the order of their names (clients cache lists and compare them)."""
+    """Tools and prompts, sorted by name (clients cache lists and compare them)."""
 
     def __init__(self) -> None:
         self._tools: dict[str, Tool] = {}
         self._prompts: dict[str, Prompt] = {}
         self._frozen = False
         self.listed_schemas: Mapping[str, Schema] = {}
-        """By tool, what `tools/list` says of its arguments; there once frozen."""
+        """Argument schemas of `tools/list`, by tool; set when the registry is frozen."""
 
     def tool(
         self,
@@ -159,9 +161,9 @@ class ToolRegistry:
         has_receipt: bool = False,
         question: Callable[[ToolCall, Any], str] | None = None,
     ) -> Callable[[Handler], Handler]:
-        """Registers the function below as a tool and returns it unchanged; raises RegistryError.
+        """Register the decorated function as a tool and return it unchanged; raises RegistryError.
 
-        A read tool is idempotent unless it says otherwise, a write tool is not.
+        A read tool is idempotent by default, a write tool is not.
         """
 
         def register(handler: Handler) -> Handler:
@@ -191,8 +193,8 @@ class ToolRegistry:
         return register
 
     def add(self, tool: Tool) -> None:
-        """Raises RegistryError once frozen, for a name that is taken or malformed, and for a read tool that destroys or
-        has no example."""
+        """Add a tool. Raises RegistryError once frozen, for a name that is used or malformed, and for a read tool
+        that is destructive or has no example."""
         self._check_new(tool.name, self._tools, tool.description)
         if tool.access is ToolAccess.READ and (tool.destructive or not tool.examples):
             raise RegistryError(f"{tool.name}: a read tool is not destructive and has at least one example")

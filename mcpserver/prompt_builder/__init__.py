@@ -1,1 +1,1 @@
-"""What the prompts are made with: their arguments, what they know of the account, and how their text is put together."""
+"""Building blocks of prompts: their arguments, data of the account, and the composition of their text."""

@@ -1,4 +1,4 @@
-"""The arguments that prompts have, and how one value out of several is found and suggested. All may be left out."""
+"""Arguments of prompts, and how one of several values is resolved and suggested. All are optional."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Choices = Callable[[PromptContext], Iterable[str]]
 def choice(
     name: str, title: str, description: str, choices: Choices, *, listed_by: str = ""
 ) -> Argument[str]:
-    """An argument that takes one of the choices; `listed_by` is the tool that lists them."""
+    """Return an argument with choices; `listed_by` is the tool that lists them."""
 
     def read(ctx: PromptContext, text: str) -> str:
         return find_choice(name, text, list(choices(ctx)), listed_by=listed_by)
@@ -39,7 +39,7 @@ def choice(
 
 
 def find_choice(name: str, text: str, choices: Sequence[str], *, listed_by: str = "") -> str:
-    """The choice that the text is. Raises UserError with the nearest."""
+    """Return the choice of a text. Raises UserError with the nearest."""
     for each in choices:
         if each.casefold() == text.casefold():
             return each
@@ -49,7 +49,7 @@ def find_choice(name: str, text: str, choices: Sequence[str], *, listed_by: str 
 
 
 def match_choices(choices: Iterable[str], typed: str) -> Completion:
-    """Choices that have what was typed: those that begin with it first, else in the order given."""
+    """Return choices that contain the typed text: those that begin with it first, else in the given order."""
     search = typed.casefold()
     matches = [
         each for each in dict.fromkeys(choices) if search in each.casefold() and len(each) <= MAX_VALUE
@@ -59,7 +59,7 @@ def match_choices(choices: Iterable[str], typed: str) -> Completion:
 
 
 COMPLETION_SECONDS: Final = 8.0
-"""Somebody types: what takes longer (usual are milliseconds) is not suggested."""
+"""Time limit of suggestions while a person types; usually they take milliseconds."""
 
 MAX_AMOUNT: Final = Decimal(10) ** 12
 ROUND_AMOUNTS: Final = ("10", "50", "100", "500", "1000", "5000", "10000")
@@ -108,7 +108,7 @@ SCOPE = choice(
 
 
 def _dimension_names(ctx: PromptContext) -> Iterator[str]:
-    """What cost can be grouped by here; not by what it is narrowed to already."""
+    """Return the dimensions to group cost by, without those that already filter it."""
     for kind in registry.kinds():
         if not kind.is_family and not ctx.argument_texts.get(kind.name):
             yield kind.name
@@ -117,7 +117,7 @@ def _dimension_names(ctx: PromptContext) -> Iterator[str]:
 
 
 def dimension(name: str, title: str, description: str) -> Argument[Dimension]:
-    """An argument for a dimension that the account's cost has."""
+    """Return an argument for a dimension of the account's cost."""
 
     def read(ctx: PromptContext, text: str) -> Dimension:
         return registry.resolve_in_data(ctx.dimensions, text, field=name)
@@ -172,9 +172,10 @@ AI_VENDOR = Argument(
 
 
 def _value_of(ctx: PromptContext, filter_dimension: Dimension, name: str, text: str) -> str:
-    """The value or label that the text is; as it stands where the lake cannot say, and the tools will.
+    """Return the value of a text, which may be a label; unchanged if the lake cannot answer, and then the tools
+    decide.
 
-    Raises UserError with the nearest. One lake query, two for a value that is not there.
+    Raises UserError with the nearest. One lake query, two for a missing value.
     """
     if text.casefold() == filter_dimension.absent:
         return filter_dimension.absent
@@ -203,7 +204,7 @@ def _value_of(ctx: PromptContext, filter_dimension: Dimension, name: str, text: 
 
 
 def _suggest_values(ctx: PromptContext, name: str, typed: str) -> Completion:
-    """The values with the largest cost first."""
+    """Return the matching values with the largest cost first."""
     answer = list_dimension_values(
         ctx.account, name, search=typed, limit=100, deadline=_completion_deadline(ctx)
     )
@@ -226,8 +227,8 @@ def _completion_deadline(ctx: PromptContext) -> float:
 
 
 def amount(name: str, title: str, description: str) -> Argument[int | float]:
-    """An argument for an amount of money, without a currency: a JSON number for a call. Its `read` raises UserError for
-    what is none."""
+    """Return an argument for an amount of money, without a currency: a JSON number for a call. Its `read` raises
+    UserError for other texts."""
 
     def read(ctx: PromptContext, text: str) -> int | float:
         try:
@@ -255,7 +256,7 @@ def amount(name: str, title: str, description: str) -> Argument[int | float]:
 
 
 def _budget_names(ctx: PromptContext) -> list[str]:
-    """Of the scope that was given, else all."""
+    """Return the names of budgets of the given scope, else of all."""
     scope = ctx.argument_texts.get("scope", "").casefold()
     return [each.name for each in ctx.budgets if scope in ("", each.scope)]
 

@@ -1,4 +1,4 @@
-"""The days that a prompt is about: a week or a month with cost data, as concrete dates."""
+"""Days of a prompt: a week or a month with cost data, as concrete dates."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ def month_of(day: date) -> DateRange:
 
 
 def last_week(ctx: PromptContext) -> DateRange:
-    """The week before this one; when the data ends earlier, the one in which it ends."""
+    """Return the week before this one; if the data ends earlier, the week in which it ends."""
     before = ctx.today - timedelta(days=7)
     return week_of(min(before, ctx.coverage.last_day or before))
 
 
 def this_month(ctx: PromptContext) -> DateRange:
-    """This month; when the data ends earlier, the one in which it ends."""
+    """Return this month; if the data ends earlier, the month in which it ends."""
     return month_of(min(ctx.today, ctx.coverage.last_day or ctx.today))
 
 
 def complete_month(ctx: PromptContext) -> DateRange:
-    """The last month that is over and has all its data; without any, the month before this one."""
+    """Return the last month that is over and complete; without any, the month before this one."""
     through = ctx.coverage.complete_through or month_start(ctx.today)
     after = min(through + timedelta(days=1), ctx.today)
     return month_of(add_months(after, -1))
 
 
 def recent_days(ctx: PromptContext, days: int) -> DateRange:
-    """So many days up to the last one with complete data, or up to yesterday."""
+    """Return that many days up to the last one with complete data, or up to yesterday."""
     end = ctx.coverage.complete_through or ctx.today - timedelta(days=1)
     return DateRange(end - timedelta(days=days - 1), end)
 
 
 def format_range(days: DateRange) -> str:
-    """`Monday 2026-11-09 to Sunday 2026-11-15`."""
+    """Return `Monday 2026-11-09 to Sunday 2026-11-15`."""
     return f"{days.start:%A} {days.start} to {days.end:%A} {days.end}"
 
 
@@ -68,7 +68,7 @@ def _read_month(ctx: PromptContext, text: str) -> DateRange:
 
 
 def _start_with_data(name: str, text: str, day: date | None, starts: list[date], form: str) -> date:
-    """The start of the week or month of the day. Raises UserError where there is no data, with the nearest that have."""
+    """Return the start of the week or month of a day. Raises UserError if it has no data, with the nearest that have."""
     if day is None:
         raise UserError(
             f"{name}: {text!r} is not a {name}. {form} {_nearest(name, None, starts)}", field=name, value=text
@@ -111,7 +111,7 @@ def _month_day(text: str) -> date | None:
 
 
 def _starts(ctx: PromptContext, granularity: str) -> list[date]:
-    """The first day of each week or month that has data, the newest first. No query of the lake."""
+    """Return the first day of each week or month with data, newest first. No lake query."""
     starts: set[date] = set()
     for span in ctx.coverage.covered:
         start = bucket_start(granularity, span.start)
@@ -140,7 +140,7 @@ WEEK: Argument[DateRange] = Argument(
 
 
 def month(left_out: str) -> Argument[DateRange]:
-    """An argument for a month with data; `left_out` says which days count without it."""
+    """Return an argument for a month with data; `left_out` describes the default."""
     return Argument(
         name="month",
         title="Month",

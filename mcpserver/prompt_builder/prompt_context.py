@@ -1,4 +1,4 @@
-"""What is known while a prompt is made or completed: the account, read only where somebody asks, and what was given."""
+"""Context while a prompt is rendered or completed: the account, read on demand, and the given arguments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Argument(Generic[T]):
-    """An argument of prompts: how its text is read, which raises UserError, and what completes it."""
+    """An argument of prompts: how its text is read, which raises UserError, and how it is completed."""
 
     name: str
     title: str
@@ -35,14 +35,15 @@ class Argument(Generic[T]):
 
 
 class PromptContext:
-    """One request. The account must be in scope; each property costs a query of PostgreSQL or two, once."""
+    """Context of one request. The account must be in scope; each property costs one or two queries of PostgreSQL,
+    once."""
 
     def __init__(self, call: ToolCall, argument_texts: Mapping[str, str]) -> None:
         self.call = call
         self.argument_texts = argument_texts
 
     def value(self, argument: Argument[T]) -> T | None:
-        """What was given for it, None for nothing. Raises UserError."""
+        """Return the value of an argument, None if it was not given. Raises UserError."""
         text = self.argument_texts.get(argument.name)
         return argument.read(self, text) if text else None
 
@@ -60,13 +61,13 @@ class PromptContext:
 
     @cached_property
     def source_names(self) -> list[str]:
-        """Of the sources that have cost lines: a filter on another one finds none."""
+        """Names of the sources with cost lines, the only useful filters."""
         health = self.sources.health.values()
         return sorted((each.name for each in health if each.last_day is not None), key=str.casefold)
 
     @cached_property
     def coverage(self) -> Coverage:
-        """Which days have data: of the source that was given, else of all."""
+        """Days with data: of the given source, else of all."""
         coverage, source_name = self.sources.coverage, self.argument_texts.get("source", "").casefold()
         source_ids = {int(key) for key, name in self.sources.names.items() if name.casefold() == source_name}
         return coverage.of_sources(source_ids) if source_ids else coverage

@@ -1,4 +1,4 @@
-"""What a client gave to a prompt, checked whatever the prompt is."""
+"""Checks a client's request for a prompt, whatever the prompt."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from mcpserver.jsonrpc import Code, RpcError
 from mcpserver.registry import Completion, Prompt, PromptArgument, ToolRegistry
 
 MAX_VALUE = 300
-"""Characters of an argument: as long as the name of a dimension or a value may be."""
+"""Maximum characters of an argument: the length of the name of a dimension or a value."""
 
 _MAX_NAME_SHOWN = 64
 
 
 def find_prompt(registry: ToolRegistry, name: str) -> Prompt:
-    """Raises RpcError with the nearest names."""
+    """Return the prompt with this name. Raises RpcError with the nearest names."""
     prompt = registry.get_prompt(name)
     if prompt is None:
         valid_names = [each.name for each in registry.prompts()]
@@ -26,7 +26,7 @@ def find_prompt(registry: ToolRegistry, name: str) -> Prompt:
 
 
 def render(prompt: Prompt, argument_texts: Mapping[str, Any], call: ToolCall) -> str:
-    """The prompt's text. Raises RpcError that says which argument is wrong, and what it could be."""
+    """Return the prompt's text. Raises RpcError that names the invalid argument, and valid values."""
     values = _values(prompt, argument_texts)
     missing = [each.name for each in prompt.arguments if each.required and each.name not in values]
     if missing:
@@ -40,8 +40,8 @@ def render(prompt: Prompt, argument_texts: Mapping[str, Any], call: ToolCall) ->
 def complete(
     prompt: Prompt, name: str, typed: str, argument_texts: Mapping[str, Any], call: ToolCall
 ) -> Completion:
-    """Values that fit what was typed. Raises RpcError for an argument that the prompt does not have. What else was given
-    may be wrong, as it is while somebody types: nothing is suggested then."""
+    """Return values that match the typed text. Raises RpcError for an argument that the prompt does not have. Other
+    arguments may be invalid while a person types: then there are no suggestions."""
     argument = _argument(prompt, name)
     if argument.complete is None or len(typed) > MAX_VALUE:
         return Completion()
@@ -56,7 +56,7 @@ def complete(
 
 
 def _values(prompt: Prompt, argument_texts: Mapping[str, Any]) -> dict[str, str]:
-    """The arguments given, without edge spaces; forms send what nobody filled in as null or nothing."""
+    """Return the given arguments without surrounding spaces; forms send empty fields as null or empty text."""
     values = {}
     for key, value in argument_texts.items():
         _argument(prompt, key)

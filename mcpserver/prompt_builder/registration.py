@@ -1,4 +1,4 @@
-"""Puts a prompt into the registry."""
+"""Registers prompts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Writer = Callable[[PromptContext], Script]
 def prompt(
     *, name: str, title: str, description: str, arguments: Sequence[Argument[Any]]
 ) -> Callable[[Writer], Writer]:
-    """Registers the function below as a prompt and returns it unchanged. It runs in the account's scope, READ ONLY."""
+    """Register the decorated function as a prompt and return it unchanged. It runs in the account's scope, READ ONLY."""
 
     def register(writer: Writer) -> Writer:
         def render(call: ToolCall, argument_texts: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""A prompt as the parts of its text, and the text."""
+"""A prompt as its parts, and their text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mcpserver.registry import ToolRegistry
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """A call of a tool, and what it is for. Arguments that are None or empty are left out."""
+    """A call of a tool, and its purpose. Arguments that are None or empty are omitted."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -30,8 +30,8 @@ class Step:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Script:
-    """What to find out, by which calls, and what to say. `only` narrows the cost; `then` are calls that depend on
-    answers; `offers` are what a tool that changes something could do at the end, by its name."""
+    """Task, calls and expected answer of a prompt. `only` filters the cost; `then` are calls that depend on answers;
+    `offers` are optional final calls of write tools, by name."""
 
     task: str
     steps: Sequence[Step]
@@ -61,7 +61,7 @@ LINKS = "Links: the `console_url` of the answers that you used, so that I can op
 
 
 def render_script(script: Script, ctx: PromptContext, tools: ToolRegistry) -> str:
-    """The message that the person sends. What changes something is offered only to a credential that may."""
+    """Return the message that the person sends. Write tools are offered only to a credential with write access."""
     through = ctx.coverage.complete_through
     data = f"cost data is complete through {through}" if through else "there is no cost data yet"
     where = f"The account is {json_text(ctx.account.name)}, today is {ctx.today} (UTC), and {data}."
@@ -85,7 +85,7 @@ def render_script(script: Script, ctx: PromptContext, tools: ToolRegistry) -> st
 
 
 def _refused_text(tools: Sequence[str], call: ToolCall) -> str:
-    """For a reader with limited cost access: what her answer cannot have. The limit is named whatever is refused."""
+    """Return for a reader with limited cost access what her answer cannot have. The limit is named in any case."""
     if not (sentence := call.limit_sentence()):
         return ""
     names = ", ".join(f"`{name}`" for name in dict.fromkeys(tools))
@@ -94,22 +94,22 @@ def _refused_text(tools: Sequence[str], call: ToolCall) -> str:
 
 
 def json_text(value: Any) -> str:
-    """As JSON, so that a name stays one value whatever is in it."""
+    """Return a name as JSON, so that it stays one value whatever it contains."""
     return escape_hidden(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def date_arguments(days: DateRange) -> dict[str, str]:
-    """The arguments of most tools."""
+    """Return the date arguments of most tools."""
     return {"start_date": days.start.isoformat(), "end_date": days.end.isoformat()}
 
 
 def equality_filters(**values: str | None) -> list[dict[str, Any]]:
-    """Filters on dimensions by their names, for those that have a value."""
+    """Return filters on dimensions by name, for those with a value."""
     return [{"dimension": name, "values": [value]} for name, value in values.items() if value]
 
 
 def only(**values: str | None) -> list[str]:
-    """A sentence for each dimension that the cost is narrowed by."""
+    """Return a sentence for each dimension that filters the cost."""
     return [f"Only cost of {name} {json_text(value)}." for name, value in values.items() if value]
 
 

@@ -1,4 +1,4 @@
-"""The prompts, a module each: which calls answer one question that people ask again and again.
+"""The prompts, one module each: the calls that answer a frequent question.
 
     @prompt(
         name="budget_health",
@@ -10,7 +10,7 @@
         budget = ctx.value(BUDGET)
         return Script(task="Check …", steps=[Step("listBudgets", {}, "every budget …")], …)
 
-The steps are calls of real tools with whole arguments, dates worked out, so that an assistant only has to pass them on.
-Tests read them out of the text and run them. What bills say (services, tags) never stands in a prompt: the person's
-message is no place for text of others. What the person chose does, as JSON.
+The steps are calls of real tools with complete arguments and concrete dates, so that an assistant only passes them
+on. Tests extract them from the text and run them. Texts from bills (services, tags) are never in a prompt: the
+person's message must not contain text of others. The person's own choices are included, as JSON.
 """

@@ -1,4 +1,4 @@
-"""What AI costs: by vendor, model, token type, person and key, and what changed."""
+"""AI spend by vendor, model, token type, person and key, and what changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What costs something else than expected, and why."""
+"""Unusual spend and its causes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which budgets are kept, and what drives those that are not."""
+"""Status of budgets, and cost drivers of those at risk."""
 
 from __future__ import annotations
 
@@ -98,14 +98,14 @@ def budget_health(ctx: PromptContext) -> Script:
 
 
 def _filters(ctx: PromptContext, budget: Budget) -> list[dict[str, Any]]:
-    """The budget's cost. A currency that no line has is left out: tools refuse it."""
+    """Return filters for the budget's cost, without a currency that no line has, which tools refuse."""
     has_lines = budget.currency in currencies_of(ctx.account, ctx.sources, ctx.call.deadline)
     currency = equality_filters(currency=budget.currency) if has_lines else []
     return [*msgspec.to_builtins(filters_of(budget)), *currency]
 
 
 def _dimension(ctx: PromptContext, scope: str | None) -> str:
-    """What budgets of the scope are of; of any scope: teams, where the account has some."""
+    """Return the dimension of budgets with the scope; for any scope: teams, if the account has some."""
     if scope == "cost_tag" and ctx.cost_tags:
         return f"cost_tag:{ctx.cost_tags[0]}"
     if scope == "cost_source" or not (scope == "team" or ctx.teams):

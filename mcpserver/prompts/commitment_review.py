@@ -1,4 +1,4 @@
-"""How reserved instances and savings plans are used, and whether to buy, keep or drop."""
+"""Utilization of reserved instances and savings plans, and whether to buy, keep or drop them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What could be saved, and in which order to go about it."""
+"""Potential savings in the recommended order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What most of the money goes to, and what drives it up."""
+"""Largest costs of a month, and what increases them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ THEN = (
     arguments=(MONTH, GROUP_BY, FILTER_BY, VALUE, BASIS),
 )
 def top_cost_drivers(ctx: PromptContext) -> Script:
-    """Raises UserError for a dimension to filter by without its value."""
+    """Return the script. Raises UserError for a dimension to filter by without its value."""
     days = ctx.value(MONTH) or this_month(ctx)
     group, filter_dimension = ctx.value(GROUP_BY), ctx.value(FILTER_BY)
     value = ctx.value(VALUE)

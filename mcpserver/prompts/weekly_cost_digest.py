@@ -1,4 +1,4 @@
-"""What a week cost, for a chat or a mail."""
+"""Cost of a week, for a chat or an e-mail."""
 
 from __future__ import annotations
 

@@ -33,19 +33,20 @@ _FLAGS: Final = {"": False, "false": False, "true": True}
 
 @csrf_exempt
 def configuration(request: HttpRequest) -> HttpResponse:
-    """The account's configuration as YAML; `?kind=teams`, repeated for several, limits it."""
+    """Return the account's configuration as YAML; `?kind=teams`, repeated for several, limits it."""
     return respond(request, _export)
 
 
 @csrf_exempt
 def plan(request: HttpRequest) -> HttpResponse:
-    """What applying the file would change. It needs write access too: until it ends, other writes of the account wait."""
+    """Return what applying the file would change. It needs write access too, since it locks out other writes of the
+    account."""
     return respond(request, lambda request, call: _change(request, call, "planConfiguration", _plan))
 
 
 @csrf_exempt
 def apply(request: HttpRequest) -> HttpResponse:
-    """Applies the file, all or nothing."""
+    """Apply the file, all or nothing."""
     return respond(request, lambda request, call: _change(request, call, "applyConfiguration", _apply))
 
 
@@ -97,14 +98,14 @@ def _change(request: HttpRequest, call: ToolCall, name: str, action: Action) -> 
 
 
 def _delete(flag: str) -> bool:
-    """Raises UserError for another word than true and false."""
+    """Return the flag. Raises UserError for a value other than true and false."""
     if flag not in _FLAGS:
         raise UserError("delete must be true or false.", field="delete")
     return _FLAGS[flag]
 
 
 def _text(body: bytes) -> str:
-    """Raises UserError for a file that is not UTF-8: names in it would be changed."""
+    """Return the file's text. Raises UserError for a file that is not UTF-8, whose names would be changed."""
     try:
         return body.decode()
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""The REST API: each tool as POST /api/v1/tools/<name>. Credentials, limits and runs are those of the MCP server."""
+"""The REST API: each tool as POST /api/v1/tools/<name>, with the credentials, limits and execution of the MCP server."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ Handler = Callable[[HttpRequest, ToolCall], HttpResponse]
 
 
 class RestApi:
-    """The views over one server's tools; tests give it a server with tools of their own."""
+    """Views of one server's tools; tests pass a server with tools of their own."""
 
     def __init__(self, server: Callable[[], Server]) -> None:
         self._server = server
 
     def tools(self, request: HttpRequest) -> HttpResponse:
-        """The tools that the credential may call."""
+        """List the tools that the credential may call."""
         return respond(request, self._list_tools)
 
     def tool(self, request: HttpRequest, name: str) -> HttpResponse:
-        """One call of a tool."""
+        """Call a tool."""
         return respond(request, lambda request, call: self._call_tool(request, call, name))
 
     def _list_tools(self, request: HttpRequest, call: ToolCall) -> HttpResponse:
@@ -76,14 +76,14 @@ class RestApi:
         return json_response(HTTPStatus.OK, outcome.answer, headers)
 
     def _may_write_by(self, name: str, call: ToolCall) -> bool:
-        """Whether the tool writes and the credential may: what is only read, or refused, needs no key."""
+        """Return whether the tool writes and the credential may write; reads and refusals need no Idempotency-Key."""
         tool = self._server().registry.get(name)
         may_write = call.credential.may_write and not call.cost_access_limits
         return tool is not None and tool.access is ToolAccess.WRITE and may_write
 
 
 def no_path(request: HttpRequest) -> HttpResponse:
-    """Every other path below the prefix."""
+    """Refuse every other path below the prefix."""
 
     def refuse(request: HttpRequest, call: ToolCall) -> HttpResponse:
         raise HttpError(HTTPStatus.NOT_FOUND, "Unknown path. See /api/v1/openapi.json.")
@@ -92,7 +92,7 @@ def no_path(request: HttpRequest) -> HttpResponse:
 
 
 def openapi(request: HttpRequest) -> HttpResponse:
-    """The OpenAPI document, for everybody."""
+    """Return the public OpenAPI document."""
     if request.method not in ("GET", "HEAD"):
         return problem_response(HTTPStatus.METHOD_NOT_ALLOWED, "Use GET.", {"Allow": "GET, HEAD"})
     answer = json_response(HTTPStatus.OK, document_bytes())
@@ -101,7 +101,7 @@ def openapi(request: HttpRequest) -> HttpResponse:
 
 
 def respond(request: HttpRequest, handler: Handler) -> HttpResponse:
-    """The handler's answer to a request that is admitted, or the problem; for browsers with the headers of CORS."""
+    """Return the handler's response to an admitted request, or the problem; for browsers with CORS headers."""
     is_preflight = cors.is_preflight(request)
     answer = cors.preflight(request, _METHODS) if is_preflight else _answer_or_problem(request, handler)
     return cors.share(request, answer)
@@ -130,13 +130,13 @@ def _answer_or_problem(request: HttpRequest, handler: Handler) -> HttpResponse:
 
 
 def check_method(request: HttpRequest, method: str) -> None:
-    """Raises HttpError for another method."""
+    """Check the method. Raises HttpError for another one."""
     if request.method != method:
         raise HttpError(HTTPStatus.METHOD_NOT_ALLOWED, f"Use {method}.", {"Allow": method})
 
 
 def _arguments(body: bytes) -> dict[str, Any]:
-    """A tool's arguments; none for an empty body. Raises HttpError for anything but a JSON object."""
+    """Return a tool's arguments; none for an empty body. Raises HttpError for anything but a JSON object."""
     if not body.strip():
         return {}
     try:
@@ -152,7 +152,7 @@ def _arguments(body: bytes) -> dict[str, Any]:
 
 @contextmanager
 def check_scope(body: bytes) -> Iterator[None]:
-    """Raises HttpError where a write needs more scope than an OAuth token has."""
+    """Check the scope. Raises HttpError if a write needs more scope than the OAuth token has."""
     try:
         yield
     except InsufficientScope as tool:
@@ -160,7 +160,7 @@ def check_scope(body: bytes) -> Iterator[None]:
 
 
 def error_response(outcome: ToolOutcome) -> HttpResponse:
-    """The problem of a call that came to no answer."""
+    """Return the problem of a call without an answer."""
     if outcome.incident:
         return problem_response(HTTPStatus.INTERNAL_SERVER_ERROR, outcome.text, incident=outcome.incident)
     status = HTTPStatus.FORBIDDEN if outcome.is_refused else HTTPStatus.UNPROCESSABLE_ENTITY

@@ -1,7 +1,7 @@
-"""Idempotency-Key of write tools: the same key and call within 24 hours gets the first answer again, and is run once.
+"""Idempotency-Key of write tools: the same key and call within 24 hours gets the first response again, and runs once.
 
-Kept as the answers to pushes are (ingestion.services.idempotency), in the transaction of the write. A call that is refused
-keeps nothing: it can be corrected and sent again under its key.
+Responses are stored like those to pushes (ingestion.services.idempotency), in the transaction of the write. A refused
+call stores nothing, so that it can be corrected and sent again with its key.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ RETRY_SECONDS: Final = 5
 def run_once(
     call: ToolCall, key: str, params: Mapping[str, Any], body: bytes, run: Callable[[], ToolOutcome]
 ) -> tuple[ToolOutcome, dict[str, str]]:
-    """The outcome of `run`, or of the call that came first under the key, and the headers that say which. `params` are
-    the tool's `name` and `arguments`, as `body` has them.
+    """Return the outcome of `run`, or of the first call with the key, and headers that tell which. `params` are the
+    tool's `name` and `arguments`, as in `body`.
 
-    Raises HttpError: 400 for a key that is none, 422 for one of another call, 409 while its first call is under way.
-    Cost: two statements more than the call, two in all for a replay.
+    Raises HttpError: 400 for an invalid key, 422 for the key of another call, 409 while its first call is in
+    progress. Cost: two statements more than the call, two in all for a replay.
     """
     if not idempotency.is_key(key):
         raise HttpError(HTTPStatus.BAD_REQUEST, idempotency.KEY_RULE, body=body)
@@ -65,12 +65,12 @@ def run_once(
 
 
 def _replay(call: ToolCall, params: Mapping[str, Any], receipt: Receipt) -> ToolOutcome:
-    """The first answer; the call is in Assistant activity as every other."""
+    """Return the first response; the call is recorded in Assistant activity like any other."""
     with CallRecorder(CallMethod.API, call, params["name"], params["arguments"]) as recorder:
         recorder.registered_name = params["name"]
         return recorder.outcome(ToolOutcome(answer=receipt.body))
 
 
 def _stored_key(key: str) -> str:
-    """Apart from the keys of pushes, which have no space; of 255 characters at most."""
+    """Return the stored key, distinct from keys of pushes, which have no space; at most 255 characters."""
     return f"api/v1 {sha256(key.encode()).hexdigest()}"

@@ -191,7 +191,7 @@ def _configuration_changes() -> Schema:
 
 
 def _object(properties: Schema) -> Schema:
-    """An object that has all of these and no others."""
+    """Return an object schema with exactly these required fields."""
     return {
         "type": "object",
         "required": list(properties),

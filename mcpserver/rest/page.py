@@ -1,4 +1,4 @@
-"""The reference of the REST API as its page shows it, read from the registry and the OpenAPI document."""
+"""Reference of the REST API for its page, generated from the registry and the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def rest_api(request: AccountRequest) -> HttpResponse:
 
 
 def problem_fields() -> list[Field]:
-    """The members of a problem."""
+    """Return the members of a problem."""
     return fields_of(document()["components"]["schemas"]["Problem"])
 
 
 def statuses() -> list[ResponseStatus]:
-    """Those of a call of a write tool: of all calls."""
+    """Return the statuses of a write tool, which has those of all calls."""
     whole = document()
     shared = whole["components"]["responses"]
     responses = whole["paths"]["/api/v1/tools/create_budget"]["post"]["responses"]
@@ -73,7 +73,7 @@ def _entry(tool: Tool) -> ToolEntry:
 
 
 def snippets_for(url: str, key: str) -> list[Snippet]:
-    """Snippets for the tools at `url` and a plaintext key; each asks for the largest services."""
+    """Return snippets for the tools at `url` and a plaintext key; each queries the largest services."""
     return [
         Snippet("curl", "curl", "Run in a terminal.", _curl(url, key)),
         Snippet("python", "Python", "Standard library only, Python 3.7 or later.", _python(url, key)),

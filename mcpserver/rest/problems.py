@@ -1,4 +1,4 @@
-"""Errors of the REST API as problem details (RFC 9457): one type a status, which the OpenAPI document describes."""
+"""Errors of the REST API as problem details (RFC 9457): one type for each status, described in the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONTENT_TYPE: Final = "application/problem+json"
 
 @dataclasses.dataclass(frozen=True)
 class ProblemType:
-    """`name` is that of its response in the OpenAPI document."""
+    """A problem type. `name` is that of its response in the OpenAPI document."""
 
     name: str
     title: str
@@ -70,7 +70,7 @@ PROBLEM_TYPES: Final = {
 
 
 def type_uri(status: int) -> str:
-    """The address of a problem's description in the OpenAPI document."""
+    """Return the URI of a problem type's description in the OpenAPI document."""
     return f"{settings.PUBLIC_URL}{DOCUMENT}#/components/responses/{PROBLEM_TYPES[status].name}"
 
 
@@ -82,7 +82,8 @@ def problem_response(
     field: str = "",
     incident: str = "",
 ) -> HttpResponse:
-    """`field`: the argument at fault; `incident`: the number of a server error in the log. Empty ones are left out."""
+    """Return a problem. `field`: the invalid argument; `incident`: the number of a server error in the log. Empty
+    members are omitted."""
     body: dict[str, Any] = {
         "type": type_uri(status),
         "title": PROBLEM_TYPES[status].title,

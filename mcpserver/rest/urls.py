@@ -1,4 +1,4 @@
-"""/api/v1: the tools for programs. The last takes every other path beneath it."""
+"""/api/v1: the tools for programs. The last pattern matches every other path below it."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from mcpserver.execution import run_tool
 from mcpserver.registry import ToolAccess, registry
 
 NO_KEY = 0
-"""Of no row: without a limit of cost access."""
+"""Primary key of no row: without a limit of cost access."""
 
 
 class Command(BaseCommand):
@@ -54,7 +54,7 @@ class Command(BaseCommand):
 
 
 def _arguments(text: str) -> dict[str, Any]:
-    """Raises CommandError for what is no JSON object."""
+    """Parse the arguments. Raises CommandError for anything but a JSON object."""
     try:
         arguments = json.loads(text)
     except ValueError as error:
