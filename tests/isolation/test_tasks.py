@@ -14,7 +14,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.audit_webhooks.services import create_audit_webhook
 from finops.celery import app
-from finops.insights.anomalies.parts import Part, Parts, store
+from finops.insights.anomalies.parts import DetectionPart, DetectionPlan, store
 from tests.cast import ACTOR, Cast
 from tests.isolation.rows import MAKERS
 from tests.isolation.walk import OUR_PREFIXES, fingerprint
@@ -105,8 +105,8 @@ def audit_webhook(account: Account) -> object:
 def part_of_a_detection(account: Account) -> object:
     """The first of one."""
     with account_scope(account):
-        service = Part(dimension="service", first="")
-        store(account, Parts(version="1", asks=0, months={}, parts=[service]))
+        service = DetectionPart(dimension="service", first="")
+        store(account, DetectionPlan(version="1", asks=0, months={}, parts=[service]))
     return 0
 
 

@@ -36,7 +36,7 @@ EXPIRES: Final = 60.0
 """Seconds after which a part's message is void: beat asks for parts that are not done each minute."""
 
 
-class Finding(msgspec.Struct, frozen=True):
+class PartFinding(msgspec.Struct, frozen=True):
     """An anomaly as `AnomalyCandidate` has it, with the exact cost of the days that are shown."""
 
     key: ScopeKey
@@ -47,7 +47,7 @@ class Finding(msgspec.Struct, frozen=True):
     scale: Decimal
 
 
-class Part(msgspec.Struct, kw_only=True, omit_defaults=True):
+class DetectionPart(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Values from `first` up to but not `until` (None: to the end) of a dimension. Once done, what was found."""
 
     dimension: str
@@ -55,7 +55,7 @@ class Part(msgspec.Struct, kw_only=True, omit_defaults=True):
     until: str | None = None
     done: bool = False
     series: int = 0
-    findings: list[Finding] = []
+    findings: list[PartFinding] = []
     with_cost: list[int] = []
     """Rows of before (pk) whose scope has a line in their currency."""
 
@@ -65,13 +65,13 @@ class Part(msgspec.Struct, kw_only=True, omit_defaults=True):
         )
 
 
-class Parts(msgspec.Struct, kw_only=True):
+class DetectionPlan(msgspec.Struct, kw_only=True):
     """Of one version of an account's bills. `asks`: how often people had changed what is learnt."""
 
     version: str
     asks: int
     months: dict[str, Decimal]
-    parts: list[Part]
+    parts: list[DetectionPart]
 
     @property
     def is_done(self) -> bool:
@@ -83,7 +83,7 @@ class Parts(msgspec.Struct, kw_only=True):
 
 
 @dataclass(frozen=True)
-class ValuesBuild:
+class MonitoredValuesBuild:
     """The values of a dimension that lines have."""
 
     dimension: Dimension
@@ -103,7 +103,7 @@ class MonthsBuild:
         return selected.group_by("currency").aggregate(amount=selected.amount.sum())
 
 
-def plan(run: DetectionRun, version: str, asks: int) -> Parts | None:
+def plan(run: DetectionRun, version: str, asks: int) -> DetectionPlan | None:
     """The parts of a look, or None where one piece does. A lake query for each dimension, one more; none for few lines."""
     days = run.days
     lines = sum(
@@ -113,20 +113,21 @@ def plan(run: DetectionRun, version: str, asks: int) -> Parts | None:
     )
     if lines < LEAST_LINES:
         return None
-    parts: list[Part] = []
+    parts: list[DetectionPart] = []
     for name in run.monitored:
         scope = Explainer(run.reader, name).scope
-        table = run.reader.run(days, ValuesBuild(scope), scope.tag_keys)
+        table = run.reader.run(days, MonitoredValuesBuild(scope), scope.tag_keys)
         values = sorted(table["value"].to_pylist())
         starts = ["", *values[SERIES::SERIES]]
         ends: list[str | None] = [*starts[1:], None]
         parts += [
-            Part(dimension=name, first=first, until=until) for first, until in zip(starts, ends, strict=True)
+            DetectionPart(dimension=name, first=first, until=until)
+            for first, until in zip(starts, ends, strict=True)
         ]
     if len(parts) == len(run.monitored):
         return None
     months = run.reader.run(run.last_month, MonthsBuild()).to_pylist()
-    return Parts(
+    return DetectionPlan(
         version=version,
         asks=asks,
         months={row["currency"]: abs(row["amount"] or Decimal(0)) for row in months},
@@ -134,22 +135,22 @@ def plan(run: DetectionRun, version: str, asks: int) -> Parts | None:
     )
 
 
-def current_parts(row: AnomalyRun | None) -> Parts | None:
+def current_parts(row: AnomalyRun | None) -> DetectionPlan | None:
     """The parts that the database has; None of another version of the program, which is planned anew."""
     if row is None or row.parts is None:
         return None
     try:
-        return msgspec.convert(row.parts, Parts)
+        return msgspec.convert(row.parts, DetectionPlan)
     except msgspec.ValidationError:
         return None
 
 
-def store(account: Account, parts: Parts | None) -> None:
+def store(account: Account, parts: DetectionPlan | None) -> None:
     AnomalyRun.objects.get_or_create(account=account)
     AnomalyRun.objects.update(parts=None if parts is None else msgspec.to_builtins(parts))
 
 
-def request(account: Account, parts: Parts) -> None:
+def request(account: Account, parts: DetectionPlan) -> None:
     """Ask workers for what is not done. One that is done elsewhere is left alone there."""
     for number, part in enumerate(parts.parts):
         if not part.done:
@@ -179,15 +180,15 @@ def detect_part(account: Account, number: int) -> bool:
     return now.is_done
 
 
-def _finding(each: AnomalyCandidate) -> Finding:
+def _finding(each: AnomalyCandidate) -> PartFinding:
     shown: set[date] = {day.day for day in (*each.around, *each.detection.days)}
     days = {day: amount for day, amount in each.cost.days.items() if day in shown}
-    return Finding(
+    return PartFinding(
         each.key, DailyCost(days, each.cost.label), each.detection, each.around, each.minimum, each.scale
     )
 
 
-def candidates_of(run: DetectionRun, parts: Sequence[Part]) -> list[AnomalyCandidate]:
+def candidates_of(run: DetectionRun, parts: Sequence[DetectionPart]) -> list[AnomalyCandidate]:
     """What all parts found, as a look in one piece has it."""
     explainers = {name: Explainer(run.reader, name, run.monitored) for name in run.monitored}
     return [

@@ -246,7 +246,7 @@ def _detect(account: Account, due: _Due) -> None:
         )
 
 
-def _parts(account: Account, run: DetectionRun, due: _Due) -> parts.Parts | None:
+def _parts(account: Account, run: DetectionRun, due: _Due) -> parts.DetectionPlan | None:
     """Those of this look, planned where it begins; None for a look in one piece."""
     current = parts.current_parts(AnomalyRun.objects.first())
     if current is not None and (current.version, current.asks) == (due.version, due.asks):

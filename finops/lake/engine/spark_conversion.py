@@ -82,7 +82,7 @@ def converted_lines(needed: Sequence[str], code: str) -> tuple[str, str]:
     return before, ") AS lines" * len(layers)
 
 
-def converted(lines: exp.Select, needed: Sequence[str], code: str) -> exp.Query:
+def convert_lines(lines: exp.Select, needed: Sequence[str], code: str) -> exp.Query:
     """The query of `lines`, converted. Its columns are named as those of any facts, and what is inside keeps its names."""
     before, after = converted_lines(tuple(needed), code)
     tree: exp.Select = parse_one(f"{before}{lines.sql('spark')}{after}", dialect="spark", into=exp.Select)

@@ -198,7 +198,7 @@ def _converted_lines(
             dialect=DIALECT,
         )
     )
-    return spark_conversion.converted(lines, query.needed, currency.currency)
+    return spark_conversion.convert_lines(lines, query.needed, currency.currency)
 
 
 def _in_file(name: str) -> str:
