@@ -18,10 +18,9 @@ _NO_AMOUNTS: Final = ("share", "ratio", "days", "lines", "other_groups")
 _decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
 
-# `currency` is the currency or unit that stands beside the number; empty for shares and counts.
+# A number that differs; null: absent. `currency` is the currency or unit that stands beside the number; empty for shares and counts.
 class FigureChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A number that differs; null: absent."""
-
+    __doc__ = None
     figure: str
     then: Decimal | None
     now: Decimal | None

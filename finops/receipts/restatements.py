@@ -28,10 +28,9 @@ _Month = tuple[int, date]
 """A source and a billing month."""
 
 
-# `reason`: why there are no amounts.
+# A billing month whose bill was replaced since. `reason`: why there are no amounts.
 class BillRestatement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A billing month whose bill was replaced since."""
-
+    __doc__ = None
     source: str
     month: str
     currency: str = ""

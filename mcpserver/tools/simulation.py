@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from finops.insights.purchase_plans.queries import plan_purchase
+from finops.insights.purchase_plans.schemas import PurchasePlanAnswer, PurchasePlanQuery
 from finops.insights.simulation.queries import simulate_cost
 from finops.insights.simulation.schemas import SimulationAnswer, SimulationQuery
 from mcpserver.context import ToolCall
@@ -27,4 +29,19 @@ from mcpserver.registry import ToolAccess, tool
 )
 def simulate(call: ToolCall, arguments: SimulationQuery) -> SimulationAnswer:
     answer = simulate_cost(call.account, arguments, deadline=call.deadline)
+    return replace(answer, console_url=call.console_url("commitments/"))
+
+
+@tool(
+    name="planCommitmentPurchase",
+    title="Plan a commitment purchase",
+    access=ToolAccess.READ,
+    description="""
+        What hourly commitment to buy, its break-even and risk, and what this advice would have saved in each of the last 12
+        months against doing nothing and AWS's rule.
+    """,
+    examples=[{"discount_percent": 27}],
+)
+def plan(call: ToolCall, arguments: PurchasePlanQuery) -> PurchasePlanAnswer:
+    answer = plan_purchase(call.account, arguments, deadline=call.deadline)
     return replace(answer, console_url=call.console_url("commitments/"))

@@ -48,9 +48,9 @@ class VersionTotal(msgspec.Struct, frozen=True, kw_only=True):
     amortized_change: Decimal
 
 
+# Lines that are alike in all but amounts.
 class VersionLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Lines that are alike in all but amounts."""
-
+    __doc__ = None
     status: Status
     charge_date: date
     service: str

@@ -71,7 +71,7 @@ class SimulationBuild:
         conditions = all_of(table, self.filters)
         lines = table.filter(reduce(and_, conditions)) if conditions else table
         late: Any = is_incomplete(lines, self.incomplete) if self.incomplete else ibis.literal(False)
-        line, change = _kind_of(lines), _place_of(lines, self.price_changes)
+        line, change = kind_of(lines), _place_of(lines, self.price_changes)
         purchase = self._purchase_of(lines, line)
         first_region, first_model = len(self.prices), len(self.prices) + len(self.regions)
         in_region = (change >= first_region) & (change < first_model)
@@ -87,7 +87,7 @@ class SimulationBuild:
             has_price=lines.contracted_cost.notnull(),
             purchase=purchase,
             day=_where((purchase != NO_RULE) | by_tokens, lines.charge_date, "date"),
-            hour=_where((purchase != NO_RULE) & _is_hourly(lines), _hour(lines), "timestamp('UTC')"),
+            hour=_where((purchase != NO_RULE) & is_hourly(lines), hour_of(lines), "timestamp('UTC')"),
             change=change,
             token_type=self._token_type_of(lines, by_tokens),
             has_quantity=quantity.notnull(),
@@ -132,7 +132,7 @@ class RegionPriceBuild:
 
     def __call__(self, table: Any) -> Any:
         place = _place_of(table, self.regions)
-        lines = table.filter((_kind_of(table) == USAGE) & (place != NO_RULE))
+        lines = table.filter((kind_of(table) == USAGE) & (place != NO_RULE))
         has_quantity = lines.pricing_quantity.notnull()
         keyed = lines.select(
             place=_place_of(lines, self.regions),
@@ -171,11 +171,11 @@ def is_coverable(lines: Any, line: Any) -> Any:
     return (is_standard | (line == COVERED)) & ~is_long.fill_null(False)
 
 
-def _is_hourly(lines: Any) -> Any:
+def is_hourly(lines: Any) -> Any:
     return (lines.charge_period_end <= lines.charge_period_start + ibis.interval(hours=1)).fill_null(False)
 
 
-def _hour(lines: Any) -> Any:
+def hour_of(lines: Any) -> Any:
     return lines.charge_period_start.truncate("h")
 
 
@@ -183,7 +183,7 @@ def _where(condition: Any, value: Any, kind: str) -> Any:
     return ibis.ifelse(condition, value, ibis.null(kind))
 
 
-def _kind_of(lines: Any) -> Any:
+def kind_of(lines: Any) -> Any:
     return ibis.cases(
         ((lines.charge_category != "Usage").fill_null(True), FIXED),
         (lines.commitment_status == "Unused", UNUSED),

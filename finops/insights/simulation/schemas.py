@@ -100,9 +100,9 @@ class SimulatedTotal(msgspec.Struct, frozen=True, kw_only=True):
     change: Decimal
 
 
+# The effects of a currency add up to its change.
 class SimulatedEffect(msgspec.Struct, frozen=True, kw_only=True):
-    """The effects of a currency add up to its change."""
-
+    __doc__ = None
     assumption: str
     change: Decimal
     currency: str

@@ -1,0 +1,1 @@
+"""What commitment to buy, and what that advice would have saved in each of the last twelve months (ADR 0096)."""

@@ -1,0 +1,216 @@
+"""What commitment to buy and its back-test: by hand on small bills, and against trying every commitment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accounts.models import Account
+from finops.costs.spend_query import CostFilter
+from finops.insights.commitments.purchases import UsageSlot, covered_per_hour, purchase_outcome
+from finops.insights.purchase_plans.figures import best_capacity, tolerated_fall
+from finops.insights.purchase_plans.queries import plan_purchase
+from finops.insights.purchase_plans.schemas import PurchasePlan, PurchasePlanAnswer, PurchasePlanQuery
+from finops.lib.errors import UserError
+from finops.lib.periods import DateRange, each_day
+from tests.finops.insights.commitments.test_commitments import commitment_line, on_demand
+from tests.finops.insights.simulation.bills import decimals
+from tests.world.costs import Line, add_source, cost
+
+HALF = Decimal(50)
+ALL = DateRange(date(2024, 11, 1), date(2025, 12, 31))
+"""Fourteen whole months."""
+
+
+def usage_of(days: DateRange, amount_of: Callable[[date, int], int], /, **columns: Any) -> list[Line]:
+    """A line for each hour that has an amount."""
+    lines = []
+    for day in each_day(days):
+        for hour in range(24):
+            start = datetime(day.year, day.month, day.day, hour, tzinfo=UTC)
+            period = {"charge_period_start": start, "charge_period_end": start + timedelta(hours=1)}
+            if amount := amount_of(day, hour):
+                lines.append(on_demand(str(amount), **{"charge_date": day, **period, **columns}))
+    return lines
+
+
+def answer_of(acme: Account, lines: list[Line], **query: Any) -> PurchasePlanAnswer:
+    add_source(acme, lines)
+    return plan_purchase(acme, PurchasePlanQuery(**{"discount_percent": HALF, **query}))
+
+
+def plan_of(acme: Account, lines: list[Line], **query: Any) -> PurchasePlan:
+    (plan,) = answer_of(acme, lines, **query).plans
+    return plan
+
+
+def test_steady_usage_is_committed_to_as_a_whole(acme: Account) -> None:
+    plan = plan_of(acme, usage_of(ALL, lambda _day, _hour: 4))
+
+    assert [plan.per_hour, plan.covers_per_hour, plan.utilization, plan.coverage] == list(
+        decimals(2, 4, 1, 1)
+    )
+    assert plan.saving == 60 * 24 * 2
+    assert plan.tolerated_fall == Decimal("0.5")
+    # Twelve months of 2025, whole.
+    assert plan.saved == 365 * 24 * 2
+    assert [each.saved for each in plan.vendor] == [plan.saved] * 3
+    assert [month.month for month in plan.months] == [f"2025-{number:02}" for number in range(1, 13)]
+
+
+def test_an_hour_a_day_is_not_worth_a_commitment_however_dear(acme: Account) -> None:
+    answer = answer_of(acme, usage_of(ALL, lambda _day, hour: 1000 if hour == 3 else 0))
+
+    assert answer.plans[0].per_hour == 0
+    assert answer.summary.startswith("No commitment in USD would have paid off")
+
+
+def test_growth_of_the_last_week_is_the_vendors_advice_and_not_ours(acme: Account) -> None:
+    since = ALL.end - timedelta(days=6)
+
+    plan = plan_of(acme, usage_of(ALL, lambda day, _hour: 10 if day >= since else 4))
+
+    assert plan.per_hour == 2
+    assert [each.per_hour for each in plan.vendor] == [5, 2, 2]
+
+
+def test_usage_that_falls_leaves_what_was_bought_unused_in_the_back_test(acme: Account) -> None:
+    plan = plan_of(acme, usage_of(ALL, lambda day, _hour: 4 if day < date(2025, 7, 1) else 1))
+
+    june, july = plan.months[5], plan.months[6]
+    # Bought: 2 per hour for 4. From July on 1 of 4 is used.
+    assert june.saving == 30 * 24 * 2
+    assert july.saving == 31 * 24 * (1 - 2)
+    assert july.utilization == Decimal("0.25")
+    assert plan.largest_fall == Decimal("0.75")
+    assert plan.per_hour == Decimal("0.5")
+
+
+def test_the_back_test_sees_no_day_of_its_month(acme: Account) -> None:
+    december = usage_of(ALL, lambda day, _hour: 4 if day >= date(2025, 12, 10) else 0)
+
+    plan = plan_of(acme, [cost(ALL.start, 1, service="Mail"), *december])
+
+    assert [month.saving for month in plan.months] == [0] * 12
+    assert plan.per_hour == 0
+    assert plan.vendor[0].per_hour == 2
+
+
+def test_months_before_there_are_sixty_days_have_no_saving_and_are_not_counted(acme: Account) -> None:
+    days = DateRange(date(2025, 7, 1), ALL.end)
+
+    answer = answer_of(acme, usage_of(days, lambda _day, _hour: 4))
+
+    (plan,) = answer.plans
+    assert [month.month for month in plan.months] == [f"2025-{number:02}" for number in range(7, 13)]
+    assert [month.saving is None for month in plan.months] == [True, True, False, False, False, False]
+    assert [month.vendor_savings[0] is None for month in plan.months] == [True, *[False] * 5]
+    assert "in 4 months this rule would have saved" in answer.summary
+
+
+def test_a_bill_by_day_is_counted_and_the_first_sentence_says_that_it_overstates(acme: Account) -> None:
+    lines = [on_demand("96", charge_date=day) for day in each_day(ALL)]
+
+    answer = answer_of(acme, lines)
+
+    assert answer.plans[0].per_hour == 2
+    assert "days are not known by hour, which overstates savings" in answer.summary
+
+
+def test_what_a_commitment_covers_already_is_not_bought_again_and_gives_the_discount(acme: Account) -> None:
+    lines = [commitment_line("75", "Used", day=day) for day in each_day(ALL)]
+
+    plan = plan_of(acme, [*lines, *usage_of(ALL, lambda _day, _hour: 4)], discount_percent=None)
+
+    assert plan.discount_percent == 50
+    assert not plan.is_discount_entered
+    assert plan.on_demand == 60 * 24 * 4
+
+
+def test_without_any_discount_there_is_no_plan(acme: Account) -> None:
+    with pytest.raises(UserError, match="Give it from the provider's price list"):
+        answer_of(acme, usage_of(ALL, lambda _day, _hour: 4), discount_percent=None)
+
+
+def test_a_currency_without_a_discount_is_named_first(acme: Account) -> None:
+    lines = [commitment_line("75", "Used", day=day) for day in each_day(ALL)]
+    usage = [
+        on_demand("96", charge_date=day, currency=code) for day in each_day(ALL) for code in ("USD", "EUR")
+    ]
+
+    answer = answer_of(acme, [*lines, *usage], discount_percent=None)
+
+    assert [plan.currency for plan in answer.plans] == ["USD"]
+    assert "without EUR, whose discount is unknown" in answer.summary
+
+
+def test_a_plan_is_of_what_its_filters_choose(acme: Account) -> None:
+    lines = usage_of(ALL, lambda _day, _hour: 4) + usage_of(ALL, lambda _day, _hour: 6, service="Lambda")
+
+    plan = plan_of(acme, lines, filters=[CostFilter(dimension="service", values=["Lambda"])])
+
+    assert plan.per_hour == 3
+
+
+def test_spot_usage_and_an_account_without_usage_have_no_plan(acme: Account) -> None:
+    answer = answer_of(acme, [cost(day, 5, pricing_category="Dynamic") for day in each_day(ALL)])
+
+    assert answer.plans == []
+    assert answer.summary.startswith("No usage at standard prices that a commitment could cover")
+
+
+@pytest.mark.parametrize("percent", ["0", "100", "NaN"])
+def test_a_discount_is_between_nothing_and_all(acme: Account, percent: str) -> None:
+    with pytest.raises(UserError, match="above 0 and below 100"):
+        answer_of(acme, [], discount_percent=Decimal(percent))
+
+
+SLOTS = st.lists(
+    st.builds(UsageSlot, st.sampled_from([1, 24]), st.decimals(-5, 500, places=3)), min_size=1, max_size=30
+)
+
+
+def saving(slots: list[UsageSlot], hours: int, capacity: Decimal, discount: Decimal) -> Fraction:
+    used = sum(min(max(Fraction(o), Fraction(0)), Fraction(capacity) * count) for count, o in slots)
+    return used - Fraction(1 - discount) * Fraction(capacity) * hours
+
+
+@given(slots=SLOTS, idle=st.integers(0, 200), percent=st.integers(1, 99))
+@settings(deadline=None)
+def test_no_other_commitment_would_have_saved_more(slots: list[UsageSlot], idle: int, percent: int) -> None:
+    hours, discount = sum(slot.hours for slot in slots) + idle, Decimal(percent) / 100
+
+    best = best_capacity(slots, hours, discount)
+
+    # The levels are rounded down to 18 places.
+    tolerance = Fraction(hours, 10**17)
+    for level in [Decimal(0), *(max(o, Decimal(0)) / count for count, o in slots)]:
+        assert saving(slots, hours, best, discount) >= saving(slots, hours, level, discount) - tolerance
+
+
+@given(slots=SLOTS, percent=st.integers(1, 99))
+@settings(deadline=None)
+def test_after_the_tolerated_fall_the_commitment_still_pays_and_not_much_later(
+    slots: list[UsageSlot], percent: int
+) -> None:
+    hours, discount = sum(slot.hours for slot in slots), Decimal(percent) / 100
+    capacity = best_capacity(slots, hours, discount)
+    per_hour = capacity * (1 - discount)
+    if covered_per_hour(per_hour, discount) == 0:
+        return
+
+    fall = tolerated_fall(slots, hours, per_hour, capacity)
+
+    def saving_after(share: Decimal) -> Decimal:
+        left = [UsageSlot(count, o * (1 - share)) for count, o in slots]
+        return purchase_outcome(left, hours, per_hour, capacity).saving
+
+    assert saving_after(fall) >= 0 or fall == 0
+    assert fall == 1 or saving_after(fall + Decimal("0.001")) < 0
