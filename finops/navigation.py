@@ -166,7 +166,8 @@ MENU = (
                     *("alert_deliveries", "alert_delivery"),
                 ),
             ),
-            MenuItem("Commitments", "commitments", "contract"),
+            MenuItem("Commitments", "commitments", "contract", ("purchase_plan",)),
+            MenuItem("Cost simulation", "simulation", "calculator"),
             MenuItem(
                 "Savings",
                 "savings",
@@ -215,7 +216,7 @@ MENU = (
                 "connections",
                 "plug-connected",
                 (
-                    *("connection", "data_health", "cost_upload", "cost_import"),
+                    *("connection", "data_health", "cost_upload", "cost_import", "bill_versions"),
                     *(
                         "connection_new",
                         "connection_edit",

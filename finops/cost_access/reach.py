@@ -10,7 +10,15 @@ PAGES: Final = frozenset(
         *("overview", "overview_movers", "cost_explorer", "dimension_values"),
         *("saved_views", "saved_view_menu", "saved_view"),
         *("spend_change", "forecast", "budgets", "budgets_at_risk", "budget", "report"),
-        *("commitments", "savings", "savings_potential", "saving", "data_health"),
+        *(
+            "commitments",
+            "purchase_plan",
+            "simulation",
+            "savings",
+            "savings_potential",
+            "saving",
+            "data_health",
+        ),
         *(
             "cost_tags",
             "cost_tag",
@@ -47,6 +55,7 @@ TOOLS: Final = frozenset(
         ),
         *("listDimensionValues", "listSavingsRecommendations", "listSharedCostSplits"),
         *("listTagRecommendations", "listTeams", "listUnitMetrics", "listUsageEvents", "listWidgetTypes"),
+        *("planCommitmentPurchase", "simulateCost"),
         *("queryCostTag", "querySpend", "queryUnitCost", "queryUsage", "verifyAnswer"),
     }
 )
@@ -70,13 +79,13 @@ RESOURCES: Final = frozenset({"glossary", "data-health", "budget", "cost-tag", "
 INSTEAD: Final = {
     "listAnomalies": "Use explainSpendChange.",
     "compareBillVersions": "Use explainSpendChange.",
-    "simulateCost": "Use getCommitmentUtilization.",
     "getInvoiceReconciliation": "Use querySpend with group_by invoice.",
     "anomaly_check": "Use weekly_cost_digest.",
     "anomalies": "See What changed.",
     "anomalies_open": "See What changed.",
     "anomaly": "See What changed.",
     "invoices": "See Cost explorer, grouped by invoice.",
+    "bill_versions": "See What changed.",
     "verify_answer": "Use the tool verifyAnswer.",
 }
 """By tool, prompt or URL name: what she can use in place of what is refused."""

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from django.urls import path
 
-from finops.costs.views import closed_months, explorer, imports, invoices, overview, saved_views, settings
+from finops.costs.views import (
+    bill_versions,
+    closed_months,
+    explorer,
+    imports,
+    invoices,
+    overview,
+    saved_views,
+    settings,
+)
 
 urlpatterns = [
     path("", overview.overview, name="overview"),
@@ -23,6 +32,7 @@ urlpatterns = [
     path("connections/imports/<int:import_id>/confirm/", imports.confirm, name="cost_import_confirm"),
     path("connections/imports/<int:import_id>/cancel/", imports.cancel, name="cost_import_cancel"),
     path("connections/imports/<int:import_id>/discard/", imports.discard, name="cost_import_discard"),
+    path("connections/bill-versions/", bill_versions.bill_versions, name="bill_versions"),
     path("invoices/", invoices.index, name="invoices"),
     path("invoices/invoice/", invoices.invoice, name="invoice"),
     path("invoices/totals/", invoices.enter_total, name="invoice_total"),

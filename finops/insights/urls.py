@@ -10,6 +10,7 @@ from finops.insights.views import (
     commitments,
     data_health,
     savings,
+    simulation,
     spend_change,
     tag_recommendations,
 )
@@ -23,6 +24,7 @@ urlpatterns = [
     path("anomalies/<slug:anomaly_key>/resolve/", anomalies.resolve, name="anomaly_resolve"),
     path("anomalies/<slug:anomaly_key>/reopen/", anomalies.reopen, name="anomaly_reopen"),
     path("commitments/", commitments.index, name="commitments"),
+    path("commitments/purchase/", simulation.purchase_plan, name="purchase_plan"),
     path("connections/health/", data_health.index, name="data_health"),
     path("cost-tags/recommendations/", tag_recommendations.index, name="tag_recommendations"),
     path("cost-tags/recommendations/draft/", tag_recommendations.draft, name="tag_recommendation_draft"),
@@ -34,5 +36,6 @@ urlpatterns = [
     path("savings/<slug:saving_key>/dismiss/", savings.dismiss, name="saving_dismiss"),
     path("savings/<slug:saving_key>/acted/", savings.act, name="saving_act"),
     path("savings/<slug:saving_key>/reopen/", savings.reopen, name="saving_reopen"),
+    path("simulation/", simulation.index, name="simulation"),
     path("spend-change/", spend_change.index, name="spend_change"),
 ]

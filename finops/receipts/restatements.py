@@ -63,7 +63,7 @@ class _MonthFiles:
 def restatements(
     account: Account, then: Manifest, now: Manifest, days: tuple[date, date] | None
 ) -> Restatements:
-    """The months with cost of these days (inclusive; None: any) whose files are others now. One query, and two scans of both
+    """The months with cost of these days (inclusive; None: any) whose files are others now. One query, and one scan of both
     versions of each of the newest MAX_MONTHS of them. Raises LakeUnavailable."""
     replaced = _replaced_months(then, now, days)
     names = dict(CostSource.objects.values_list("pk", "name"))

@@ -91,7 +91,7 @@ class Verification:
 
 
 def verify(call: ToolCall, text: str) -> Verification:
-    """Inside the call's transaction. Costs what the tool costs, up to twice, and two scans of both versions of each month that was
+    """Inside the call's transaction. Costs what the tool costs, up to twice, and one scan of both versions of each month that was
     restated. Raises UserError for what is no receipt of the account and of the call's cost access: whether another has it is not said."""
     receipt = _find(call, text)
     arguments = msgspec.json.decode(receipt.arguments)

@@ -19,7 +19,7 @@ from mcpserver.results import page_that_fits
     examples=[{}],
 )
 def compare_versions(call: ToolCall, arguments: BillVersionsQuery) -> BillVersionsAnswer:
-    url = call.console_url("connections/")
+    url = call.console_url("connections/bill-versions/", {"month": arguments.month})
 
     def make_answer(limit: int) -> BillVersionsAnswer:
         return replace(compare_bill_versions(call.account, replace(arguments, limit=limit)), console_url=url)

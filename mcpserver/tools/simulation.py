@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from finops.insights.purchase_plans.queries import plan_purchase
 from finops.insights.purchase_plans.schemas import PurchasePlanAnswer, PurchasePlanQuery
+from finops.insights.simulation.page_query import page_params
 from finops.insights.simulation.queries import simulate_cost
 from finops.insights.simulation.schemas import SimulationAnswer, SimulationQuery
 from mcpserver.context import ToolCall
@@ -29,7 +30,7 @@ from mcpserver.registry import ToolAccess, tool
 )
 def simulate(call: ToolCall, arguments: SimulationQuery) -> SimulationAnswer:
     answer = simulate_cost(call.account, arguments, deadline=call.deadline)
-    return replace(answer, console_url=call.console_url("commitments/"))
+    return replace(answer, console_url=call.console_url("simulation/", page_params(arguments)))
 
 
 @tool(
@@ -44,4 +45,4 @@ def simulate(call: ToolCall, arguments: SimulationQuery) -> SimulationAnswer:
 )
 def plan(call: ToolCall, arguments: PurchasePlanQuery) -> PurchasePlanAnswer:
     answer = plan_purchase(call.account, arguments, deadline=call.deadline)
-    return replace(answer, console_url=call.console_url("commitments/"))
+    return replace(answer, console_url=call.console_url("commitments/purchase/", arguments.to_params()))

@@ -85,7 +85,7 @@ class BillVersionsAnswer(AccountAnswer, frozen=True, kw_only=True):
 
 
 def compare_bill_versions(account: Account, query: BillVersionsQuery) -> BillVersionsAnswer:
-    """Each source's month as its newest import left it, against what that import replaced. Two lake queries over the month's
+    """Each source's month as its newest import left it, against what that import replaced. One lake query over the month's
     files. Raises UserError for what is no month."""
     months = [parse_month(query.month)] if query.month else months_with_versions(account)[:1]
     versions, others = versions_of(account, months[0]) if months else ([], set())

@@ -22,7 +22,7 @@ Commitments = Literal["keep", "end"]
 
 
 # By percent, or as a metric of usage would grow to a quantity in these days.
-class UsageGrowth(msgspec.Struct, frozen=True, kw_only=True):
+class UsageGrowth(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     __doc__ = None
     percent: Annotated[Decimal | None, Meta(description="-100 to 10000.")] = None
     dimension: str = ""
@@ -31,7 +31,7 @@ class UsageGrowth(msgspec.Struct, frozen=True, kw_only=True):
     quantity: Decimal | None = None
 
 
-class Purchase(msgspec.Struct, frozen=True, kw_only=True):
+class Purchase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     __doc__ = None
     per_hour: Decimal
     discount_percent: Annotated[Decimal | None, Meta(description="Default: what the covered lines have.")] = (
@@ -42,20 +42,20 @@ class Purchase(msgspec.Struct, frozen=True, kw_only=True):
     values: list[str] = []
 
 
-class OtherPrice(msgspec.Struct, frozen=True, kw_only=True):
+class OtherPrice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     __doc__ = None
     usage_type: str
     unit_price: Decimal
     currency: str
 
 
-class RegionMove(msgspec.Struct, frozen=True, kw_only=True):
+class RegionMove(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     __doc__ = None
     region: str
     to_region: str
 
 
-class ModelChange(msgspec.Struct, frozen=True, kw_only=True):
+class ModelChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     __doc__ = None
     model: str
     to_model: str = ""

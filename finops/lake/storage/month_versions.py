@@ -8,6 +8,7 @@ from datetime import date, datetime
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from accounts.models import Account
 from finops.lake.engine import engine
@@ -69,20 +70,20 @@ def months_with_versions(account: Account) -> list[date]:
 
 def compare_lines(versions: Sequence[MonthVersions], *, most: int) -> tuple[pa.Table, pa.Table]:
     """Return sums by currency and change of lines (`added`, `gone`, `changed`, `same`), and the `most` largest changes of
-    groups of lines that are equal in LINE_COLUMNS. Two scans of both versions. Raises LakeUnavailable."""
+    groups of lines that are equal in LINE_COLUMNS. One scan of both versions. Raises LakeUnavailable."""
     before = {each.path: each for version in versions for each in version.before}
     after = {each.path: each for version in versions for each in version.after}
     files = [_file(each) for each in (*before.values(), *after.values())]
-    tables = []
-    for finish in (_SUMS, _LARGEST.format(most=int(most))):
 
-        def statement(local: Sequence[File], finish: str = finish) -> str:
-            groups = version_sql(local[: len(before)], local[len(before) :], LINE_COLUMNS, _AMOUNTS)
-            return f"WITH groups AS ({groups}), compared AS ({_COMPARED}) {finish}"
+    def statement(local: Sequence[File]) -> str:
+        groups = version_sql(local[: len(before)], local[len(before) :], LINE_COLUMNS, _AMOUNTS)
+        parts = _PARTS.format(most=int(most))
+        return f"WITH groups AS ({groups}), compared AS MATERIALIZED ({_COMPARED}) {parts}"
 
-        with engine.read_batches(files, statement) as reader:
-            tables.append(reader.read_all())
-    return tables[0], tables[1]
+    with engine.read_batches(files, statement) as reader:
+        table = reader.read_all()
+    is_sum = pc.is_null(table["place"])
+    return table.filter(is_sum), table.filter(pc.invert(is_sum)).sort_by("place")
 
 
 _COMPARED: Final = """
@@ -91,17 +92,18 @@ SELECT *, CASE WHEN lines_before = 0 THEN 'added' WHEN lines_after = 0 THEN 'gon
         OR effective_cost_before <> effective_cost_after THEN 'changed' ELSE 'same' END AS status
 FROM groups
 """
-_SUMS: Final = """
+# Both read the groups that are computed once. A part has nulls where it lacks a column of the other.
+_PARTS: Final = """
 SELECT currency, status, sum(lines_before)::BIGINT AS lines_before, sum(lines_after)::BIGINT AS lines_after,
     sum(billed_cost_before) AS billed_before, sum(billed_cost_after) AS billed_after,
-    sum(effective_cost_before) AS effective_before, sum(effective_cost_after) AS effective_after
+    sum(effective_cost_before) AS effective_before, sum(effective_cost_after) AS effective_after, NULL::BIGINT AS place
 FROM compared GROUP BY currency, status
-"""
-_LARGEST: Final = """
-SELECT * EXCLUDE (lines_before, lines_after), lines_before::BIGINT AS lines_before, lines_after::BIGINT AS lines_after
-FROM compared WHERE status <> 'same' ORDER BY greatest(
-    abs(billed_cost_after - billed_cost_before), abs(effective_cost_after - effective_cost_before)
-) DESC, charge_date, service, usage_type, resource_id LIMIT {most}
+UNION ALL BY NAME
+SELECT * EXCLUDE (lines_before, lines_after), lines_before::BIGINT AS lines_before, lines_after::BIGINT AS lines_after,
+    row_number() OVER (ORDER BY greatest(
+        abs(billed_cost_after - billed_cost_before), abs(effective_cost_after - effective_cost_before)
+    ) DESC, charge_date, service, usage_type, resource_id) AS place
+FROM compared WHERE status <> 'same' QUALIFY place <= {most}
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
@@ -12,10 +13,12 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs.models import CostSource
 from finops.costs.queries.bill_versions import BillVersionsQuery, compare_bill_versions
-from tests.cast import Cast
+from tests.cast import Cast, signed_in
+from tests.pages import text_of
 from tests.world.costs import add_source, cost, store_lines
 
 MAY = date(2026, 5, 1)
+URL = "/a/acme/connections/bill-versions/"
 
 
 @pytest.fixture
@@ -96,3 +99,32 @@ def test_another_account_has_none_of_it(cast: Cast, restated: CostSource) -> Non
         answer = compare_bill_versions(cast.other_account, BillVersionsQuery(month="2026-05"))
 
     assert (answer.totals, answer.lines) == ([], [])
+
+
+def test_a_viewer_reads_the_lines_that_an_import_changed(cast: Cast, restated: CostSource) -> None:
+    client = signed_in(cast.viewer)
+
+    page = text_of(client.get(URL))
+
+    for word in ("Storage", "Mail", "Refund", "Added", "Gone", "Changed", "1 lines added, 1 gone, 1 changed"):
+        assert word in page
+    assert client.get(URL, {"month": "2026-05"}).status_code == 200
+
+
+def test_the_csv_of_versions_has_every_changed_line(cast: Cast, restated: CostSource) -> None:
+    answer = signed_in(cast.viewer).get(URL, {"month": "2026-05", "format": "csv"})
+
+    rows = list(csv.DictReader(b"".join(answer).decode().splitlines()))
+    changes = {row["service"]: Decimal(row["billed after"]) - Decimal(row["billed before"]) for row in rows}
+    assert changes == {"Storage": Decimal("1.000000000000000002"), "Mail": -3, "Refund": -1}
+
+
+def test_a_page_about_no_month_says_what_to_write(cast: Cast, restated: CostSource) -> None:
+    answer = signed_in(cast.viewer).get(URL, {"month": "May"})
+
+    assert answer.status_code == 422
+    assert "2026-05" in answer.content.decode()
+
+
+def test_without_a_replaced_version_the_page_says_so(cast: Cast) -> None:
+    assert "No replaced version" in text_of(signed_in(cast.viewer).get(URL))
