@@ -36,8 +36,8 @@ def bill_versions(request: AccountRequest) -> HttpResponseBase:
     try:
         with limit_time(settings.LAKE_DEADLINE_SECONDS, "This took too long. Choose a smaller month."):
             if wants_csv(request):
-                return _csv(compare_bill_versions(request.account, _limited(question, MOST_LINES)))
-            answer = compare_bill_versions(request.account, _limited(question, SHOWN_LINES))
+                return _csv(compare_bill_versions(request.account, _with_limit(question, MOST_LINES)))
+            answer = compare_bill_versions(request.account, _with_limit(question, SHOWN_LINES))
     except UserError as error:
         status, problem = 422, error.message
     months = [f"{month:%Y-%m}" for month in months_with_versions(request.account)]
@@ -52,7 +52,7 @@ def bill_versions(request: AccountRequest) -> HttpResponseBase:
     return render(request, "costs/bill_versions.html", context, status=status)
 
 
-def _limited(question: BillVersionsQuery, limit: int) -> BillVersionsQuery:
+def _with_limit(question: BillVersionsQuery, limit: int) -> BillVersionsQuery:
     return BillVersionsQuery(month=question.month, limit=limit)
 
 
