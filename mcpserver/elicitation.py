@@ -1,4 +1,5 @@
-"""Asking the person before a tool destroys something, where the client can (`elicitation`, in the era of 2026-07-28 alone).
+"""Asking the person before a tool destroys something, and which of alike names she means, where the client can
+(`elicitation`, in the era of 2026-07-28 alone).
 
 The tool is called twice: the first answer is a question and a signed state; the client asks the person and calls again with
 the reply. Nothing is kept here in between (ADR 0079). A client that cannot ask calls once, as before.
@@ -14,6 +15,7 @@ import msgspec
 from django.core import signing
 
 from finops.lib.errors import UserError
+from finops.lib.sentences import escape_hidden, quote
 from mcpserver.coerce import decode_arguments
 from mcpserver.context import ToolCall
 from mcpserver.execution import call_transaction
@@ -26,6 +28,12 @@ SECONDS: Final = 600
 _SALT: Final = "mcpserver.elicitation"
 _KEY: Final = "confirm"
 
+_CHOICE_SALT: Final = "mcpserver.elicitation.choice"
+_CHOICE: Final = "choice"
+FEWEST_CHOICES: Final = 2
+"""Of one name that is near, an assistant needs no person."""
+
+NO_CHOICE: Final = "The person chose none of these names. Nothing was done. Ask which one is meant."
 DECLINED: Final = "The person declined. Nothing was changed. Do not call again unless the person asks for it."
 
 
@@ -80,6 +88,69 @@ def reply(params: Mapping[str, Any], question: str, tool: Tool, call: ToolCall) 
 
 def refusal() -> ToolOutcome:
     return ToolOutcome(problem=DECLINED)
+
+
+def ask_choice(outcome: ToolOutcome, params: Mapping[str, Any], call: ToolCall) -> dict[str, Any] | None:
+    """The result that makes the client ask which of alike names of the account the person means; None where the problem is
+    another, and where it is not clear which argument the name would replace."""
+    arguments = params.get("arguments")
+    if len(outcome.choices) < FEWEST_CHOICES or _occurrences(arguments, outcome.value) != 1:
+        return None
+    names = [escape_hidden(each) for each in outcome.choices]
+    form = {
+        "type": "object",
+        "properties": {_CHOICE: {"type": "string", "title": outcome.field, "enum": names}},
+        "required": [_CHOICE],
+    }
+    message = f"{outcome.field}: {quote(outcome.value)} does not exist. Which one do you mean?"
+    request = {"mode": "form", "message": message, "requestedSchema": form}
+    state = {"about": _about(params, call), "value": outcome.value, "choices": outcome.choices}
+    return {
+        "resultType": "input_required",
+        "inputRequests": {_CHOICE: {"method": "elicitation/create", "params": request}},
+        "requestState": signing.dumps(state, salt=_CHOICE_SALT),
+    }
+
+
+def with_choice(params: Mapping[str, Any], call: ToolCall) -> Mapping[str, Any] | None:
+    """The parameters with the name that the person chose in place of the one that there is not; as they are where she was not
+    asked about this very call; None where she chose none."""
+    responses = params.get("inputResponses")
+    response = responses.get(_CHOICE) if isinstance(responses, dict) else None
+    try:
+        state = signing.loads(str(params.get("requestState", "")), salt=_CHOICE_SALT, max_age=SECONDS)
+    except signing.BadSignature:
+        return params
+    if not isinstance(response, dict) or state["about"] != _about(params, call):
+        return params
+    content = response.get("content")
+    name = content.get(_CHOICE) if isinstance(content, dict) else None
+    chosen = next((each for each in state["choices"] if escape_hidden(each) == name), None)
+    if response.get("action") != "accept" or chosen is None:
+        return None
+    return {**params, "arguments": _replace_text(params.get("arguments"), state["value"], chosen)}
+
+
+def _about(params: Mapping[str, Any], call: ToolCall) -> str:
+    about = [call.credential.kind, call.credential.id, params.get("name"), params.get("arguments")]
+    return sha256(msgspec.json.encode(about, order="deterministic")).hexdigest()
+
+
+def _occurrences(value: Any, text: str) -> int:
+    """How often a text stands among the values of arguments."""
+    if isinstance(value, dict):
+        return sum(_occurrences(each, text) for each in value.values())
+    if isinstance(value, list):
+        return sum(_occurrences(each, text) for each in value)
+    return int(isinstance(value, str) and value == text)
+
+
+def _replace_text(value: Any, text: str, name: str) -> Any:
+    if isinstance(value, dict):
+        return {key: _replace_text(each, text, name) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_replace_text(each, text, name) for each in value]
+    return name if value == text else value
 
 
 def _digest(question: str, tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> str:

@@ -50,7 +50,13 @@ def outcome_of(
     except UserError as problem:
         is_refused = isinstance(problem, LimitedCostAccess)
         where = f" Its page: {call.console_url(problem.page)}" if problem.page else ""
-        return ToolOutcome(problem=f"{problem.message}{where}", field=problem.field, is_refused=is_refused)
+        return ToolOutcome(
+            problem=f"{problem.message}{where}",
+            field=problem.field,
+            is_refused=is_refused,
+            value=str(problem.value or ""),
+            choices=problem.choices,
+        )
     except ValidationError as validation_error:
         return ToolOutcome(problem=_validation_text(validation_error))
     except Exception as error:

@@ -186,7 +186,13 @@ def call_tool(ctx: MethodContext) -> Result:
     asked = _ask_first(ctx) if elicitation.can_ask(ctx.client_capabilities) else None
     if asked is not None:
         return asked
-    return _call_result(run_named_tool(ctx.server, ctx.params, ctx.call, Kind.TOOL), ctx.revision)
+    can_ask = elicitation.can_ask(ctx.client_capabilities)
+    params = elicitation.with_choice(ctx.params, ctx.call) if can_ask else ctx.params
+    if params is None:
+        return _call_result(ToolOutcome(problem=elicitation.NO_CHOICE), ctx.revision)
+    outcome = run_named_tool(ctx.server, params, ctx.call, Kind.TOOL)
+    question = elicitation.ask_choice(outcome, params, ctx.call) if can_ask and params is ctx.params else None
+    return question or _call_result(outcome, ctx.revision)
 
 
 def _ask_first(ctx: MethodContext) -> Result | None:

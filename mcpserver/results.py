@@ -37,6 +37,7 @@ class ToolOutcome:
 
     `console_url` is the answer's; `incident` the number under which a fault of ours is logged; `field` the argument
     that the problem is about, where it is one; `is_refused`: the credential may only read, or its cost access is limited.
+    `choices` are names of the account that `value`, an argument's, may mean.
     """
 
     answer: bytes = b""
@@ -45,6 +46,8 @@ class ToolOutcome:
     incident: str = ""
     field: str = ""
     is_refused: bool = False
+    value: str = ""
+    choices: tuple[str, ...] = ()
 
     @property
     def is_error(self) -> bool:

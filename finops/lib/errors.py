@@ -19,15 +19,25 @@ class UserError(Exception):
 
     `message` is whole sentences that say what is wrong, with which value, and what to do instead; they are shown unchanged
     (a tool in an error result, a page beside the field). `field` names the argument or form field, or is empty. `page` is
-    where in the account's console it can be repaired, such as `budgets/3/`: the MCP server adds its address.
+    where in the account's console it can be repaired, such as `budgets/3/`: the MCP server adds its address. `choices` are the
+    account's own names that `value` may mean, for an assistant that can ask its person.
     """
 
-    def __init__(self, message: str, *, field: str = "", value: Any = None, page: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        field: str = "",
+        value: Any = None,
+        page: str = "",
+        choices: Sequence[str] = (),
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.field = field
         self.value = value
         self.page = page
+        self.choices = tuple(choices)
 
 
 def nearest_choices(value: str, choices: Iterable[str], *, limit: int = 5) -> list[str]:
@@ -72,4 +82,5 @@ def unknown_value(
         parts.append(f"Valid: {', '.join(map(show, choice_list))}.")
     if listed_by:
         parts.append(f"Use {listed_by}.")
-    return UserError(" ".join(parts), field=field, value=value)
+    names = suggestions if show is quote else ()
+    return UserError(" ".join(parts), field=field, value=value, choices=names)

@@ -1,0 +1,110 @@
+"""A name that the account does not have, and several alike: the person chooses, where the client can ask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from accounts.scoping import account_scope
+from finops.allocation.services.teams import create_team
+from finops.budgets.models import Budget
+from tests.cast import Cast
+from tests.mcpserver.door import Door, mint
+from tests.mcpserver.test_elicitation import LINKS_ALONE, call
+
+BUDGET: dict[str, Any] = {"name": "Q2", "amount": 500, "currency": "USD", "scope": "team", "team": "Payments"}
+
+
+@pytest.fixture(autouse=True)
+def teams(cast: Cast) -> None:
+    with account_scope(cast.account):
+        for name in ("Payments EU", "Payments US", "Search"):
+            create_team(account=cast.account, actor=cast.actor, name=name)
+
+
+def choose(name: str, action: str = "accept") -> dict[str, Any]:
+    return {"choice": {"action": action, "content": {"choice": name}}}
+
+
+def team_of_budget(cast: Cast) -> str:
+    with account_scope(cast.account):
+        row = Budget.objects.select_related("team").get()
+        assert row.team is not None
+        return row.team.name
+
+
+def test_the_person_chooses_and_the_tool_runs_with_her_choice(cast: Cast, writer: Door) -> None:
+    asked = call(writer, "create_budget", BUDGET)
+
+    assert asked["resultType"] == "input_required"
+    request = asked["inputRequests"]["choice"]["params"]
+    assert request["message"] == "team: 'Payments' does not exist. Which one do you mean?"
+    names = request["requestedSchema"]["properties"]["choice"]["enum"]
+    assert sorted(names) == ["Payments EU", "Payments US"]
+
+    done = call(
+        writer,
+        "create_budget",
+        BUDGET,
+        requestState=asked["requestState"],
+        inputResponses=choose("Payments US"),
+    )
+
+    assert done["resultType"] == "complete"
+    assert team_of_budget(cast) == "Payments US"
+
+
+@pytest.mark.parametrize(
+    "response", [choose("Payments US", "decline"), choose("Search"), choose("Payments US", "cancel")]
+)
+def test_without_one_of_the_names_nothing_is_done(cast: Cast, writer: Door, response: dict[str, Any]) -> None:
+    state = call(writer, "create_budget", BUDGET)["requestState"]
+
+    refused = call(writer, "create_budget", BUDGET, requestState=state, inputResponses=response)
+
+    assert refused["isError"]
+    assert refused["content"][0]["text"].startswith("The person chose none of these names.")
+    with account_scope(cast.account):
+        assert not Budget.objects.exists()
+
+
+def test_a_choice_counts_for_its_own_call_alone(cast: Cast, writer: Door) -> None:
+    state = call(writer, "create_budget", BUDGET)["requestState"]
+    other = {**BUDGET, "amount": 5_000_000}
+    someone = Door(mint(cast, "read_write"))
+
+    for door, arguments, sent in (
+        (writer, other, state),
+        (someone, BUDGET, state),
+        (writer, BUDGET, f"{state}x"),
+    ):
+        again = call(
+            door,
+            "create_budget",
+            arguments,
+            requestState=sent,
+            inputResponses=choose("Payments US"),
+        )
+        assert again["resultType"] == "input_required"
+    with account_scope(cast.account):
+        assert not Budget.objects.exists()
+
+
+def test_a_client_that_cannot_ask_is_told_the_names(writer: Door) -> None:
+    answer = writer.result("tools/call", {"name": "create_budget", "arguments": BUDGET, "_meta": LINKS_ALONE})
+
+    assert answer["isError"]
+    assert "'Payments EU'" in answer["content"][0]["text"]
+
+
+def test_one_name_that_is_near_needs_no_person(writer: Door) -> None:
+    answer = call(writer, "create_budget", {**BUDGET, "team": "Serch"})
+
+    assert answer["isError"]
+
+
+def test_a_choice_of_ours_is_no_question(writer: Door) -> None:
+    answer = call(writer, "create_budget", {**BUDGET, "scope": "teams"})
+
+    assert answer["isError"]
