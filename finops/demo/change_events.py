@@ -1,5 +1,5 @@
-"""What Lumenly's tools send of changes: deployments on weekdays, purchases of commitments, and what was behind each surprise of
-the story. Pushed through the door's own checks, by a source with a key."""
+"""Change events of Lumenly's tools: deployments on weekdays, purchases of commitments, and the cause of each surprise of the
+story. Validated like pushed events, by a source with a key."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BEHIND: Final[dict[str, tuple[str, str, str, str]]] = {
     "forgotten-gpu": ("change", "GPU machine started for a test", "sofia.rossi", "sandbox"),
     "cosmos-outage": ("incident", "EU search is down", "maya.okafor", "eu-prod"),
 }
-"""Surprise of the story -> kind, title, person, account: what its people would have sent."""
+"""Surprise of the story -> kind, title, person, account of its event."""
 
 _SERVICES: Final = (
     ("checkout", "Amazon Elastic Compute Cloud", "prod"),
@@ -44,12 +44,12 @@ _SERVICES: Final = (
     ("gateway", "Amazon Virtual Private Cloud", "staging"),
     ("audit-trail", "Amazon CloudWatch", "shared"),
 )
-"""What is deployed, the service it runs on, the account it runs in."""
+"""Deployed component, the service it runs on, the account it runs in."""
 
 
 def ensure_change_events(account: Account, actor: Actor, first: date, last: date) -> int:
-    """Push what happened on the days that are not there yet, into the account in scope; how many events that were. Nothing
-    where somebody deleted the source or ended its key."""
+    """Push the events of missing days into the account in scope and return how many. Does nothing if the source was deleted or
+    its key revoked."""
     credential = _credential(account, actor)
     if credential is None:
         return 0
@@ -63,7 +63,7 @@ def ensure_change_events(account: Account, actor: Actor, first: date, last: date
 
 
 def events_on(days: DateRange) -> Iterator[dict[str, Any]]:
-    """As a pipeline sends them; the same whenever they are made."""
+    """Return the events of a day as a pipeline sends them; the same at every call."""
     for one in anomalies(days.start, days.end):
         if days.start <= one.start <= days.end:
             kind, title, who, where = BEHIND[one.name]
@@ -80,7 +80,7 @@ def events_on(days: DateRange) -> Iterator[dict[str, Any]]:
 
 
 def _deployments(day: date) -> Iterator[dict[str, Any]]:
-    """Two a weekday."""
+    """Two deployments a weekday."""
     for hour in (10, 15):
         place = int(digest("deployment", str(day), hour, length=8), 16)
         name, service, where = _SERVICES[place % len(_SERVICES)]

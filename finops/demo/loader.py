@@ -1,4 +1,4 @@
-"""Load the demo: people, accounts, cost, usage, keys. Safe to run twice, and on any later day."""
+"""Loads the demo: people, accounts, cost, usage, keys. Safe to run twice, and on any later day."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ LABS_MONTHS = 3
 PRODUCT_KEY = "tag:service"
 CLOSING_NOTE = "Reported to the board."
 LATE_SOURCE, LATE_CHARGE = "anthropic", "Claude Team plan, seats"
-"""What the first delivery of the month that is closed lacks: the import after the closing has it."""
+"""Charges that the first delivery of the closed month does not have: the import after the closing has them."""
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class LoadResult:
-    """What a run did: cost lines and usage events added, seconds it took, what it handed out."""
+    """The result of a run: cost lines and usage events added, seconds it took, and the visitor's data."""
 
     rows: int
     events: int
@@ -68,10 +68,10 @@ class LoadResult:
 
 
 def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int = MONTHS) -> LoadResult:
-    """Bring the demo up to yesterday. `reset` begins from nothing; `if_empty` leaves cost and usage that are there.
+    """Bring the demo up to yesterday. `reset` starts from nothing; `if_empty` keeps existing cost and usage.
 
-    A second run of a day imports nothing and keeps password and keys; on a later day only the months of cost and the
-    days of usage since come. Raises UserError while another process loads it.
+    A second run of a day imports nothing and keeps password and keys; on a later day it adds only the months of cost and the
+    days of usage since then. Raises UserError while another process loads it.
     """
     began = time.monotonic()
     actor = Actor.command("load_demo")
@@ -108,7 +108,7 @@ def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int =
 
 
 def _has(kind: Kind) -> bool:
-    """Does the account in scope have segments of that kind?"""
+    """Whether the account in scope has segments of that kind."""
     return LakeSegment.objects.filter(kind=kind, retired_at=None).exists()
 
 
@@ -154,7 +154,7 @@ def _ensure_cost_view(account: Account, actor: Actor) -> None:
 
 
 class _Loader:
-    """Generates and imports into the account in scope, saying how long each took."""
+    """Generates and imports data into the account in scope, and prints how long each step took."""
 
     def __init__(self, folder: Path, actor: Actor, say: Say, end: date) -> None:
         self.folder, self.actor, self.say, self.end = folder, actor, say, end
@@ -192,8 +192,8 @@ class _Loader:
     def _deliver(
         self, account: Account, vendor: Source, path: Path, start: date
     ) -> tuple[CostSource, list[Path]]:
-        """The vendor's source, and the files that are still to be imported: none where a sync reads the bill. A source of
-        uploads, of a demo that was loaded before there were syncs, stays one."""
+        """Return the vendor's source, and the files still to import: none where a sync reads the bill. The upload source of a
+        demo from an earlier version remains one."""
         connection = connection_of(vendor.name)
         source = connection.cost_source if connection else CostSource.objects.filter(name=vendor.name).first()
         if vendor.key not in LAYOUTS or (source is not None and connection is None):
@@ -209,7 +209,7 @@ class _Loader:
         return connection.cost_source, []
 
     def restate(self, account: Account, vendor: Source, month: date) -> None:
-        """Import a vendor's whole billing month again, now with the charges that came late."""
+        """Import a vendor's whole billing month again, now with the late charges."""
         path = self.folder / f"{vendor.key}-{month:%Y-%m}.parquet"
         write_source(vendor.key, path, month, month_end(month))
         self._import(account, self._source(account, vendor.name), [path])
