@@ -15,7 +15,7 @@ EXCESS_FACTOR: Final = 4
 EXCESS_SECONDS: Final = 10.0
 
 # Reads at once whose time is limited, each a thread until the client goes on or away: what refusals may cost. Beyond
-# that nothing more is read. Strangers take none of the readers of those who have a key.
+# that nothing more is read. Unknown clients use none of the readers for clients with a key.
 _EXCESS_READERS: Final = threading.BoundedSemaphore(4)
 _TIMED_READERS: Final = threading.BoundedSemaphore(4)
 

@@ -50,7 +50,7 @@ ALSO_SECRET = frozenset(
         "ingestion.PushAnswer.key",  # a client's own
     }
 )
-"""Secret fields whose names do not match SECRET."""
+"""Fields that are hidden although their names do not match SECRET."""
 
 
 def all_rows(model: type[Row]) -> models.QuerySet[Any]:

@@ -34,12 +34,11 @@ LEAST_ROWS: Final = 1_024
 def merge_sorted_files(
     files: Sequence[Path], schema: pa.Schema, order: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield all rows of these Parquet files, in the columns and types of `schema`; columns that a file does not have are
-    null.
+    """Yield all rows of these Parquet files, in the columns and types of `schema`; columns that a file does not have are null.
 
-    Each file must be sorted by the columns of `order`, bytewise and without nulls in them; then so is the result. Rows of
-    an unsorted file are complete too, in some other order. Costs about a second a million rows. Raises pyarrow's errors for
-    a damaged file.
+    Each file must be sorted by the columns of `order`, bytewise and without nulls in them; then so is the result. Rows of an
+    unsorted file are complete too, in some other order. Costs about a second a million rows. Raises pyarrow's errors for a
+    damaged file.
     """
     at_once = max(LEAST_ROWS, BUFFERED_CELLS // (len(schema) * max(1, len(files))))
     with ExitStack() as opened:

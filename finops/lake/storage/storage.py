@@ -136,7 +136,7 @@ class RemoteStorage(Storage):
         self._url = url
 
     def _filesystem(self) -> tuple[Any, str]:
-        # Asked for each time: fsspec keeps one instance a process, and a forked child must not use its parent's.
+        # Looked up each time: fsspec caches one instance a process, and a forked child must not use its parent's.
         filesystem, root = fsspec.core.url_to_fs(self._url)
         return filesystem, root.rstrip("/")
 
