@@ -147,8 +147,8 @@ class HttpApi:
         return self._retry(request)
 
     def download(self, target: Path, *, path: str = "", url: str = "", accept: str = "*/*") -> int:
-        """Download a file at the API's `path`, or at a URL from the vendor, which gets no credential of ours and
-        passes the address guard. Returns its bytes. Each attempt replaces the target. Raises the errors of `get`."""
+        """Download a file at the API's `path`, or at a vendor's URL, which gets no credential of ours and passes the
+        address guard. Returns its bytes. Each attempt replaces the target. Raises the errors of `get`."""
         address, _mark, query = (url or self._url(path)).partition("?")
         headers = {"Accept": accept} if url else {**self.headers, "Accept": accept}
         with_header = (lambda given: given) if url else self._with_token_header
@@ -169,8 +169,8 @@ class HttpApi:
         headers: Mapping[str, str] | None = None,
         file: Path | None = None,
     ) -> None:
-        """Send the content of a file in chunks; the response is its status. Retried like a GET, so only for requests
-        that may arrive twice. Raises the errors of `get`."""
+        """Send a file in chunks; the response is its status. Retried like a GET, so only for requests that may arrive
+        twice. Raises as `get`."""
         size = file.stat().st_size if file else 0
         asked = {**self.headers, **(headers or {}), "Content-Length": str(size)}
         query = urlencode(params, quote_via=quote)
@@ -186,8 +186,8 @@ class HttpApi:
 
     def pages(self, page_of: Callable[[str], T], token_of: Callable[[T], str]) -> Iterator[T]:
         """Yield each page of a list, by the token of the previous page ("" for the first). `token_of` returns the
-        next token, or "" for the last page. Raises SourceError for a repeated token, which would never end, and
-        beyond MAX_PAGES."""
+        next, "" on the last page. Raises SourceError for a repeated token, which would never end, and beyond
+        MAX_PAGES."""
         token, tokens = "", {""}
         for _number in range(MAX_PAGES):
             page = page_of(token)
