@@ -67,9 +67,7 @@ def sync_to_the_end(connection: CostConnection, actor: Actor) -> CostSync:
         if not run_sync(sync.pk):
             time.sleep(0.2)
         if time.monotonic() > deadline:
-            raise UserError(
-                f"The sync of {connection.cost_source.name} has not ended in {WAIT_SECONDS} seconds."
-            )
+            raise UserError(f"The sync of {connection.target.name} has not ended in {WAIT_SECONDS} seconds.")
         sync.refresh_from_db()
     return sync
 

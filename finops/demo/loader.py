@@ -37,6 +37,8 @@ from finops.demo.generate import MONTHS, first_day, months_between, write_source
 from finops.demo.insights import ensure_savings, look_for_anomalies
 from finops.demo.layouts import LAYOUTS
 from finops.demo.people import People, ensure_people, remove_people
+from finops.demo.stripe import SOURCE_NAME as STRIPE_NAME
+from finops.demo.stripe import ensure_stripe
 from finops.demo.unit_costs import ensure_customer_key, ensure_unit_metrics
 from finops.demo.usage import SOURCE_NAME, load_usage
 from finops.lake.models import LakeSegment
@@ -102,6 +104,7 @@ def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int =
             today = clock.today()
             yesterday = today - timedelta(days=1)
             ensure_change_events(people.account, actor, first_day(today, months), yesterday)
+        _load_stripe(people.labs, actor, say, months)
         look_for_anomalies([people.account, people.labs], actor, say)
         send_alerts(people.account)
     return LoadResult(rows, events, time.monotonic() - began, handed_out)
@@ -144,6 +147,14 @@ def _load_usage(account: Account, actor: Actor, say: Say, months: int) -> int:
         f"{account.name}: {SOURCE_NAME}, {events:,} usage events (written in {time.monotonic() - began:.1f} s)"
     )
     return events
+
+
+def _load_stripe(labs: Account, actor: Actor, say: Say, months: int) -> None:
+    """A replay of Stripe into Lumenly Labs: usage that is pulled, beside what Lumenly's backend pushes."""
+    today, began = clock.today(), time.monotonic()
+    with account_scope(labs):
+        events = ensure_stripe(labs, actor, first_day(today, min(months, LABS_MONTHS)), today)
+    say(f"{labs.name}: {STRIPE_NAME}, {events:,} usage events (pulled in {time.monotonic() - began:.1f} s)")
 
 
 def _ensure_cost_view(account: Account, actor: Actor) -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.connections.queries import connections_overview, months_to_read_again
+from finops.connections.queries import data_connections_overview, months_to_read_again
 from finops.costs.answers import AccountRef, SourceHealth
 from finops.costs.coverage import Coverage
 from finops.costs.queries.closed_months import restatement_sentences
@@ -336,7 +336,9 @@ def _connections(
         )
         for source_id, health in sources.health.items()
     ]
-    syncs = {row.connection.cost_source.pk: row for row in connections_overview(account)}
+    overviews = data_connections_overview(account)
+    syncs = {row.connection.source_id: row for row in overviews if row.connection.source_id is not None}
+    pulls = {row.connection.usage_source_id: row for row in overviews}
     uploaded: Mapping[int, Sequence[date]] = {}
     if syncs:
         with account_scope(account):
@@ -352,7 +354,12 @@ def _connections(
         with_recommendations(each, refreshes[source_id]) if source_id in refreshes else each
         for source_id, each in zip(sources.health, cost, strict=True)
     ]
-    usage = [usage_connection(each, now) for each in usage_deliveries(account)]
+    usage = [
+        with_syncs(usage_connection(each, now), pulls[each.source_id])
+        if each.source_id in pulls
+        else usage_connection(each, now)
+        for each in usage_deliveries(account)
+    ]
 
     def need(each: ConnectionHealth) -> tuple[int, bool, str]:
         return WORST_FIRST.index(each.status), not each.overdue, each.name

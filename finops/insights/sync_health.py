@@ -1,4 +1,4 @@
-"""What the syncs of a cost source add to how healthy it is: when it is looked at next, and why its syncs fail;
+"""What the syncs of a cost or usage source add to how healthy it is: when it is looked at next, and why its syncs fail;
 and what its cloud's recommendations lack."""
 
 from __future__ import annotations
@@ -21,9 +21,18 @@ if TYPE_CHECKING:
 
 _RETRY: Final = "Fix the last error, then sync again."
 _RESUME: Final = "Resume syncs on its page."
-_NOTHING: Final = "Check the connection's settings and that the provider writes its export there."
+_NOTHING: Final = {
+    "cost": (
+        "No cost lines found yet.",
+        "Check the connection's settings and that the provider writes its export there.",
+    ),
+    "usage": ("No usage found yet.", "Check the connection's settings and that the vendor has usage."),
+}
 MONTHS_NAMED: Final = 6
-_OLD: Final = "The last sync found no newer data. Check that the provider still writes its export."
+_OLD: Final = {
+    "cost": "The last sync found no newer data. Check that the provider still writes its export.",
+    "usage": "The last sync found no newer usage. Check that the vendor still has it.",
+}
 
 
 def with_syncs(
@@ -55,10 +64,10 @@ def with_syncs(
             facts, status=IMPORTING, reason="The first sync is running.", what_to_do=""
         )
     if health.status == NO_DATA:
-        reason = "No cost lines found yet."
-        return msgspec.structs.replace(facts, reason=reason, what_to_do=_NOTHING)
+        reason, advice = _NOTHING[health.kind]
+        return msgspec.structs.replace(facts, reason=reason, what_to_do=advice)
     if health.overdue or health.status not in (HEALTHY, IMPORTING, PARTIAL, FAILING):
-        return msgspec.structs.replace(facts, what_to_do=_OLD)
+        return msgspec.structs.replace(facts, what_to_do=_OLD[health.kind])
     return facts
 
 
