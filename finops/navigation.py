@@ -68,6 +68,7 @@ SETTINGS = (
         (
             MenuItem("Cost view", "cost_view"),
             MenuItem("Exchange rates", "exchange_rates", pages=("exchange_rate_new", "exchange_rate_upload")),
+            MenuItem("AI prices", "ai_prices", pages=("ai_price_new", "ai_price_upload")),
             MenuItem("Imports", "import_review"),
         ),
     ),

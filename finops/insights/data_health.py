@@ -12,8 +12,6 @@ from typing import Any, Final
 import msgspec
 
 from accounts.models import Account
-from accounts.scoping import account_scope
-from finops.connections.queries import data_connections_overview, months_to_read_again
 from finops.costs.answers import AccountRef, SourceHealth
 from finops.costs.coverage import Coverage
 from finops.costs.queries.closed_months import restatement_sentences
@@ -32,7 +30,7 @@ from finops.costs.queries.sources import (
 )
 from finops.insights.cost_scope import CostReader
 from finops.insights.savings.freshness import recommendation_refreshes
-from finops.insights.sync_health import with_recommendations, with_syncs
+from finops.insights.sync_health import SyncFacts, with_recommendations
 from finops.lake.engine.engine import LakeTooLarge, LakeUnavailable
 from finops.lake.usage import flush_scheduler
 from finops.lake.usage.flush_scheduler import StuckFlush
@@ -336,29 +334,15 @@ def _connections(
         )
         for source_id, health in sources.health.items()
     ]
-    overviews = data_connections_overview(account)
-    syncs = {row.connection.source_id: row for row in overviews if row.connection.source_id is not None}
-    pulls = {row.connection.usage_source_id: row for row in overviews}
-    uploaded: Mapping[int, Sequence[date]] = {}
-    if syncs:
-        with account_scope(account):
-            uploaded = months_to_read_again([row.connection for row in syncs.values()])
-    cost = [
-        with_syncs(each, syncs[source_id], uploaded.get(syncs[source_id].connection.pk, ()))
-        if source_id in syncs
-        else each
-        for source_id, each in zip(sources.health, cost, strict=True)
-    ]
+    syncs = SyncFacts.of_account(account)
+    cost = [syncs.with_cost(source_id, each) for source_id, each in zip(sources.health, cost, strict=True)]
     refreshes = {row.source_id: row for row in recommendation_refreshes()}
     cost = [
         with_recommendations(each, refreshes[source_id]) if source_id in refreshes else each
         for source_id, each in zip(sources.health, cost, strict=True)
     ]
     usage = [
-        with_syncs(usage_connection(each, now), pulls[each.source_id])
-        if each.source_id in pulls
-        else usage_connection(each, now)
-        for each in usage_deliveries(account)
+        syncs.with_usage(each.source_id, usage_connection(each, now)) for each in usage_deliveries(account)
     ]
 
     def need(each: ConnectionHealth) -> tuple[int, bool, str]:

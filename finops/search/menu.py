@@ -51,6 +51,7 @@ ACTIONS: Final = (
         label="Create MCP key", page="mcp_key_new", words="new add generate assistant connect claude chatgpt"
     ),
     Action(label="Add exchange rate", page="exchange_rate_new", words="new create currency"),
+    Action(label="Add AI price", page="ai_price_new", words="new create negotiated token price model"),
     Action(label="Import savings", page="savings_import", words="upload recommendations"),
 )
 
