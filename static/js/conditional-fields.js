@@ -1,4 +1,4 @@
-// Fields that matter with some choices of another field alone: hidden with the others. Without JavaScript all are shown.
+// Fields that matter with some choices of another field alone: hidden with the others. Without JavaScript all show.
 
 function update(part) {
   const choice = document.getElementById(part.dataset.shownWith);
