@@ -1,4 +1,4 @@
-"""Circuit breakers: only one caller at a time retries an unavailable dependency, so others do not wait for it."""
+"""Circuit breakers: few callers retry an unavailable dependency, once in a while, so the others do not wait for it."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def drain_excess(request: HttpRequest, limit: int, *, keep: bool = False) -> byt
     """Read the rest of a body that is over the limit; with `keep`, return its bytes.
 
     Clients such as urllib send everything before they read the response: if a server responds and closes before, they get a
-    broken pipe. Reads at most EXCESS times the limit and EXCESS_SECONDS; nothing of a body that announces more, or that the
+    broken pipe. Reads at most EXCESS_FACTOR times the limit and EXCESS_SECONDS; nothing of a body that announces more, or that the
     client holds back until the server confirms (`Expect`).
     """
     content_length = _content_length(request)

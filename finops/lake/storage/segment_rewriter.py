@@ -122,7 +122,7 @@ def rewrite(
     """Write one new file, durable and not current yet, of all rows of `old`, which are of one source and month.
 
     Sorted by metric, day and customer; without the events of a batch. `rows` is the expected number: RowsLost otherwise,
-    and then no file stays. Memory is limited to the buffer of `sorted_files` and a row group or two, however many rows
+    and then no file stays. Memory is limited to the buffer of `merge_sorted_files` and a row group or two, however many rows
     there are. ValueError for more than 1,000 dimension keys together. About a million rows a second.
     """
     full = schema.segment_schema(Kind.USAGE, sorted(set().union(*(segment.key_columns for segment in old))))

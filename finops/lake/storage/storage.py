@@ -1,7 +1,7 @@
 """The storage of segment files: a local directory, or any fsspec URL with a local cache. Paths are relative to LAKE_URL.
 
 A file is written once, whole, under a unique name, and never changed: so readers need no locks, and a crash leaves at most
-a file that no manifest row names (`sweeping.sweep` removes it).
+a file that no manifest row names (`garbage_collection.sweep` removes it).
 """
 
 from __future__ import annotations
