@@ -71,8 +71,7 @@ def comparison_ranges_by_source(
 
     A source that bills by the month follows the others as far as it is complete. A source without a complete day in
     the period is on neither side, so that missing cost does not look like a saving; one that ended long before counts
-    as is. `together`: all sources pair the days that are complete for all, as needed to divide by usage of the same
-    days.
+    as is. `together`: all sources pair the days that are complete for all, as a division by usage needs.
     """
     ends = {
         source: min(last, days.end)

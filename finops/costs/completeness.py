@@ -1,7 +1,6 @@
 """Complete days of a source: settle times, and days with only part of their cost. Pure.
 
-A day is complete when it is covered, over, not partial, and at its newest import as old as its source takes to
-settle.
+A day is complete when it is covered, over, not partial, and at its newest import as old as its settle time.
 """
 
 from __future__ import annotations

@@ -109,8 +109,7 @@ class ResolvedFilter:
 
 
 def resolve_filters(context: DimensionContext, filters: Sequence[Filter]) -> list[ResolvedFilter]:
-    """Resolve the dimensions, aliases and names of filters. Raises UserError for an unknown dimension or invalid
-    value.
+    """Resolve the dimensions, aliases and names of filters. Raises UserError for an unknown dimension or bad value.
 
     One lake query for each filter on a dimension with names, such as account; cached for the current files.
     """

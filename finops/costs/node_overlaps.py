@@ -2,8 +2,8 @@
 
 OpenCost names a node by its provider id (`i-0abc`, `aws:///us-east-1a/i-0abc`, `gce://shop/us-central1-a/gke-1`,
 `azure:///subscriptions/…/virtualMachineScaleSets/aks-vmss/virtualMachines/3`) and by its name in Kubernetes. A bill
-names the machine, or the scale set, by its resource: an instance id, an ARN, a path. The last parts are compared, in
-lower case.
+names the machine, or the scale set, by its resource: an instance id, an ARN, a path. Last parts are compared in lower
+case.
 """
 
 from __future__ import annotations

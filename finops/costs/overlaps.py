@@ -16,8 +16,7 @@ from finops.lib.money import exact_sum, ratio
 LIKELY_SHARE: Final = Decimal("0.1")
 """The minimum share of the smaller source's cost of the month in that currency; a smaller overlap is not reported."""
 FEWEST: Final = 3
-"""The minimum of equal days and resources, unless they are half of the smaller source and name an account or
-resource."""
+"""The minimum of equal days and resources, unless half of the smaller source, with an account or a resource."""
 MOST_ACCOUNTS: Final = 200
 """The maximum of sub-accounts in the second query's filter; above it, all lines are read."""
 

@@ -1,5 +1,4 @@
-"""Limits on the memory that a file may need: a few kilobytes of Parquet can have 64 KB in each of 65,536 rows, which
-is 4 GB.
+"""Limits on the memory that a file may need: a few KB of Parquet can have 64 KB in each of 65,536 rows: 4 GB.
 
 Values are measured before they are decoded: for a dictionary, the lengths of its values times their use. So a file
 beyond the limits is refused with the row and column, and uses no memory.

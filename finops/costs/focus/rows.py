@@ -246,8 +246,7 @@ class _Moment(NamedTuple):
 def moments(values: pa.Array, column: str, days: Callable[[], pa.Array]) -> pa.Array:
     """Return the moments of a column of texts, timestamps or dates; UTC without a zone.
 
-    `days` returns the column's days as `convert.day` does, called only for texts that are not ISO 8601. Invalid times
-    are null.
+    `days` returns the column's days as `convert.day` does, called only for texts other than ISO 8601. Invalid: null.
     """
     if pa.types.is_date(values.type):
         return values.cast(pa.timestamp("ms")).cast(MOMENT)

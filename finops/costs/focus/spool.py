@@ -95,8 +95,7 @@ class Spool:
 class MonthRows:
     """A billing month in the lake's form: the cost schema, then a column for each tag key.
 
-    `parts` are batches of `spool_schema(optional)`, from the spool or directly from the file; `taken` is called after
-    each.
+    `parts` are batches of `spool_schema(optional)`, from the spool or the file itself; `taken` is called after each.
     """
 
     def __init__(
@@ -126,8 +125,7 @@ class MonthRows:
         self._group_rows = max(1, min(GROUP_ROWS, GROUP_CELLS // len(self.schema)))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield row groups of 122,880 rows (fewer above 273 columns), each with one dictionary per column. A few are
-        in memory."""
+        """Yield row groups of 122,880 rows (fewer above 273 columns) with one dictionary per column. Holds a few."""
         for group in prefetch(self._lake_groups(), waiting=1):
             self._on_batch()
             yield group

@@ -255,8 +255,7 @@ def _fits(focus: str, column: SampleColumn) -> bool:
 
 
 def _currency(columns: Iterable[SampleColumn], cost: SampleColumn | None) -> str:
-    """Return the currency in the cost column's name, as in `Betrag (EUR)`; else from its sign in the values, except $
-    and ¥."""
+    """Return the currency in the column's name, as in `Betrag (EUR)`; else from its sign in the values (not $ or ¥)."""
     if cost is None:
         return ""
     codes = [code.upper() for code in _CODE.findall(cost.name) if code.upper() in _CODES]

@@ -138,8 +138,7 @@ class CostImport(AccountModel):
     """An import of one or several files into a source: its parameters, progress and result.
 
     The row is the queue: `queued` imports are due, and a `running` one with an old heartbeat is resumed. A `waiting`
-    import needs a decision and keeps its files; after the decision it is queued again and its files are read anew
-    (ADR 0020).
+    import needs a decision and keeps its files; then it is queued again and its files are read anew (ADR 0020).
     """
 
     class Status(models.TextChoices):

@@ -60,8 +60,7 @@ class NativeMapping(ABC):
         """
 
     def extra_lines(self) -> Mapping[str, pa.Array]:
-        """Return FOCUS columns of lines that are not in the file, known after all of it was read; missing columns are
-        null.
+        """Return FOCUS columns of lines that are not in the file, known after reading all of it; others are null.
 
         Called at the end of a pass that reads BilledCost. Empty: there are none.
         """
@@ -94,8 +93,7 @@ class NativeFormat(ABC):
         """Relate all files of this format in one import, before their columns are used, with the owner's choice of
         number and date formats. May read the files and change the mappings.
 
-        For formats whose files belong together, such as Azure's actual and amortized cost. FocusFileError for files
-        that do not.
+        For formats whose files belong together, such as Azure's actual and amortized cost. FocusFileError for others.
         """
         return
 

@@ -163,8 +163,7 @@ class NativeReader:
 
 
 def native_reader(file: TableFile, defaults: Mapping[str, str]) -> NativeReader | None:
-    """Return the file as FOCUS columns if a native format recognises it; None if it has FOCUS's BilledCost or none
-    does.
+    """Return the file as FOCUS columns if a native format recognises it; None if none does, or with BilledCost.
 
     FocusFileError for a recognised file that lacks mandatory columns without `defaults`.
     """

@@ -29,8 +29,7 @@ from finops.lib.money import MONEY_SCALE, exact_difference, exact_sum
 from finops.lib.periods import DateRange, bucket_start, next_bucket
 
 MAX_DAYS: Final = 366
-"""The maximum of days. A longer charge, such as a three-year upfront fee, stays on its day: amortized cost spreads
-it."""
+"""The maximum of days. A longer charge, such as a three-year upfront fee, is not spread: amortized cost does that."""
 
 MAX_LINES: Final = 20_000
 LONG_HOURS: Final = 36
@@ -222,8 +221,7 @@ def _common(one: DateRange, other: DateRange) -> DateRange | None:
 
 
 def _sides(plan: SpendPlan, source: str) -> dict[str, DateRange | None]:
-    """Return the days of each measure of a sum: the plan's, those of both sides of the source's comparison, and
-    incomplete ones."""
+    """Return the days of each measure of a sum: the plan's, both sides of the source's comparison, incomplete ones."""
     own = next((each for each in plan.source_overrides if str(each.source_id) == source), None)
     late = next((first for source_id, first in plan.incomplete if str(source_id) == source), None)
     incomplete = (

@@ -16,8 +16,7 @@ NAME_LENGTH: Final = 60
 
 @dataclass(frozen=True)
 class SourceProblem:
-    """A problem of a source. `text` has `{name}` for its name: "syncs of {name} have failed since 2026-05-07 09:30
-    UTC"."""
+    """A problem of a source. `text` has `{name}` for its name: "syncs of {name} have failed since 2026-05-07"."""
 
     source_id: int
     text: str

@@ -1,5 +1,4 @@
-"""The data of an answer about spend besides the sums: the effect of shared-cost splits, and the notes of higher
-packages."""
+"""The data of an answer about spend besides the sums: the effect of splits, and the notes of higher packages."""
 
 from __future__ import annotations
 

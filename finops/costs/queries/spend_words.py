@@ -235,8 +235,7 @@ def caveat_clause(facts: SpendFacts, sums: Sequence[SpendSum]) -> str:
 
 
 def not_final(facts: SpendFacts, sums: Sequence[SpendSum]) -> str:
-    """Return a clause on amounts on incomplete days, sources that compare other days, and sources that deliver no new
-    data."""
+    """Return a clause on incomplete days, sources that compare other days, and sources that deliver no new data."""
     amounts = incomplete_amounts(sums, facts.plan.categories)
     clause = incomplete_words(facts.sources.coverage, facts.plan.days, amounts, facts.names)
     source_overrides = source_override_sentences(facts.compared, facts.names) if facts.compared else []

@@ -203,8 +203,7 @@ def _wait_for_mapping(job: CostImport, error: UnknownFormat) -> None:
 
 
 def _unpack(job: CostImport, progress: Progress) -> None:
-    """Replace archives by their files, also for pages about a waiting import. A sync unpacks its files when it
-    fetches them."""
+    """Replace archives by their files, also for pages about a waiting import. A sync unpacks when it fetches."""
     before = job.files
     if job.origin == CostImport.Origin.SYNC:
         return

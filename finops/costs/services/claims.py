@@ -78,8 +78,7 @@ def imports_with_files() -> list[CostImport]:
 
 
 def check_import_room(*, account: Account) -> None:
-    """Raise UserError if the account has the maximum of waiting and running imports. Imports in review are not
-    counted."""
+    """Raise UserError if the account has the maximum of waiting and running imports. Those in review do not count."""
     # Unscoped: the account is named.
     count = CostImport.objects.unscoped().filter(_UNFINISHED, account=account).count()
     check_job_limit(count, "import", limit=limit_of(account, "JOBS_PER_ACCOUNT"), field="files")

@@ -60,8 +60,7 @@ def _run_waiting_imports(source: CostSource) -> None:
 
 
 def waiting_for_mapping(source: CostSource) -> list[CostImport]:
-    """Return uploads into the source that wait, with their files, until their columns are mapped, oldest first. The
-    account is in scope."""
+    """Return the source's uploads that wait with their files for a mapping, oldest first. The account is in scope."""
     rows = CostImport.objects.select_related("account", "source").filter(
         source=source,
         status=CostImport.Status.WAITING,

@@ -1,8 +1,7 @@
 """Compute the completeness of a source's days from its cost lines, after each import.
 
 Stored are the daily cost of recent days at this import, the settle time that these snapshots show, and the newest
-days with only part of their cost. All but the snapshots, which accumulate over imports, can be recomputed from the
-lake.
+days with only part of their cost. All but the snapshots, which accumulate, can be recomputed from the lake.
 """
 
 from __future__ import annotations

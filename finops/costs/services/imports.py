@@ -31,7 +31,7 @@ from finops.worker.broker import publish
 
 
 class NeedsReview(UserError):
-    """An import of a command changes too much to run without a decision. Nothing was changed; `job.report` has the
+    """A command's import changes too much to run without a decision. Nothing was changed; `job.report` has the
     changes."""
 
     def __init__(self, job: CostImport) -> None:

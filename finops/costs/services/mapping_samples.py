@@ -1,7 +1,7 @@
 """The sample file for mapping the columns of a source: a waiting upload, else a stored sample.
 
-A sample is never imported. Each source has at most one; it is removed by the next one, by the mapping page, or after
-a day.
+A sample is never imported. Each source has at most one; it is removed by the next, by the mapping page, or after a
+day.
 """
 
 from __future__ import annotations

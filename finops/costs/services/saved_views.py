@@ -49,8 +49,7 @@ def create_saved_view(
 
 @transaction.atomic
 def change_saved_view(*, view: SavedView, actor: Actor, name: str, owner: User | None) -> SavedView:
-    """Rename a view, share it (no owner), or make it personal. Raises as `create_saved_view` does, and UserError for
-    a deleted view."""
+    """Rename a view, share it (no owner), or make it personal. Raises as `create_saved_view`, UserError if deleted."""
     with account_scope(view.account):
         lock_account(view.account)
         row = existing(SavedView.objects.all(), view, "saved view")

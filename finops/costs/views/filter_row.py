@@ -31,8 +31,7 @@ def filter_row(
     labels: Mapping[str, str],
     params: Mapping[str, Sequence[str]] | None = None,
 ) -> FilterRow:
-    """Return the row. `labels` are of values that are ids; `params` of the page's URL, if it has more than the
-    question."""
+    """Return the row. `labels` are of values that are ids; `params` of the page's URL, if it has more parts."""
     params = query.to_params() if params is None else params
     chips = filter_chips(query, dimensions, labels, params)
     return FilterRow(

@@ -2,8 +2,7 @@
 
 Sources: AWS Cost and Usage Reports user guide, "lineItem/LineItemType"; FOCUS 1.2, ChargeCategory (a charge for
 consumption is Usage, an acquisition Purchase, what a provider grants Credit, what fits none of them Adjustment),
-ChargeFrequency, PricingCategory. Discounts that AWS writes as separate lines are Adjustment: they belong to no one
-charge.
+ChargeFrequency, PricingCategory. Discounts that AWS writes as separate lines are Adjustment: they have no charge.
 """
 
 from __future__ import annotations

@@ -77,8 +77,7 @@ def _origin(batch: NativeBatch, index: int) -> int:
 
 
 def order_of(mapping: AzureMapping, file: TableFile, chosen: DateOrder | None) -> tuple[DateOrder, str]:
-    """Return the order of the file's dates, and a note if no date decided it. Reads up to the first date that
-    decides.
+    """Return the order of the file's dates, and a note if no date decided it. Reads up to the first one that does.
 
     A date decides by a part above 12, or by billing periods that start on the first of a month in one order only;
     otherwise dots and dashes mean day first, and a slash is Azure's own order, month first.

@@ -207,8 +207,7 @@ def survey(mapping: AzureMapping, file: TableFile) -> Tally:
 def assign_roles(mappings: Sequence[AzureMapping], paths: Sequence[Path], tallies: Sequence[Tally]) -> None:
     """Assign each file its export if there are files of both. FocusFileError for one that cannot be determined.
 
-    Lines take precedence over the file's name, and the owner's name over that on disk, where a sync adds the export's
-    type.
+    Lines take precedence over the file's name, and the owner's name over that on disk, where a sync adds the type.
     """
     roles = [
         tally.role or _role_by_name(mapping.file_name) or _role_by_name(path.name)
