@@ -78,7 +78,7 @@ def _form_page(request: AccountRequest, provider: IdentityProvider) -> HttpRespo
     form = provider_form(
         provider,
         request.POST if request.method == "POST" else None,
-        may_change_trust=may_change_trust(provider, request.user),
+        may_change_trust=request.membership.may(Role.OWNER) or may_change_trust(provider, request.user),
     )
     if request.method == "POST" and form.is_valid():
         reauthenticate_first(request)
