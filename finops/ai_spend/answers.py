@@ -98,7 +98,7 @@ class TrendLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AiSpendAnswer(AccountAnswer, frozen=True, kw_only=True):
-    """`own_price_models`: models whose estimate rests on prices that the account entered; the others' on the price list."""
+    """`compared`: whether filters leave an estimate to compare with."""
 
     view: AppliedCostView
     period: AppliedPeriod
@@ -113,7 +113,6 @@ class AiSpendAnswer(AccountAnswer, frozen=True, kw_only=True):
     session_metric: str
     seat_metric: str
     price_list_read_on: date | None
-    own_price_models: list[str]
     data_through: date | None
     truncated: str
     warnings: list[str]

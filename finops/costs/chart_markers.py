@@ -1,4 +1,4 @@
-"""Events on charts of cost, registered by higher apps."""
+"""What stands on charts of cost besides amounts: things that happened, which apps above register."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from finops.lib.registry import Registry
 
 MAX_MARKERS: Final = 200
 MAX_TITLES: Final = 5
-"""The maximum of titles per kind and bucket; the others are counted."""
+"""Of a kind in a bucket; the others are counted."""
 
 
 @dataclass(frozen=True)
 class Marker:
-    """An event. `kind` and `source` are display names."""
+    """Something that happened. `kind` and `source` are names for people."""
 
     at: datetime
     kind: str
@@ -36,7 +36,7 @@ class Marker:
 
 @dataclass(frozen=True)
 class MarkerQuestion:
-    """The days of a chart, and the filters of its question."""
+    """A chart's days, and the filters of its question."""
 
     days: DateRange
     filters: Sequence[Filter] = ()
@@ -46,20 +46,20 @@ chart_markers: Registry[Callable[[MarkerQuestion], list[Marker]]] = Registry("ch
 
 
 def markers_of(question: MarkerQuestion) -> list[Marker]:
-    """Return all markers, newest first; at most MAX_MARKERS."""
+    """All of them, the newest first; at most MAX_MARKERS."""
     markers = [marker for finder in chart_markers.values() for marker in finder(question)]
     return sorted(markers, key=lambda each: each.at, reverse=True)[:MAX_MARKERS]
 
 
 def kind_counts(markers: Sequence[Marker]) -> list[tuple[str, int]]:
-    """Return the kinds by name, with the number of markers of each."""
+    """The kinds among them by name, with how many there are of each."""
     return sorted(Counter(marker.kind for marker in markers).items())
 
 
 def with_markers(
     tables: Sequence[SeriesTable], markers: Sequence[Marker], starts: Sequence[date], granularity: str
 ) -> list[SeriesTable]:
-    """Return the charts with markers at the buckets that have events. `starts` are the buckets' first days."""
+    """The charts with a marker at each bucket in which something happened; `starts` are the buckets' first days."""
     return [
         dataclasses.replace(table, chart=marked_chart(table.chart, markers, starts, granularity))
         for table in tables
@@ -69,13 +69,13 @@ def with_markers(
 def marked_chart(
     chart: dict[str, Any], markers: Sequence[Marker], starts: Sequence[date], granularity: str
 ) -> dict[str, Any]:
-    """Return one chart with markers, as `with_markers`."""
+    """As `with_markers`, of one chart."""
     spec = _spec(markers, starts, granularity)
     return {**chart, "markers": spec} if spec else chart
 
 
 def _spec(markers: Sequence[Marker], starts: Sequence[date], granularity: str) -> list[dict[str, Any]]:
-    """Return by bucket the titles of each kind, oldest first, and their number."""
+    """By bucket the titles of each kind, the oldest first, and how many there are of it."""
     buckets: dict[str, dict[str, list[str]]] = {}
     for marker in reversed(markers):
         start = max((day for day in starts if day <= marker.day), default=None)

@@ -1,4 +1,4 @@
-"""The decision on an import: by a person who reviewed it, or by a sync, which knows the month of its files. Pure."""
+"""What was decided about an import: by a person who reviewed it, or by a sync, which knows of which month its files are. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REPLACE: Final = "replace"
 
 
 class ReviewedSums(msgspec.Struct, frozen=True, array_like=True):
-    """The source's sums of a month in one currency at the time of a decision."""
+    """What the source had of a month in one currency when somebody decided."""
 
     month: str
     currency: str
@@ -26,42 +26,42 @@ class ReviewedSums(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision on an import that needs review: `replace` or `add` by month (2026-09)."""
+    """What a person decided about an import that needs review: by month (2026-09) `replace` or `add`."""
 
     months: dict[str, str] = {}
     add_all: bool = False
-    """Whether to add all months that can be added as corrections (a command decides before the months are known)."""
+    """Whether all months that can be added as corrections are (a command decides before it sees them)."""
     seen: list[ReviewedSums] | None = None
-    """The source's sums that were reviewed; None accepts any."""
+    """None: whatever the source has."""
     copies: list[int] = []
-    """Ids of imports that the files are copies of, as reviewed."""
+    """Imports whose copy the files are, as was seen."""
     attempts: int = 0
-    """The number of earlier attempts of the import."""
+    """How often the import was begun before."""
     sync_month: str = ""
-    """For a sync: the month of the files. It is replaced as a whole, even if the files have no line of it; lines of
+    """Of a sync: the month that the files are of. It is swapped whole, though the files may have no line of it; lines of
     months that are `add` are corrections that it carries, whatever the source has."""
     is_only_month: bool = False
-    """For a push: lines of a month other than `sync_month`, and rows of another dataset, are refused."""
+    """Of a push: lines of another month than `sync_month`, and rows of another dataset, are refused."""
 
     @classmethod
     def of_push(cls, month: date) -> Decision:
-        """Return the decision for rows that all belong to `month`."""
+        """For rows that are said to be all of `month`."""
         return msgspec.structs.replace(cls.of_sync(month, [month]), is_only_month=True)
 
     @property
     def only_month(self) -> date | None:
-        """The only month that lines may belong to."""
+        """The month of which all lines must be."""
         return month_of(self.sync_month) if self.is_only_month else None
 
     @classmethod
     def of_sync(cls, month: date, listed: Collection[date]) -> Decision:
-        """Return the decision for the files of `month`, if the source has `listed` months with files of their own:
-        the source then has the lines of all those files, in any order of import."""
+        """For the files of `month` where the source has `listed`, each with files of its own: what the source has is then
+        what all those files have, whichever came last."""
         others = {name_of(each): ADD for each in listed if each != month}
         return cls(months={**others, name_of(month): REPLACE}, sync_month=name_of(month))
 
     def covers(self, changes: Sequence[MonthChange], copies: Collection[int] = ()) -> bool:
-        """Return whether what would be replaced, and what the files are copies of, was reviewed."""
+        """Whether what would be replaced, and what the files are copies of, is what was seen."""
         if self.seen is None:
             return True
         if not set(copies) <= set(self.copies):
@@ -71,7 +71,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def reviewed_sums(changes: Iterable[MonthChange]) -> list[ReviewedSums]:
-    """Return the source's sums in the form that a decision stores."""
+    """What the source had, as a decision keeps it."""
     return [
         ReviewedSums(
             month=change.month,

@@ -1,4 +1,4 @@
-"""Compare cost lines with invoices. Pure: sums in, rows out; amounts are exact, and currencies are never mixed."""
+"""Holding cost lines against invoices. Pure: sums in, rows out; amounts are exact, and currencies never meet."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from finops.costs.invoice_answers import InvoiceLines, InvoicePart, InvoiceRow, 
 from finops.lib.money import currencies_by_amount, exact_difference, exact_sum
 
 ROUNDING: Final = Decimal("0.01")
-"""The difference below which it counts as rounding: invoices are in cents, lines in up to 18 decimal places."""
+"""A difference below this is shown as rounding: invoices are in cents, lines in up to 18 places."""
 
 MAX_LINES: Final = 50
-"""The maximum of line groups of an invoice; the rest are one group."""
+"""Groups of lines that an invoice shows; the rest are one."""
 
 VOIDED: Final = "Voided"
 
 
 @dataclass(frozen=True)
 class Key:
-    """The key of an invoice. `period`: the first day of its billing period; an empty text means not given."""
+    """What an invoice is known by. `period`: the first day of its billing period; empty texts: not said."""
 
     period: date
     issuer: str
@@ -34,7 +34,7 @@ class Key:
 
 @dataclass(frozen=True)
 class LineSum:
-    """Billed cost of similar lines of an invoice. Detail, category and service are set only if requested."""
+    """Billed cost of the lines of an invoice that are alike. Detail, category and service only where they were asked."""
 
     key: Key
     amount: Decimal
@@ -45,7 +45,7 @@ class LineSum:
 
 @dataclass(frozen=True)
 class DetailSum:
-    """The amount of an invoice, or of one detail of it, in an Invoice Detail file."""
+    """What an Invoice Detail file says of an invoice, or of one detail of it."""
 
     key: Key
     amount: Decimal
@@ -58,7 +58,7 @@ class DetailSum:
 
 @dataclass(frozen=True)
 class EnteredTotal:
-    """The total of an invoice that a member entered."""
+    """What somebody entered that an invoice comes to."""
 
     key: Key
     amount: Decimal
@@ -67,7 +67,7 @@ class EnteredTotal:
 
 @dataclass(frozen=True)
 class InvoiceData:
-    """The data of any number of invoices. `periods`: status by issuer and first day."""
+    """All that is known, of any number of invoices; `periods`: status by issuer and first day."""
 
     lines: Sequence[LineSum]
     details: Sequence[DetailSum]
@@ -79,10 +79,10 @@ Keyed = TypeVar("Keyed", LineSum, DetailSum, EnteredTotal)
 
 
 def reconcile(data: InvoiceData, *, with_parts: bool = False) -> list[InvoiceRow]:
-    """Return a row for each invoice, billing account and currency of a period, and one for lines without an invoice.
+    """A row for each invoice, billing account and currency of a billing period, and one for lines without an invoice.
 
-    Newest periods first, then rows that need a review, then the largest. Files without an issuer or billing account
-    are matched with those that have one by period, invoice id and currency.
+    Newest periods first, then what needs a look, then the largest. Files that name no issuer or billing account are
+    held against those that do by period, invoice id and currency.
     """
     every: Sequence[LineSum | DetailSum | EnteredTotal] = [*data.lines, *data.details, *data.entered]
     same = _same_key([each.key for each in every])
@@ -96,7 +96,7 @@ def reconcile(data: InvoiceData, *, with_parts: bool = False) -> list[InvoiceRow
 
 
 def totals_of(rows: Iterable[InvoiceRow]) -> list[InvoiceSum]:
-    """Return totals by currency, the largest first; null where nothing was invoiced."""
+    """By currency, the one of most money first; null where nothing says what was invoiced."""
     by_currency: dict[str, list[InvoiceRow]] = defaultdict(list)
     for row in rows:
         by_currency[row.currency].append(row)
@@ -123,8 +123,8 @@ def _total(currency: str, rows: Sequence[InvoiceRow]) -> InvoiceSum:
 
 
 def _same_key(keys: Sequence[Key]) -> Callable[[Key], Key]:
-    """Fill in issuers and billing accounts that one side leaves empty from the other; if several match, all are
-    merged. Lines without an invoice are unchanged."""
+    """Issuers and billing accounts that one file leaves empty, filled from the other; where they could be several, all
+    are taken together. Lines without an invoice stay as they are."""
     buckets: dict[tuple[date, str, str], list[Key]] = defaultdict(list)
     for key in keys:
         buckets[key.period, key.invoice, key.currency].append(key)
@@ -147,7 +147,7 @@ def _same_key(keys: Sequence[Key]) -> Callable[[Key], Key]:
 
 
 def _common(values: Sequence[str]) -> str | None:
-    """Return the common key of all, or None to keep them separate."""
+    """What all are taken for; None: each for itself."""
     named = set(values) - {""}
     if "" not in values:
         return None
@@ -229,7 +229,7 @@ _VOIDED_REASON: Final = "The invoice is voided; its details count as 0."
 
 
 def _invoice_status(details: Sequence[DetailSum]) -> str:
-    """Return open while any part is; voided when all parts are."""
+    """Open while a part of it is; voided when all of it is."""
     every = {each.status for each in details if each.status}
     return next((status for status in ("Open", "Issued", VOIDED) if status in every), min(every, default=""))
 
@@ -243,7 +243,7 @@ def _not_final(invoice_status: str, period_status: str) -> str:
 def _parts(
     currency: str, lines: Sequence[LineSum], details: Sequence[DetailSum], *, by_detail: bool
 ) -> list[InvoicePart]:
-    """Return the difference in parts that add up to it, largest first: by detail where lines name one."""
+    """The difference in parts that add up to it, the largest first: by detail where lines name theirs."""
     of_lines: dict[str, list[Decimal]] = defaultdict(list)
     of_details: dict[str, list[DetailSum]] = defaultdict(list)
     for line in lines:
@@ -273,7 +273,7 @@ def _part(
 
 
 def _lines(currency: str, lines: Sequence[LineSum]) -> list[InvoiceLines]:
-    """Return the lines by charge category and service, largest first; the smallest of many form one group."""
+    """The lines by charge category and service, the largest first; the smallest of many are one group."""
     groups: dict[tuple[str, str], list[Decimal]] = defaultdict(list)
     for line in lines:
         groups[line.charge_category, line.service].append(line.amount)

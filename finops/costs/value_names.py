@@ -1,6 +1,6 @@
-"""Display names that a higher app has for values of a dimension, such as customers' names for their ids.
+"""Readable names that a higher app has for values of a dimension, such as customers' names for their ids.
 
-Bills have the values; the names are rows of PostgreSQL. So a filter by name is resolved before the lake query, and
+Bills hold the values; the names are rows of PostgreSQL. So a filter by name is resolved before the lake is asked, and
 the values of an answer get their names after it.
 """
 
@@ -17,36 +17,36 @@ if TYPE_CHECKING:
 
 MAYBE_NAMED = ("account", "product", "customer")
 MAYBE_NAMED_FAMILIES = ("tag:", "cost_tag:")
-"""Dimensions whose values may have names; other dimensions are not looked up, which saves a query."""
+"""Dimensions whose values may be those of something with names; others are not asked for, which saves a query."""
 
 
 class ValueNames(Protocol):
-    """Names of the values of one dimension. Each call is at most two PostgreSQL queries; results are cached."""
+    """Names of the values of one dimension. Each call is at most two queries of PostgreSQL; texts are kept."""
 
     def values_with_name(self, text: str) -> Sequence[str]:
-        """Return the values that a name means; empty for a text that is itself a value, or an unknown name."""
+        """The values that a name stands for; empty for a text that is a value itself, or nobody's name."""
 
     def values_containing(self, text: str) -> Sequence[str]:
-        """Return the values whose name contains this text, ignoring case."""
+        """The values whose name has this text in it, in any case."""
 
     def names(self, values: Collection[str]) -> Mapping[str, str]:
-        """Return the names of these values, where they have one."""
+        """The name of each of these values that has one."""
 
 
 @dataclass(frozen=True)
 class FormerName:
-    """The id that had an earlier name, and its newest name, which is shown."""
+    """The id that had an earlier name, and its newest, which is shown."""
 
     id: str
     newest: str
 
 
 value_namers: Registry[Callable[[DimensionContext, Dimension], ValueNames | None]] = Registry("value namer")
-"""Functions that return the names, or None for a dimension without any."""
+"""Each returns None for a dimension of whose values it has no names."""
 
 
 def with_value_names(context: DimensionContext, dimension: Dimension) -> Dimension:
-    """Return the dimension with the names of its values, if an app has any."""
+    """The dimension with the names of its values, where an app has some."""
     if dimension.names is not None or not _maybe(dimension.name):
         return dimension
     candidates = (namer(context, dimension) for namer in value_namers.values())

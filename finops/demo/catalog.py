@@ -1,4 +1,4 @@
-"""The vendors' price lists: one row a SKU, with the list price of one unit."""
+"""What the vendors sell: one row a SKU, with the list price of one unit."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ _ROWS: tuple[tuple[str, tuple[str, str, str], str, str, str, str, str], ...] = (
 
 
 def units(price: str, scale: int) -> int:
-    """Return a decimal text as a whole number of 10 to the minus scale."""
+    """A decimal text as a whole number of 10 to the minus scale."""
     return int(Decimal(price).scaleb(scale))
 
 

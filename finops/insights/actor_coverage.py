@@ -1,4 +1,4 @@
-"""Coverage of cost without an actor in the bill by change events that name an actor of its resource."""
+"""How much of the cost without an actor in the bill is of resources whose actor change events name."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ MAX_RESOURCES: Final = 5_000
 
 @dataclass(frozen=True)
 class ActorCoverage:
-    """For a provider and currency: amortized cost without an actor in the bill, and the part on resources with an
-    actor by events."""
+    """Of a provider and currency: amortized cost without an actor in the bill, and what of it is of a resource with one."""
 
     provider: str
     currency: str
@@ -48,8 +47,8 @@ class ActorCoverageBuild:
 
 
 def actor_coverage(reader: CostReader) -> list[ActorCoverage]:
-    """Return the coverage of the newest DAYS days with cost, by provider; only providers with a resource named by
-    events, of which the newest MAX_RESOURCES count. One query and one lake query, none without such events."""
+    """Of the newest DAYS days with cost, by provider; those alone with a resource that events name, of which the newest
+    MAX_RESOURCES count. One query and one lake query, none without such events."""
     names = tuple(resource_actors())[:MAX_RESOURCES]
     coverage = reader.sources.coverage
     if not names or coverage.last_day is None:

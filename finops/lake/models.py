@@ -80,11 +80,11 @@ class LakeSegment(AccountModel):
                 condition=Q(retired_at__isnull=True),
                 name="lake_segment_live_months",
             ),
-            # The sweep: files retired for an hour.
+            # The sweep: files whose hour is over.
             models.Index(
                 fields=["retired_at"], condition=Q(retired_at__isnull=False), name="lake_segment_retired"
             ),
-            # Segments without rollups.
+            # What is still to be summarised, if anything.
             models.Index(
                 fields=["account"],
                 condition=Q(kind="cost", retired_at__isnull=True, summarised_at__isnull=True),

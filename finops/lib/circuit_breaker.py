@@ -1,4 +1,5 @@
-"""Circuit breakers: few callers retry an unavailable dependency, once in a while, so the others do not wait for it."""
+"""Circuit breakers: a dependency that is unavailable is tried once in a while by one caller, so the others do not wait for
+its timeout."""
 
 from __future__ import annotations
 

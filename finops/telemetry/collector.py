@@ -198,7 +198,7 @@ def _part(what: str, read: Callable[[], Iterable[Sample]]) -> list[Sample]:
     try:
         return list(read())
     except Exception:
-        # After any error, the counts are served without these gauges.
+        # Whatever it was, the counts are served without it.
         logger.exception("metrics: %s did not answer", what)
         return []
 

@@ -8,8 +8,7 @@ const form = document.getElementById("query");
 const lists = [...form.querySelectorAll("[data-filters]")];
 
 function isCustomRange() {
-  // A question that chooses its own days has no period.
-  return Boolean(form.elements.period?.selectedOptions[0].hasAttribute("data-custom"));
+  return form.elements.period.selectedOptions[0].hasAttribute("data-custom");
 }
 
 function showDates() {

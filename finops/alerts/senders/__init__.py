@@ -1,5 +1,4 @@
-"""Send one message to one target. Each kind has a module, which returns the outcome and never raises for a bad
-answer."""
+"""One message to one target. A module a kind; each says what became of it, and raises nothing for a bad answer."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ _SENDERS: Mapping[str, Callable[[Any, Envelope], DeliveryOutcome]] = {
 
 
 def send(kind: str, target: Target, envelope: Envelope) -> DeliveryOutcome:
-    """Send the message now, within 10 s (e-mail: 10 s for each answer of the mail server)."""
+    """Send it now, within 10 s (e-mail: 10 s for each answer of the mail server)."""
     return _SENDERS[kind](target, envelope)
 
 

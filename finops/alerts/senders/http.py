@@ -1,4 +1,4 @@
-"""Post JSON and interpret the receiver's response."""
+"""Posting JSON, and what a receiver's answer means."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from finops.lib.outbound import DeliveryTimeout, Response, UrlRefusal, post, ret
 from finops.lib.sentences import truncate
 
 _AGAIN: Final = frozenset({408, 409, 425, 429})
-"""Statuses to retry, besides 5xx. Other 4xx mean that the request itself is wrong, which a retry cannot fix."""
+"""And 5xx. Another 4xx says that the request itself is wrong, which another time would not mend."""
 
 
 def post_json(url: str, value: Any, target: Target) -> DeliveryOutcome:

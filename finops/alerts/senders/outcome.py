@@ -1,4 +1,4 @@
-"""The input and the outcome of sending a message."""
+"""What is sent, and what became of it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ Verdict = Literal["delivered", "again", "failed"]
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
-    """A message to send. `delivery_id` and `created_at` are the same at every attempt. `arrived`: addresses with the
-    message."""
+    """`delivery_id` and `created_at` are the same at every attempt. `arrived` are addresses that had it at an earlier one."""
 
     message: Message
     delivery_id: int
@@ -25,12 +24,12 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     created_at: datetime
     arrived: tuple[str, ...] = ()
     unsubscribe_urls: dict[str, str] = msgspec.field(default_factory=dict)
-    """Unsubscribe URLs by address."""
+    """Of addresses that it is mailed to."""
 
 
 class DeliveryOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of an attempt. `again`: a retry may succeed, not before `wait` seconds if the receiver said so.
-    `is_partial`: addresses of the channel were left out, which the answer names."""
+    """`again`: it may work another time, not before `wait` seconds where the receiver said so. `is_partial`: addresses of
+    the channel were left out, which the answer names."""
 
     verdict: Verdict
     answer: str
@@ -41,5 +40,5 @@ class DeliveryOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def one_line(text: str) -> str:
-    """Replace line breaks and other control characters, which PostgreSQL's JSON and mail headers refuse."""
+    """Without line breaks and other control characters, which PostgreSQL's JSON and mail headers refuse."""
     return " ".join("".join(" " if not each.isprintable() else each for each in text).split())

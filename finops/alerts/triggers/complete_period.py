@@ -1,4 +1,4 @@
-"""The complete days, weeks and months of subscriptions. Pure."""
+"""The days, weeks and months that subscriptions are about. Pure."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ BUCKETS: Final[dict[str, Granularity]] = {
     Frequency.MONTHLY.value: "month",
 }
 LATE_DAYS: Final = 31
-"""The maximum age in days: a month's bill may come a month late, and older periods are history."""
+"""Days that ended so long ago are history; a month's bill may come a month late."""
 
 
 @dataclass(frozen=True)
 class CompletePeriod:
-    """A day, week or month with only complete days."""
+    """A day, week or month of which all days are complete."""
 
     frequency: str
     days: DateRange
 
     @property
     def mark(self) -> str:
-        """The period in keys of firings: `weekly:2026-03-16`."""
+        """`weekly:2026-03-16`, for keys of firings."""
         return f"{self.frequency}:{self.days.start}"
 
 
 def complete_period(frequency: str, through: date | None, today: date) -> CompletePeriod | None:
-    """Return the newest complete period. `through` is the last complete day. None without one, or if it ended too
-    long ago."""
+    """The newest one; `through` is the last complete day. None where nothing is complete, or it ended too long ago to be
+    news."""
     if through is None:
         return None
     granularity = BUCKETS[frequency]

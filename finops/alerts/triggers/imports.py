@@ -1,4 +1,4 @@
-"""Imports that change a billing month too much: which are sent, and their message."""
+"""Imports that change a billing month too far: which are told, and what is said of them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from finops.lib.formats import dates, numbers
 from finops.lib.sentences import quote, truncate
 
 LATE_DAYS: Final = 7
-"""Days after which an import that continued is history."""
+"""One that went on longer ago is history."""
 MOST_FACTS: Final = 20
 
 
 def recent() -> list[CostImport]:
-    """Return imports of the account in scope that wait for review, and syncs of the last week that continued although
-    they need review, with their sources. One query."""
+    """Imports of the account in scope that wait for review, and syncs of the last week that went on although they need
+    it; their sources loaded. One query."""
     went_on = Q(
         status=CostImport.Status.DONE,
         origin=CostImport.Origin.SYNC,
@@ -39,7 +39,7 @@ def waits(job: CostImport) -> bool:
 
 
 def key_of(job: CostImport) -> str:
-    """Return the firing key: one firing for each import, also when it waits again."""
+    """One firing for each import, also when it waits again."""
     return f"import:{job.pk}"
 
 

@@ -1,4 +1,4 @@
-"""Preview of a column mapping on a file: its first lines, sums, and unreadable lines. Nothing is stored."""
+"""What a column mapping makes of a file: its first lines, sums, and which lines cannot be read. Nothing is stored."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from finops.costs.native.native_format import TableFile
 from finops.lib.money import exact_sum
 
 MAX_ROWS: Final = 100_000
-"""The maximum of lines; of a longer file the first are read."""
+"""Of a longer file the first are looked at."""
 SHOWN_LINES: Final = 20
 _MAX_TRIES: Final = 4_000
-"""The maximum of attempts to find unreadable values; undecided ones then count as unreadable."""
+"""Looks for the values that cannot be read; what is not decided then counts as one that cannot."""
 _EMPTY: Final = "is empty, but required for cost lines"
 
 
 @dataclass(frozen=True)
 class PreviewLine:
-    """A line as it would be imported, values by FOCUS column; `problem` if it is unreadable."""
+    """A line as it would be imported, values by FOCUS column; `problem` where it cannot be read."""
 
     row: str
     values: Mapping[str, Any]
@@ -48,25 +48,25 @@ class PreviewLine:
 
 @dataclass
 class Preview:
-    """The preview. Sums cover readable lines, by month and currency, and by service and currency."""
+    """Sums are of the lines that can be read, by month and currency, and by service and currency."""
 
     columns: list[str] = field(default_factory=list)
     lines: list[PreviewLine] = field(default_factory=list)
     months: dict[tuple[date, str], Decimal] = field(default_factory=dict)
     services: dict[tuple[str, str], Decimal] = field(default_factory=dict)
     unknown_categories: Counter[str] = field(default_factory=Counter)
-    """Lines by charge category that FOCUS does not have; such a value is imported unchanged."""
+    """Lines by a charge category that FOCUS does not have; such a value is imported as it is."""
     rows: int = 0
-    """Lines read from the file, including unreadable and left-out ones."""
+    """Lines of the file that were looked at, with those that cannot be read or are left out."""
     skipped: int = 0
     unreadable: int = 0
     problem: str = ""
-    """The error of the first unreadable line."""
+    """Of the first line that cannot be read."""
     is_whole: bool = True
 
     @property
     def totals(self) -> dict[str, Decimal]:
-        """Totals by currency."""
+        """By currency."""
         codes = dict.fromkeys(code for _, code in self.months)
         return {
             code: exact_sum(amount for (_, other), amount in self.months.items() if other == code)
@@ -75,7 +75,7 @@ class Preview:
 
 
 def preview_of(file: FocusFile, document: MappingDocument) -> Preview:
-    """Return the preview. The document must be valid. FocusFileError for an unreadable file, or missing columns."""
+    """The document must be without problems. FocusFileError for a file that cannot be read, or lacks its columns."""
     table = open_table(file)
     check_columns(document, table.names, table.name)
     return _PreviewRun(table, DocumentMapping(document, table.names)).run()
@@ -83,7 +83,7 @@ def preview_of(file: FocusFile, document: MappingDocument) -> Preview:
 
 @dataclass
 class _Bisection:
-    """A search for unreadable values of a FOCUS column: `batch` returns the values between two indexes."""
+    """The search for values of a FOCUS column that cannot be read: `batch` gives those between two places."""
 
     name: str
     batch: Callable[[int, int], NativeBatch]
@@ -91,7 +91,7 @@ class _Bisection:
     problems: dict[int, str] = field(default_factory=dict)
 
     def values(self) -> pa.Array:
-        """Return all values, null for unreadable ones."""
+        """All of them, null where one cannot be read."""
         typed = next((part.type for part in self.parts if not pa.types.is_null(part.type)), pa.string())
         return pa.concat_arrays([part.cast(typed) for part in self.parts])
 
@@ -148,7 +148,7 @@ class _PreviewRun:
         return ", ".join(self._mapping.columns[name]) or name
 
     def _column(self, name: str, lines: NativeBatch, bad: dict[int, str]) -> pa.Array:
-        """Return a FOCUS column, null for unreadable values, whose errors go to `bad` by line."""
+        """A FOCUS column, null where its value cannot be read, which `bad` says by line."""
         try:
             return self._convert(name, lines)
         except BadCell as error:
@@ -185,7 +185,7 @@ class _PreviewRun:
         return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
     def _read_each(self, bisection: _Bisection, start: int, stop: int) -> None:
-        """Halve the values until each part is readable or is one unreadable value."""
+        """Halves the values until each part can be read or is one value that cannot."""
         self._tries -= 1
         size = stop - start
         try:

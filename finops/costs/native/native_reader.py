@@ -21,14 +21,14 @@ from finops.lib.sentences import join_with_and
 
 
 class _Window(NamedTuple):
-    """The origin of the lines of the newest batch."""
+    """Where the lines of the newest batch are from."""
 
     start: int = 0
     native_start: int = 0
     origin: pa.Array | None = None
 
     def native_row(self, index: int) -> int:
-        """Return the file's row of line `index`. For a line before this batch, if lines were left out, one nearby."""
+        """The file's row of line `index`. Of a line before this batch, where lines were left out, one nearby."""
         place = index - self.start
         if self.origin is None or not 0 <= place < len(self.origin):
             return max(0, self.native_start + place)
@@ -36,7 +36,7 @@ class _Window(NamedTuple):
 
 
 class NativeReader:
-    """A reader like CsvFile, JsonFile and ParquetFile, with FOCUS columns in place of the file's own."""
+    """Reads as CsvFile, JsonFile and ParquetFile do, with FOCUS columns in the place of the file's own."""
 
     def __init__(self, file: TableFile, format_: NativeFormat, mapping: NativeMapping) -> None:
         self.file = file
@@ -48,13 +48,13 @@ class NativeReader:
         self.size = file.size
         self.delimiter = file.delimiter
         self.findings = Findings()
-        """Deviations in numbers found in the newest pass."""
+        """Liberties taken with numbers in the newest pass."""
         self.rows_read = 0
-        """Rows of the file in the newest pass, including those that the mapping leaves out."""
+        """Rows of the file in the newest pass, with those that the mapping leaves out."""
         self._window = _Window()
 
     def __copy__(self) -> NativeReader:
-        """Return a reader for a second pass over the same file, without changing the state of the first."""
+        """A second look at the same file, which leaves the state of the first alone."""
         return NativeReader(copy.copy(self.file), self.native_format, copy.copy(self.mapping))
 
     @property
@@ -70,20 +70,20 @@ class NativeReader:
         return self.file.text_hash
 
     def source_of(self, column: str) -> str:
-        """Return the name of a FOCUS column in messages: that of its native column."""
+        """How a message names a FOCUS column of this file: by the native one that it is of."""
         native = self.mapping.sources.get(column) or ", ".join(self.mapping.columns.get(column, ())[:1])
         return f"{native} ({column})" if native and native != column else column
 
     def row(self, index: int) -> str:
-        """Name the line `index` (from 0) for a report."""
+        """How a report names the line `index` (from 0)."""
         return self.file.row(self._window.native_row(index))
 
     def where(self, index: int) -> str:
-        """Name the line with its line number in the file."""
+        """The same with its line in the file."""
         return self.file.where(self._window.native_row(index))
 
     def batches(self, texts: Sequence[int], plain: Sequence[int]) -> Iterator[Mapping[int, pa.Array]]:
-        """Yield batches of FOCUS columns by position. FocusFileError names the file's own row and column."""
+        """FOCUS columns by position, batch after batch. FocusFileError names the file's own row and column."""
         self.mapping.begin()
         self.findings, self._window, self.rows_read = Findings(), _Window(), 0
         try:
@@ -111,7 +111,7 @@ class NativeReader:
     def _extra_batches(
         self, columns: Sequence[str], places: Sequence[int], native_rows: int, start: int
     ) -> Iterator[Mapping[int, pa.Array]]:
-        """Yield lines that the mapping adds; messages name the last row of the file for them."""
+        """Lines that the mapping adds; messages name the last row of the file for them."""
         lines = self.mapping.extra_lines()
         if not lines:
             return
@@ -121,7 +121,7 @@ class NativeReader:
         yield {place: lines.get(name, nothing) for place, name in zip(places, columns, strict=True)}
 
     def _native_places(self, columns: Sequence[str]) -> tuple[list[int], list[int]]:
-        """Return indexes of the file's columns for these FOCUS columns: with few different values, and others."""
+        """Places of the file's columns that these FOCUS columns are made of: those with few different values, and others."""
         wanted = [name for column in columns for name in self.mapping.columns[column]]
         names = list(dict.fromkeys([*self.mapping.needed, *wanted])) or self.file.names[:1]
         position = {name: place for place, name in reversed(list(enumerate(self.file.names)))}
@@ -157,15 +157,15 @@ class NativeReader:
         )
 
     def _check(self, columns: Mapping[str, pa.Array], start: int) -> None:
-        """Check the limits: many columns combined into one, such as tags, have the limits of one."""
+        """A mapping may put many columns into one, as tags: together they have the bounds of one."""
         for name, values in columns.items():
             check_column(values, name, self.name, lambda index: self.row(start + index))
 
 
 def native_reader(file: TableFile, defaults: Mapping[str, str]) -> NativeReader | None:
-    """Return the file as FOCUS columns if a native format recognises it; None if none does, or with BilledCost.
+    """The file as FOCUS columns when a native format recognises it; None when it has FOCUS's BilledCost or none does.
 
-    FocusFileError for a recognised file that lacks mandatory columns without `defaults`.
+    FocusFileError for a recognised file that lacks what a line must have and `defaults` do not give.
     """
     if spec.fold("BilledCost") in map(spec.fold, file.names):
         return None
@@ -190,7 +190,7 @@ def native_reader(file: TableFile, defaults: Mapping[str, str]) -> NativeReader 
 
 
 def relate(readers: Sequence[NativeReader], chosen: FormatChoice) -> None:
-    """Let each format relate its files of an import. FocusFileError for files that do not belong together."""
+    """Lets each format see all of its files of an import. FocusFileError for files that do not go together."""
     for format_ in dict.fromkeys(reader.native_format for reader in readers):
         own = [reader for reader in readers if reader.native_format is format_]
         format_.relate([NativeFile(reader.mapping, reader.file) for reader in own], chosen)

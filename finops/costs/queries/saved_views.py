@@ -9,5 +9,5 @@ from finops.costs.models import SavedView
 
 
 def saved_views_of(user: User) -> QuerySet[SavedView]:
-    """Return shared views and the person's own, by name."""
+    """The shared ones and the person's own, by name."""
     return SavedView.objects.filter(Q(owner=None) | Q(owner=user)).select_related("created_by")

@@ -1,4 +1,4 @@
-"""The list of shared and personal dashboards, and the actions to add, rename, share and delete one."""
+"""The list of dashboards, the shared ones and one's own; adding, renaming, sharing and deleting one."""
 
 from __future__ import annotations
 

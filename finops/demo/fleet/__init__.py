@@ -1,4 +1,4 @@
-"""All resources that Lumenly runs, vendor by vendor. The order of the lines is fixed: a day's noise depends on it."""
+"""Everything that Lumenly runs, vendor by vendor. The order of the lines is fixed: a day's noise depends on it."""
 
 from __future__ import annotations
 

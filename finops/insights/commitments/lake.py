@@ -1,4 +1,4 @@
-"""Lake queries of commitments: their cost lines, eligible usage, and Contract Commitment files."""
+"""What is read of commitments: their cost lines, usage that one could have covered, and Contract Commitment files."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ _DESCRIPTIONS = ("commitment_name", "charge_description", "charge_date")
 
 @dataclass(frozen=True)
 class CommitmentBuild:
-    """Sums by commitment, kind of line, and bucket; lines without a commitment are usage at standard prices, or usage
-    that its bill marks as eligible. Equal for equal queries, so that the lake compiles each once."""
+    """Sums by commitment, what its lines are, and bucket; lines without a commitment are usage at standard prices, or
+    usage that its bill says a commitment program could cover.
+    Equal for equal questions, so that the lake compiles each once."""
 
     filters: tuple[ResolvedFilter, ...]
     granularity: str
@@ -76,8 +77,8 @@ class CommitmentBuild:
 
 @dataclass(frozen=True)
 class CommitmentSum:
-    """Sum of lines of one kind. `commitment` empty: usage at standard prices without a commitment. Costs that some of
-    the lines lack are None."""
+    """What lines of one kind add up to. `commitment` empty: usage at standard prices that no commitment covered.
+    Costs that some of the lines do not have are None."""
 
     source: str
     provider: str
@@ -105,7 +106,7 @@ class CommitmentSum:
 
 
 def read_sums(table: pa.Table) -> list[CommitmentSum]:
-    """Return the result of `CommitmentBuild` as typed rows."""
+    """The result of `CommitmentBuild` as typed rows."""
     return [_read(row) for row in table.to_pylist()]
 
 
@@ -137,7 +138,7 @@ def _read(row: dict[str, Any]) -> CommitmentSum:
 
 
 def _whole(row: dict[str, Any], name: str) -> Decimal | None:
-    """Return the sum; None if a line lacks the figure, since a partial sum would look complete."""
+    """The sum, None when a line lacks the figure: a part of it would pass for the whole."""
     amount: Decimal | None = row[name]
     return None if row[f"{name}_missing"] else amount
 
@@ -148,7 +149,7 @@ LONGEST: Final = 200
 
 @dataclass(frozen=True)
 class Contract:
-    """The newest period of a commitment, both days included; `scope`: its description by the provider."""
+    """The newest period of a commitment, both days inside; `scope`: what it is for, in the provider's words."""
 
     starts_on: date
     ends_on: date
@@ -168,7 +169,7 @@ class Contract:
 
 
 def read_contracts(commitments: Collection[str]) -> Mapping[str, Contract]:
-    """Return contracts by commitment id; of several periods the one that ends last. One query, none without ids."""
+    """By commitment id. Where files have several periods of one, the one that ends last. One query, none without ids."""
     if not commitments:
         return {}
     rows = ContractCommitment.objects.filter(commitment_id__in=commitments).order_by("period_end", "pk")

@@ -1,1 +1,1 @@
-"""The parts of the mapping of AWS Cost and Usage Reports."""
+"""What the mapping of AWS Cost and Usage Reports consists of."""
