@@ -150,7 +150,7 @@ def _incident(error: Exception, path: str) -> PushError:
     incident = secrets.token_hex(4)
     log.error("incident %s at %s", incident, path, exc_info=error)
     if is_unavailable(error):
-        # Nothing is said of what is stored: the commit may have been on its way.
+        # The message does not say what is stored: the commit may have succeeded.
         return unavailable_error(
             f"Storage is unavailable. Send the request again (incident {incident}).", RETRY_SECONDS
         )
@@ -211,9 +211,9 @@ class KeyEndpoint(views.APIView):
         """Return the rendered response. The endpoint runs before the middleware that would render it and add its length."""
         answer: HttpResponse = super().finalize_response(request, response, *args, **kwargs).render()
         answer["Content-Length"] = str(len(answer.content))
-        # What is wrong with a request is the sender's to know; our own faults are logged with their incident.
+        # The response tells the sender about an invalid request; our own errors are logged with their incident.
         answer._has_been_logged = True  # type: ignore[attr-defined]
-        # Each names what names it: a circle that would keep a push, of up to 16 MiB, until Python's next full collection.
+        # A reference cycle, which would keep a push of up to 16 MiB in memory until Python's next full collection.
         request.parser_context.clear()
         response.renderer_context.clear()
         return answer

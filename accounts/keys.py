@@ -117,7 +117,7 @@ def revoke_mcp_key(*, key: MCPKey, actor: Actor) -> None:
         )
 
 
-# One statement: find, check, note the use. A last-used time may be lost in a crash, so its commit waits for no disk.
+# One statement: find, check, record the use. A crash may lose a last-used time, so its commit does not wait for the disk.
 _USE = """
 WITH async_commit AS (SELECT set_config('synchronous_commit', 'off', true))
 UPDATE accounts_mcpkey k

@@ -44,7 +44,7 @@ K = TypeVar("K", bound=AccountModel)
 S = TypeVar("S", bound=KeyedSource)
 C = TypeVar("C", bound=SourceCredential)
 
-# One statement: find, check, note the use. A last-used time may be lost in a crash, so its commit waits for no disk.
+# One statement: find, check, record the use. A crash may lose a last-used time, so its commit does not wait for the disk.
 _USE = """
 WITH async_commit AS (SELECT set_config('synchronous_commit', 'off', true))
 UPDATE {table} k

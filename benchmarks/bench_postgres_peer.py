@@ -18,6 +18,7 @@ from django.db import connection
 from accounts.models import Account
 from benchmarks import lake_data
 from benchmarks.bench_lake import QUESTIONS, YEAR, Question, _files
+from benchmarks.cpu import cpu_seconds, postmaster
 from benchmarks.table import Row, timings
 from finops.lake.engine import engine
 from finops.lake.schema import Kind
@@ -81,6 +82,9 @@ def _compare(account: Account, question: Question) -> Row:
 
     groups = len(of_postgres()) == of_lake().num_rows
     by_action = timings(TURNS, postgres=of_postgres, lake=of_lake)
+    used = cpu_seconds(postmaster())
+    of_postgres()
+    postgres_cpu = (cpu_seconds(postmaster()) - used) * 1_000
     ratio = by_action["postgres"].clock / by_action["lake"].clock
     return {
         "question": question.name,
@@ -88,6 +92,9 @@ def _compare(account: Account, question: Question) -> Row:
         "PostgreSQL ms": by_action["postgres"].clock,
         "lake ms": by_action["lake"].clock,
         "PostgreSQL is slower by": ratio,
+        "PostgreSQL CPU ms": postgres_cpu,
+        "lake CPU ms": by_action["lake"].cpu,
+        "by CPU": postgres_cpu / by_action["lake"].cpu,
         "wanted": WANTED,
         "reached": ratio >= WANTED,
         "as many groups": groups,

@@ -1,6 +1,6 @@
-"""The clock: says to the workers each time something is due (`celery --app finops.beat:app beat`).
+"""The scheduler: sends due tasks to the workers (`celery --app finops.beat:app beat`).
 
-It knows tasks by name alone, so it loads none of them: 58 MB, where a worker holds 240.
+It refers to tasks by name only, so it loads none of them: 58 MB, where a worker holds 240.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "finops.settings")
 
 
 def make_folder() -> None:
-    """Beat expects the folder of its schedule to be there."""
+    """Create the directory of the schedule, which Celery's beat requires."""
     folder = Path(settings.CELERY_BEAT_SCHEDULE_FILENAME).parent
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
 @signals.setup_logging.connect
 def configure_logging(**signal_kwargs: Any) -> None:
-    """Of beat and workers: without a receiver Celery writes its own form of lines, at its own level."""
+    """Configure the logs of beat and workers: without a receiver Celery logs in its own format, at its own level."""
     logs.configure(settings.LOGGING)
 
 

@@ -1,4 +1,4 @@
-"""The task queue. `finops.worker` says which programs serve it, and which work waits for which."""
+"""The Celery application. `finops.worker` defines its programs, queues and lanes."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ RUNS_WHILE_SUSPENDED = frozenset(
         "lake.summarise",
     }
 )
-"""What keeps data that is stored already in order, or deletes the account."""
+"""Tasks that also run for suspended accounts: they maintain stored data, or delete the account."""
 
 
 class AccountTask(Task):
-    """Tasks name their account first: one of a suspended account is left alone, and due again once it is resumed. They work for
-    the account, so they see all of its cost. Cost: a query by primary key a task."""
+    """A task whose first argument is the account: it does nothing for a suspended account, and is due again once the
+    account is resumed. Tasks work for the account, so they read all of its cost. Cost: a query by primary key a task."""
 
     abstract = True
 
@@ -49,7 +49,7 @@ class AccountTask(Task):
 
 
 class TaskQueue(Celery):
-    """Without REDIS_URL no worker runs, and what is sent goes nowhere: the database says what is due."""
+    """A queue that drops tasks without REDIS_URL, when no worker runs: the database records what is due."""
 
     def send_task(self, *args: Any, **options: Any) -> Any:
         return super().send_task(*args, **options) if settings.REDIS_URL else None
@@ -64,8 +64,8 @@ make_folder()
 
 
 class WorkerHeartbeat(bootsteps.StartStopStep):
-    """Heartbeats of a worker: by way of its loop while that takes messages. While it has no broker, waiting for one is what
-    it has to do, and the process's own turns are enough."""
+    """Heartbeats of a worker: from its event loop while that receives messages. Without a broker the loop only waits for
+    one, and a running process is enough."""
 
     def __init__(self, consumer: Any, **kwargs: Any) -> None:
         super().__init__(consumer, **kwargs)

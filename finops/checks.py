@@ -1,6 +1,6 @@
-"""System checks that refuse what is unsafe. `manage.py check` shows them; the servers do not start with one.
+"""System checks that refuse unsafe settings. `manage.py check` shows them; the servers do not start with one.
 
-Production is FINOPS_ENV=production. Development makes up its own secrets; production must be given them.
+Production is FINOPS_ENV=production. Development generates its own secrets; production must be given them.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ PROCESSES_MISSING_REDIS = "finops.E005"
 
 
 def refuse_unsafe() -> None:
-    """Raise ImproperlyConfigured, with every reason, when an error of these checks stands."""
+    """Raise ImproperlyConfigured, with every reason, when one of these checks has an error."""
     _refuse(run_checks(tags=[TAG]))
 
 
 def refuse_pooler() -> None:
-    """Raise ImproperlyConfigured where DATABASE_URL leads to a pooler that DATABASE_PREPARED does not suit. The database must
-    answer."""
+    """Raise ImproperlyConfigured where DATABASE_URL is that of a pooler that DATABASE_PREPARED does not suit. The database
+    must answer."""
     _refuse(check_pooler())
 
 
@@ -50,7 +50,7 @@ def _refuse(messages: list[CheckMessage]) -> None:
 
 @register(TAG)
 def check_processes(**kwargs: Any) -> list[CheckMessage]:
-    """In every environment: what several processes must share cannot live in the memory of one."""
+    """In every environment: data that several processes share cannot be in the memory of one."""
     if settings.WEB_PROCESSES <= 1 or settings.REDIS_URL:
         return []
     return [
@@ -64,7 +64,7 @@ def check_processes(**kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.database)
 def check_pooler(databases: Sequence[str] | None = ("default",), **kwargs: Any) -> list[CheckMessage]:
-    """Of `migrate` and `check --database default`: it needs the database."""
+    """Runs with `migrate` and `check --database default`: it needs the database."""
     if not settings.DATABASE_PREPARED or "default" not in (databases or ()) or not shares_sessions():
         return []
     return [
@@ -79,7 +79,7 @@ def check_pooler(databases: Sequence[str] | None = ("default",), **kwargs: Any) 
 
 @register(Tags.database)
 def check_connections(databases: Sequence[str] | None = ("default",), **kwargs: Any) -> list[CheckMessage]:
-    """Of `migrate` and `check --database default`, where no pooler is in between."""
+    """Runs with `migrate` and `check --database default`, when there is no pooler."""
     if not settings.DATABASE_PREPARED or not settings.DATABASE_POOL or "default" not in (databases or ()):
         return []
     available = available_connections()
@@ -97,7 +97,7 @@ def check_connections(databases: Sequence[str] | None = ("default",), **kwargs: 
 
 
 def available_connections() -> int:
-    """That PostgreSQL gives to who is no superuser."""
+    """Return the connections that PostgreSQL allows to users who are not superusers."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
@@ -107,7 +107,7 @@ def available_connections() -> int:
 
 @register(TAG)
 def check_environment(**kwargs: Any) -> list[CheckMessage]:
-    """In every environment: a setting that vanished or is misspelled leaves a default that nobody chose."""
+    """In every environment: a removed or misspelled setting would silently use a default."""
     from finops.settings import env
 
     return [
@@ -118,7 +118,7 @@ def check_environment(**kwargs: Any) -> list[CheckMessage]:
 
 @register(TAG)
 def check_cluster(**kwargs: Any) -> list[CheckMessage]:
-    """In every environment: a cluster elsewhere cannot read a folder of this machine."""
+    """In every environment: a remote cluster cannot read a directory of this machine."""
     address = urlsplit(settings.SPARK_REMOTE)
     lake = settings.SPARK_LAKE_URL or settings.LAKE_URL
     if not settings.SPARK_REMOTE or (address.scheme == "sc" and (address.hostname in _HERE or "://" in lake)):
@@ -138,7 +138,7 @@ _HERE: Final = ("127.0.0.1", "localhost", "::1")
 
 @register(TAG)
 def check_metrics_address(**kwargs: Any) -> list[CheckMessage]:
-    """In every environment: a worker would serve no metrics."""
+    """In every environment: with an invalid address a worker would serve no metrics."""
     try:
         if settings.METRICS_LISTEN:
             metrics.listen_address(settings.METRICS_LISTEN)
@@ -149,7 +149,7 @@ def check_metrics_address(**kwargs: Any) -> list[CheckMessage]:
 
 @register(TAG)
 def check_networks(**kwargs: Any) -> list[CheckMessage]:
-    """In every environment: a network that cannot be read would fail at each alert."""
+    """In every environment: an invalid network would fail at each alert."""
     return [
         Error(
             f"ALERT_ALLOWED_NETWORKS has {text!r}, not a network.",
@@ -163,7 +163,7 @@ def check_networks(**kwargs: Any) -> list[CheckMessage]:
 
 @register(TAG)
 def check_backups(**kwargs: Any) -> list[CheckMessage]:
-    """In every environment: a schedule that cannot be kept would look like one."""
+    """In every environment: a schedule that cannot run must not look like a working one."""
     if settings.BACKUP_HOURS > 0 and settings.BACKUP_KEEP >= 1:
         return []
     return [
@@ -285,10 +285,11 @@ ATTEMPTS: Final = 5
 
 
 def shares_sessions() -> bool:
-    """Whether two connections that are open at once reach one session of PostgreSQL: a pooler gives each transaction
-    another connection. One that has just taken a second connection for others may go unseen.
+    """Return whether two open connections reach the same session of PostgreSQL, as through a pooler that gives each
+    transaction another connection. A pooler that has just opened a second connection for others may not be detected.
 
-    PgBouncer makes up the process id that a client is told at the start, so that one query says that there is none."""
+    PgBouncer invents the process id that a client gets at the start, so a single query can rule out a pooler.
+    """
     with closing(connection.copy()) as first, closing(connection.copy()) as second:
         if _session(first) == first.connection.info.backend_pid:
             return False

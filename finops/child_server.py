@@ -1,8 +1,9 @@
-"""What the server of `finops.lib.child_process` has in memory before it forks: importing it costs 2.3 s of CPU, a fork 10 ms.
+"""Modules that the server of `finops.lib.child_process` imports before it forks: importing them costs 2.3 s of CPU, a fork
+10 ms.
 
-Clients of S3 too: 0.2 s and 16 MB once, else 0.2 s for each look and fetch.
+Clients of S3 too: 0.2 s and 16 MB once, else 0.2 s for each check and fetch.
 
-Imported by that server alone. It starts no thread and opens no connection, because a fork would copy those in halves.
+Imported by that server only. It starts no thread and opens no connection, because a fork would copy those incompletely.
 """
 
 from __future__ import annotations

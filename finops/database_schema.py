@@ -1,7 +1,7 @@
-"""The tables of a new database as one script: what all migrations make, in a twentieth of their time (ADR 0097).
+"""The tables of a new database as one script: the result of all migrations, in a twentieth of their time (ADR 0097).
 
-`tests/test_database_schema.py` compares the script with the migrations, and writes it anew with RECORD=1. It may be older
-than the newest migrations: those are applied after it.
+`tests/test_database_schema.py` compares the script with the migrations, and rewrites it with RECORD=1. It may be older than
+the newest migrations: those are applied after it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ MIGRATION = "-- migration "
 
 
 def create_tables(connection: BaseDatabaseWrapper) -> bool:
-    """Create the script's tables and record its migrations. False, with nothing changed, where the database has tables, is
-    of another PostgreSQL than the script or has another schema than `public`, or the code lacks one of the migrations."""
+    """Create the script's tables and record its migrations. Returns False, with nothing changed, where the database has
+    tables, is of another PostgreSQL than the script or has another schema than `public`, or the code does not have one of
+    the migrations."""
     script = SCRIPT.read_text()
     migrations = [tuple(line.split()) for line in _values(script, MIGRATION)]
     if not _fits(connection, _values(script, VERSION)) or not _has_code_of(connection, migrations):

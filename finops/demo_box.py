@@ -1,4 +1,4 @@
-"""When `manage.py up` loads the demo account, and what it shows of it: the contents of `var/demo.json`."""
+"""When `manage.py up` loads the demo account, and what it prints about it: the contents of `var/demo.json`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ def read(path: Path) -> dict[str, str]:
 
 
 def is_due(var_dir: Path, *, has_accounts: bool) -> bool:
-    """Into an empty console; again after a load that was cut off; and on a later day, to bring it up to that day.
+    """Whether to load the demo: into an empty console; again after an interrupted load; and on a later day, to add the new
+    days.
 
-    A console with accounts and without a demo is somebody's own: nothing is put into it.
+    A console with accounts and without a demo is in real use: nothing is loaded into it.
     """
     if not has_accounts or _marker(var_dir).exists():
         return True
@@ -34,7 +35,7 @@ def is_due(var_dir: Path, *, has_accounts: bool) -> bool:
 
 @contextmanager
 def mark_loading(var_dir: Path) -> Iterator[None]:
-    """Remember, until it is done, that a load began."""
+    """Record, until the load is done, that it began."""
     _marker(var_dir).touch()
     yield
     _marker(var_dir).unlink()
@@ -46,7 +47,7 @@ def _marker(var_dir: Path) -> Path:
 
 
 def update_addresses(path: Path, public_url: str) -> None:
-    """Another port than at the last start: move the noted addresses with it."""
+    """Update the recorded URLs when the port differs from the last start."""
     stored = read(path)
     old = stored.get("url", public_url).rstrip("/")
     if not stored or old == public_url or not all(stored.get(key, old).startswith(old) for key in ADDRESSES):
@@ -56,7 +57,7 @@ def update_addresses(path: Path, public_url: str) -> None:
 
 
 def lines(path: Path, public_url: str) -> list[str]:
-    """A box for the terminal: the address, then the demo account."""
+    """A box for the terminal: the URL, then the demo account."""
     rows = read(path) or {"url": public_url}
     width = max(len(key) for key in rows)
     texts = [f"{key:<{width}}  {value}" for key, value in rows.items()]

@@ -1,4 +1,4 @@
-"""The environment variables that settings read, those that they read once, and those that look like a mistake."""
+"""The environment variables that settings read, those of earlier versions, and those that look like a mistake."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import environ
 FORMER: Final = {
     "WEB_THREADS": "Remove it: threads come and go with requests. DATABASE_POOL limits how many are answered at once.",
 }
-"""Variables of earlier versions, and what to write now. docs/upgrading.md has them with the version that ended each."""
+"""Variables of earlier versions, and their replacements. docs/upgrading.md has the version that removed each."""
 
 COMMAND_LINE: Final = frozenset(
     {"FINOPS_URL", "FINOPS_TOKEN", "FINOPS_COST_KEY", "FINOPS_USAGE_KEY", "FINOPS_CREDENTIALS"}
 )
 READ_ELSEWHERE: Final = frozenset({"PORT", "HEARTBEAT_FILE", "HEARTBEAT_SILENT_SECONDS", *COMMAND_LINE})
-"""Read outside of the settings, by programs and the command line (`cli/`)."""
+"""Variables that programs and the command line (`cli/`) read, outside of the settings."""
 
 PREFIX: Final = "FINOPS_"
 SIMILARITY: Final = 0.9
-"""Of names that differ by a letter or two (`difflib.SequenceMatcher.ratio`)."""
+"""The similarity of names that differ by a letter or two (`difflib.SequenceMatcher.ratio`)."""
 MIN_LENGTH: Final = 8
-"""A shorter name is near to names of other programs."""
+"""Shorter names are too similar to those of other programs."""
 
 
 class Environment(environ.Env):
@@ -39,7 +39,8 @@ class Environment(environ.Env):
 
 
 def problems(variables: Collection[str], names: Collection[str]) -> dict[str, str]:
-    """What to do about each variable that is set and is none of `names`, where it was one, has our prefix or is nearly one."""
+    """Return what to do about each variable that is set and not in `names`, if it was one earlier, has our prefix or is
+    similar to one."""
     every = sorted({*names, *READ_ELSEWHERE})
     advice = {name: _advice(name, every) for name in variables if name not in every}
     return {name: text for name, text in sorted(advice.items()) if text}

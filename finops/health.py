@@ -1,7 +1,7 @@
-"""Is it alive, is it ready? Two answers for whoever watches the processes; neither needs a sign-in.
+"""Liveness and readiness for monitoring; neither needs a sign-in.
 
-`answer_probes` serves them before every other middleware: a probe names the machine by its address, which
-ALLOWED_HOSTS does not know, and has no cookie. The paths are in urls.py as well, for the walks over all URLs.
+`answer_probes` serves them before every other middleware: a probe uses the machine's IP address, which is not in
+ALLOWED_HOSTS, and has no cookie. The paths are in urls.py as well, for tests over all URLs.
 """
 
 from __future__ import annotations
@@ -35,20 +35,19 @@ LAKE_SECONDS = 5
 @require_safe
 @never_cache
 def healthz(request: HttpRequest) -> HttpResponse:
-    """200 while the process answers. Asks nothing of the database: its failure is no reason to restart this."""
+    """200 while the process answers. Does not query the database: its failure is no reason to restart this process."""
     return HttpResponse("ok", content_type="text/plain")
 
 
 @require_safe
 @never_cache
 def readyz(request: HttpRequest) -> HttpResponse:
-    """200 when it can serve, 503 when the database or a migration is missing. Each check by name, "ok" or "failed", never
-    why: the reason is in the log.
+    """200 when the process can serve, 503 when the database or a migration is missing. Each check by name, "ok" or
+    "failed", never why: the reason is in the log.
 
-    The others are no reason to send this process no requests. Without the lake pushes are accepted all the same, and
-    every page but those of cost and usage works; without Redis each process counts limits for itself; without worker or
-    beat what is scheduled waits. `redis` is left out where none is used. `behind` names background work that is an hour
-    late.
+    Failures of other checks are no reason to send this process no requests. Without the lake pushes are still accepted, and
+    every page except cost and usage works; without Redis each process counts limits separately; without worker or beat
+    scheduled work waits. `redis` is left out where none is used. `behind` names background work that is an hour late.
     """
     results = check_results()
     ready = all(results[name] for name in NEEDED)
@@ -60,14 +59,14 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 
 def check_results() -> dict[str, bool]:
-    """Each of CHECKS by name; `redis` only where one is used."""
+    """Return the result of each of CHECKS by name; `redis` only where one is used."""
     return {
         name: _passes(name, check) for name, check in CHECKS.items() if name != "redis" or settings.REDIS_URL
     }
 
 
 def pending_migrations() -> list[str]:
-    """What this code needs and the database lacks: `accounts.0017_suspension`."""
+    """Migrations of this code that are not applied: `accounts.0017_suspension`."""
     missing = _required_migrations() - set(MigrationRecorder(connection).applied_migrations())
     return sorted(".".join(each) for each in missing)
 
@@ -100,7 +99,7 @@ def _migrations() -> bool:
 
 @cache
 def _required_migrations() -> set[tuple[str, str]]:
-    """What this code needs applied. Reading it costs 100 ms and it cannot change while the process runs."""
+    """Migrations that this code requires. Reading them costs 100 ms and they cannot change while the process runs."""
     return set(MigrationLoader(None).graph.nodes)
 
 
@@ -110,7 +109,7 @@ def _lake() -> bool:
 
 @lru_cache(maxsize=1)
 def _write_lake_probe(url: str, moment: int) -> bool:
-    """Write one small file where the lake is, and remove it. A failure raises, so it is not remembered."""
+    """Write one small file to the lake's storage, and remove it. A failure raises, so it is not cached."""
     storage, root = fsspec.core.url_to_fs(url)
     storage.makedirs(root, exist_ok=True)
     path = f"{root.rstrip('/')}/.readyz-{uuid.uuid4().hex}"

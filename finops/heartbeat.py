@@ -1,8 +1,8 @@
-"""What a program tells the supervisor that started it: that it is not stuck. One line a second through a pipe.
+"""Heartbeats of a program to the supervisor that started it: one line a second through a pipe.
 
-A pipe works on a full disk, needs no clock, and ends with the process. Started by anything else than a supervisor, a
-program has no pipe and tells nobody, unless HEARTBEAT_FILE names a file: its time is then that of the last heartbeat, for
-the probe of a container. Nothing of Django is needed here.
+A pipe works on a full disk, needs no clock, and ends with the process. A program that was not started by a supervisor has
+no pipe and sends none, unless HEARTBEAT_FILE names a file: its modification time is then that of the last heartbeat, for
+the probe of a container. Does not need Django.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Final
 
 PIPE: Final = "HEARTBEAT_FD"
-"""Environment: the descriptor to write to."""
+"""Environment variable: the descriptor to write to."""
 ENDS_WITH_SUPERVISOR: Final = "HEARTBEAT_ENDS"
-"""Environment: set where a program shall end when its supervisor has gone."""
+"""Environment variable: set where a program must end with its supervisor."""
 BEAT_SECONDS: Final = 1.0
 WEB: Final = "web"
 WORKER: Final = "worker"
@@ -26,7 +26,7 @@ BEAT: Final = "beat"
 
 
 def beat(name: str) -> None:
-    """Tell the supervisor, if there is one, that `name` moves on. Never waits, never fails."""
+    """Send a heartbeat of `name` to the supervisor, if there is one. Never waits, never fails."""
     if file := os.environ.get("HEARTBEAT_FILE"):
         with suppress(OSError):
             Path(file).touch()
@@ -51,9 +51,10 @@ def _is_told() -> bool:
 
 
 class HeartbeatThread(threading.Thread):
-    """Beats each second by way of `through`: a loop of the program calls the function it is given, as soon as it turns.
+    """Sends a heartbeat each second through `through`: a loop of the program calls the function it is given in its next
+    iteration.
 
-    Without a loop to turn (`through` is None) it says that the process has its turns at the interpreter.
+    Without a loop (`through` is None) the heartbeat means that the process gets processor time.
     """
 
     def __init__(self, name: str) -> None:

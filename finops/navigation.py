@@ -1,5 +1,5 @@
-"""The side navigation: every page of an account, under its heading, and who sees it. Settings have one of their own, pages
-that belong together tabs."""
+"""The side navigation: every page of an account, under its heading, with its role. Settings have their own navigation;
+related pages are tabs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from accounts.models import Membership, Role
 
 @dataclass(frozen=True)
 class MenuItem:
-    """A link; `pages` are the URL names below it that mark it as current too. Those below `role` do not see it."""
+    """A link; `pages` are the URL names of its subpages, which mark it as current too. Hidden from roles below `role`."""
 
     label: str
     url_name: str
@@ -68,6 +68,7 @@ SETTINGS = (
         (
             MenuItem("Cost view", "cost_view"),
             MenuItem("Exchange rates", "exchange_rates", pages=("exchange_rate_new", "exchange_rate_upload")),
+            MenuItem("AI prices", "ai_prices", pages=("ai_price_new", "ai_price_upload")),
             MenuItem("Imports", "import_review"),
         ),
     ),
@@ -111,7 +112,7 @@ PERSONAL_SETTINGS = (
     MenuItem("Sessions", "sessions"),
     MenuItem("Security log", "security_log"),
 )
-"""The pages of a person, whose URLs have no account: beside each other, and in the person's menu."""
+"""The pages of a person, whose URLs have no account: shown as tabs, and in the person's menu."""
 
 MENU = (
     MenuGroup(
@@ -306,4 +307,4 @@ TABS = {
         MenuItem("AI spend", "ai_spend"),
     ),
 }
-"""Pages beside each other, by what they are together."""
+"""Tabs of related pages, by group."""

@@ -1,4 +1,4 @@
-"""Processes of this machine: telling one from a later one with the same number, and ending them."""
+"""Processes of this machine: identify one although process ids are reused, and end it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ZOMBIE = "Z"
 
 
 def process_name(pid: int) -> str:
-    """The name of the program a process runs, or an empty string when there is no such process."""
+    """The program name of a process, or an empty string when there is no such process."""
     comm = Path(f"/proc/{pid}/comm")
     if comm.exists():
         return comm.read_text().strip()
@@ -21,7 +21,7 @@ def process_name(pid: int) -> str:
 
 
 def cores() -> int:
-    """Processors that this process may use: of a container those of its quota, one at least."""
+    """Processors that this process may use: the quota in a container, at least one."""
     affinity = getattr(os, "sched_getaffinity", None)
     count = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
     quota = Path("/sys/fs/cgroup/cpu.max")
@@ -33,9 +33,9 @@ def cores() -> int:
 
 
 def start_time(pid: int) -> str:
-    """When a process began, as text to compare only; empty when there is no such process.
+    """The start time of a process, as text for comparison only; empty when there is no such process.
 
-    With the number it names one process for good: numbers are used again, also after the machine restarts.
+    Together with the process id it is unique: ids are reused, also after the machine restarts.
     """
     boot = Path("/proc/sys/kernel/random/boot_id")
     if not boot.exists():
@@ -45,8 +45,8 @@ def start_time(pid: int) -> str:
 
 
 def is_group_alive(leader: int) -> bool:
-    """Whether any process of the group still runs. One that has ended and that nobody waited for does not:
-    the first process of a container often waits for nobody."""
+    """Whether any process of the group still runs. A zombie does not count: the first process of a container often waits
+    for none of its children."""
     try:
         os.killpg(leader, 0)
     except ProcessLookupError:
@@ -60,7 +60,7 @@ def is_group_alive(leader: int) -> bool:
 
 
 def signal_group(leader: int, number: signal.Signals) -> None:
-    """Send a signal to a whole group; a group that has ended meanwhile is fine."""
+    """Send a signal to a whole group; a group that has ended meanwhile is no error."""
     try:
         os.killpg(leader, number)
     except ProcessLookupError:
@@ -68,7 +68,7 @@ def signal_group(leader: int, number: signal.Signals) -> None:
 
 
 def end_groups(leaders: Sequence[int], *, patience: float) -> None:
-    """End groups that are not our children: ask all, wait `patience` seconds, then kill."""
+    """End groups that are not children of this process: SIGTERM to all, wait `patience` seconds, then kill."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         for leader in leaders:
             signal_group(leader, number)

@@ -1,8 +1,8 @@
-"""How often an address may sign up or ask for a password, and a person upload, export and search cost: 429 with Retry-After
-beyond it.
+"""Rate limits of sign-up and password reset by address, and of uploads, exports and cost searches by person: 429 with
+Retry-After above them.
 
 Fixed windows (`finops.lib.fixed_window`). The OAuth endpoints limit in accounts/oauth/limits.py, where their errors have
-OAuth's form. allauth limits sign-in, and mails to one address (ACCOUNT_RATE_LIMITS in the settings).
+OAuth's format. allauth limits sign-in, and mails to one address (ACCOUNT_RATE_LIMITS in the settings).
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ SIGN_UP_PAGES: Final = {
     "sso_start": 60,
     "sso_saml_acs": 60,
 }
-"""Forms that an address may send so often a minute."""
+"""Forms, with how often an address may send them in a minute."""
 
 UPLOAD_PAGES: Final = {"column_mapping_sample", "cost_upload", "savings_import", "usage_upload_new"}
 UPLOADS_PER_MINUTE: Final = 60
 EXPORT_PAGES: Final = {"cost_tag_yaml"}
 EXPORTS_PER_MINUTE: Final = 120
 COST_SEARCHES_PER_MINUTE: Final = 60
-"""Each asks the lake up to three questions; somebody who types without a pause sends about 30."""
+"""Each search sends up to three lake queries; a person who types without a pause sends about 30 searches."""
 
 
 class RateLimits:
-    """A middleware. It stands before Django's CSRF check, which reads the whole body of an upload."""
+    """Middleware. It runs before Django's CSRF check, which reads the whole body of an upload."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

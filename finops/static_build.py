@@ -11,7 +11,7 @@ from django.core.management import call_command
 
 
 def build_on_change() -> str:
-    """Run collectstatic unless nothing changed since the last time; returns what was done."""
+    """Run collectstatic unless nothing changed since the last run; return a description of the result."""
     fingerprint, count = _fingerprint()
     stamp = Path(settings.STATIC_ROOT) / ".fingerprint"
     if stamp.exists() and stamp.read_text() == fingerprint:
@@ -22,7 +22,7 @@ def build_on_change() -> str:
 
 
 def _fingerprint() -> tuple[str, int]:
-    """A digest of every source file's name, size and time of change; and how many there are."""
+    """A digest of every source file's name, size and modification time; and how many there are."""
     rows = []
     for finder in get_finders():
         for name, storage in finder.list(None):

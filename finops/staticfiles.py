@@ -1,4 +1,4 @@
-"""Static files: those of the front-end packages that pages use, and the names under which all are served."""
+"""Static files: those of front-end packages that pages use, and the hashed names of all files."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ VENDOR: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 MCP_VIEW = ".bundles/mcp-app/view.html"
-"""The view of MCP Apps, in node_modules; `npm run build` makes it of `mcp_app/`."""
+"""The view of MCP Apps, in node_modules; `npm run build` builds it from `mcp_app/`."""
 
 
 class StaticFilesStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # whitenoise has no types
-    """Hashed and compressed files, cached for ever; the imports in our JavaScript modules name the hashed ones.
+    """Hashed and compressed files, cached for ever; imports in our JavaScript modules refer to the hashed names.
 
-    Django's own support of modules reads every package's scripts, and fails at an import of one that is not installed.
+    Django's own support of modules parses every package's scripts, and fails at an import of one that is not installed.
     """
 
     patterns = (

@@ -1,7 +1,7 @@
-"""Keeps programs running beside each other, each on its own, and stops them all together (`manage.py up`).
+"""Keeps several independent programs running, and stops them all together (`manage.py up`).
 
-What ends is started again, at once and then after 1, 2, 4 … seconds, for ever: a program that cannot run is no reason
-to end one that does. What runs and is stuck says so by its silence (finops.heartbeat) and is started again too.
+A program that ends is restarted, at once and then after 1, 2, 4 … seconds, for ever: a program that cannot run is no reason
+to end another. A stuck program is detected by missing heartbeats (finops.heartbeat) and restarted too.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ LOOK_SECONDS: Final = 0.25
 STOP_SECONDS = 15.0
 LONGEST_WAIT_SECONDS: Final = 30.0
 LASTING_SECONDS: Final = 60.0
-"""What ran for so long and ends is started at once: it can run."""
+"""A program that ran at least this long is restarted at once."""
 START_SECONDS: Final = 60.0
-"""For the first heartbeat after a start; twice as long each time that did not suffice, up to eight times."""
+"""Time limit for the first heartbeat after a start; doubled each time it did not suffice, up to eight times."""
 SILENT_SECONDS: Final = float(os.environ.get("HEARTBEAT_SILENT_SECONDS", "15"))
-"""A process that has had no turn for so long is stuck."""
+"""A process without a heartbeat for this long is stuck."""
 HEALTH = "answers"
 SILENT_SECONDS_OF: Final = {HEALTH: 4 * SILENT_SECONDS, heartbeat.BEAT: 4 * SILENT_SECONDS}
-"""Longer where others than the program decide: clients fill the queue of /healthz, a broker that is away delays beat."""
+"""Longer limits where the delay is outside of the program: clients fill the queue of /healthz, an unavailable broker delays
+beat."""
 PROBE_SECONDS: Final = 2.0
 AWAY_SECONDS: Final = 5.0
-"""A supervisor that has not looked for so long was stopped itself, and judges nobody by that time."""
+"""A supervisor that has not checked for this long was stopped itself, and ignores the silence of that time."""
 
 
 class AlreadyRunning(RuntimeError):
@@ -49,23 +50,23 @@ class AlreadyRunning(RuntimeError):
 
 @dataclass
 class Backoff:
-    """How long to wait before the next start: 0, 1, 2, 4 … seconds, up to `longest`."""
+    """The delay before the next start: 0, 1, 2, 4 … seconds, up to `longest`."""
 
     longest: float = LONGEST_WAIT_SECONDS
     starts: int = 0
 
     def wait(self, lasted: float) -> float:
-        """After an end; `lasted` is for how long it ran, in seconds."""
+        """Return the delay after an end; `lasted` is how long the program ran, in seconds."""
         self.starts = 1 if lasted >= LASTING_SECONDS else self.starts + 1
         return 0.0 if self.starts == 1 else min(2.0 ** min(self.starts - 2, 16), self.longest)
 
 
 @dataclass
 class Program:
-    """One child, in a session of its own: Ctrl-C in the terminal reaches the supervisor alone.
+    """One child, in a session of its own: Ctrl-C in the terminal reaches the supervisor only.
 
-    `hearts` are the heartbeats that it is known to have; others count from the first that comes. HEALTH among them is
-    that `answers`, which may wait, says yes.
+    `heartbeats` are the expected ones; others are watched after the first one arrives. HEALTH among them means that
+    `answers`, which may wait, returns true.
     """
 
     name: str
@@ -106,16 +107,16 @@ class Program:
         return self.process.pid if self.process is not None else 0
 
     def exit_code(self) -> int | None:
-        """The exit code, once it has ended."""
+        """The exit code, once the program has ended."""
         return None if self.process is None else self.process.poll()
 
     def forget(self) -> None:
-        """It has ended, and what it was is over."""
+        """Reset the state of a program that has ended."""
         self.process = None
         self._close_pipe()
 
     def listen(self, now: float) -> None:
-        """Read what heartbeats have come."""
+        """Read the heartbeats that have arrived."""
         if self._pipe < 0:
             return
         try:
@@ -126,12 +127,12 @@ class Program:
         self.last_beats.update({name.decode(errors="replace"): now for name in names})
 
     def reset_silence(self, now: float) -> None:
-        """Count silence from now on: it was ours."""
+        """Count silence from now on, because the supervisor itself was stopped."""
         self.started = max(self.started, now - SILENT_SECONDS)
         self.last_beats = dict.fromkeys(self.last_beats, now)
 
     def stuck(self, now: float) -> str:
-        """The heartbeat that has been silent for too long, or an empty string."""
+        """Return the heartbeat that has been missing for too long, or an empty string."""
         for name in {*self.heartbeats, *self.last_beats}:
             last = self.last_beats.get(name)
             if last is None:
@@ -155,7 +156,7 @@ class Program:
 
 
 class Ledger:
-    """What runs for this checkout: locked while its supervisor lives, and read by the next one after a kill."""
+    """The programs of this checkout: locked while their supervisor lives, and read by the next one after a kill."""
 
     def __init__(self, var_dir: Path) -> None:
         self.path = var_dir / "up.json"
@@ -163,7 +164,7 @@ class Ledger:
         self._lock: IO[str] | None = None
 
     def claim(self) -> None:
-        """Hold the checkout until this process ends, however it ends; AlreadyRunning when another does."""
+        """Hold the checkout until this process ends, however it ends. Raises AlreadyRunning when another process holds it."""
         lock = os.fdopen(os.open(self.lock_path, os.O_RDWR | os.O_CREAT, 0o600), "r+")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -184,7 +185,7 @@ class Ledger:
         write_private(self.path, json.dumps({"pid": os.getpid(), "url": url, "children": children}, indent=1))
 
     def stop_leftovers(self) -> list[str]:
-        """End the children of a supervisor that was killed, asking all at once; returns their names."""
+        """End the children of a killed supervisor, all at once; return their names."""
         children = self.read().get("children", [])
         noted = children if isinstance(children, list) else []
         left = [child for child in noted if _is_leftover(child["pid"], child["started"])]
@@ -197,7 +198,7 @@ class Ledger:
 
 @dataclass
 class Supervisor:
-    """Starts programs, starts again what ends or is stuck, and stops all."""
+    """Starts programs, restarts those that end or are stuck, and stops all."""
 
     say: Callable[[str], None]
     changed: Callable[[], None]
@@ -210,7 +211,7 @@ class Supervisor:
         self.changed()
 
     def look(self) -> None:
-        """Look after each program. Never fails for what a program does, nor for a disk that is full."""
+        """Check each program. Never fails because of a program, nor for a disk that is full."""
         now = time.monotonic()
         away, self._checked_at = now - self._checked_at > AWAY_SECONDS, now
         for program in self.programs:
@@ -257,7 +258,7 @@ class Supervisor:
             self.say(f"The {program.name} answers again.")
 
     def stop(self) -> None:
-        """Ask all at once, wait, then kill what is left, with whatever it started."""
+        """Stop all programs at once, wait, then kill the remaining ones, with their children."""
         running = [program for program in self.programs if program.process is not None]
         for program in running:
             signal_group(program.pid, SIGTERM)
@@ -280,7 +281,7 @@ def _wait_for(process: subprocess.Popen[bytes], deadline: float) -> None:
 
 
 def _is_leftover(pid: int, started: str) -> bool:
-    """Whether the group still is the one that was noted. Its leader may have died before its members; a
-    number stays reserved as long as it names a group, so a dead leader's group is still ours."""
+    """Whether the group is still the recorded one. Its leader may have died before its members; an id stays reserved as
+    long as a group has it, so a dead leader's group is still ours."""
     now = start_time(pid)
     return is_group_alive(pid) if now == "" else now == started

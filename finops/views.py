@@ -1,4 +1,4 @@
-"""Pages of no app: the way in, error pages whose status the framework would say less exactly, and security.txt."""
+"""Pages that belong to no app: the entry page, error pages with more exact statuses than the framework's, and security.txt."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ TOO_MANY_REQUESTS: Final = "Too many requests. Try again in {seconds} s."
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """400, but 413 where the body is larger than this server takes."""
+    """400, but 413 where the body is larger than this server accepts."""
     status = 413 if isinstance(exception, RequestDataTooBig) else 400
     return render(request, f"{status}.html", status=status)
 
 
 def too_many_requests(request: HttpRequest, seconds: int = 60) -> HttpResponse:
-    """429. allauth asks for it without the seconds: its windows are of a minute."""
+    """429. allauth calls it without the seconds: its windows are a minute."""
     text = TOO_MANY_REQUESTS.format(seconds=seconds)
     page = render(request, "429.html", {"text": text}, status=429)
     page["Retry-After"] = str(seconds)
@@ -59,7 +59,7 @@ def _unavailable() -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500, but 503 where the database or Redis is away: Django calls this while it handles the exception."""
+    """500, but 503 where the database or Redis is unavailable: Django calls this while it handles the exception."""
     if is_unavailable(sys.exc_info()[1]):
         return _unavailable()
     return HttpResponse(loader.render_to_string("500.html"), status=500)
@@ -70,7 +70,7 @@ VALID = timedelta(days=180)
 
 @require_safe
 def favicon(_request: HttpRequest) -> HttpResponse:
-    """Where browsers look for the icon of what is no page of ours, such as JSON or a text file."""
+    """The icon for responses that are not pages, such as JSON or a text file, at the path that browsers request."""
     return redirect(static("img/logo.svg"))
 
 
@@ -97,7 +97,7 @@ def contact() -> str:
 @account_page(Role.MEMBER)
 @require_POST
 def sample_data(request: AccountRequest) -> HttpResponse:
-    """*Try with sample data*: a connection to a made-up company's bill. Its generator is imported for this page alone."""
+    """*Try with sample data*: create a connection to a made-up company's bill. Its generator is imported only here."""
     from finops.demo.samples import create_sample_connection
 
     with ErrorMessages(request):

@@ -22,8 +22,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "finops.settings")
 
 
 def _load_django() -> WSGIHandler:
-    """Django with its URLs and so every view: 1.5 s of CPU before this process takes its first request. Where other web
-    processes take requests meanwhile, they go first: on Linux niceness is that of the calling thread."""
+    """Load Django with its URLs and so every view: 1.5 s of CPU before this process takes its first request. Where other
+    web processes take requests meanwhile, they have priority: on Linux niceness is that of the calling thread."""
     if sys.platform == "linux" and BESIDE_OTHERS in os.environ:
         os.nice(LOADING_NICENESS)
     with garbage.loading():
@@ -37,9 +37,9 @@ with ThreadPoolExecutor(1, "load") as _loader:
 
 
 def _buffer_response(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-    """Django's, with a whole answer given as a list: granian then sends it at once, without asking for the next part
-    in a thread, and the answer's database connection is back in the pool before the client has read it. Static files
-    too, so that nobody holds a place by reading one slowly."""
+    """Return Django's response with a complete body as a list: granian then sends it at once, without requesting the next
+    part in a thread, and the response's database connection is back in the pool before the client has read it. Static files
+    too, so that a slow client does not hold a place."""
     answer = _django(environ, start_response)
     if isinstance(answer, HttpResponse):
         body = [answer.content]

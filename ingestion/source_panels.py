@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
+from accounts.models import Account
 from finops.lib.registry import Registry
 from ingestion.models import UsageSource
 
@@ -20,6 +22,25 @@ class SourcePanel:
 
 source_panels: Registry[Callable[[UsageSource], SourcePanel | None]] = Registry("usage source panel")
 """Returns None if there is nothing to show. The account is in scope."""
+
+
+@dataclass(frozen=True)
+class PullState:
+    """How the pull of a source stands: `status` healthy, syncing, failing, paused, late; `problem` why it fails."""
+
+    title: str
+    status: str
+    last_sync_at: datetime | None
+    problem: str
+
+
+pull_states: Registry[Callable[[Account], Mapping[int, PullState]]] = Registry("usage pull state")
+"""Of every source of the account that is pulled, by its id."""
+
+
+def pull_states_of(account: Account) -> dict[int, PullState]:
+    """By source."""
+    return {pk: state for states in pull_states.values() for pk, state in states(account).items()}
 
 
 def panels_of(source: UsageSource) -> list[SourcePanel]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# In this order: Edge and Opera call themselves Chrome too, Chrome calls itself Safari.
+# The order matters: Edge and Opera also contain Chrome in their User-Agent, Chrome contains Safari.
 _BROWSERS = (
     ("Edg", "Edge"),
     ("OPR/", "Opera"),

@@ -48,7 +48,7 @@ def seal_under_the_current_key() -> int:
     for row in Authenticator.objects.exclude(type=Authenticator.Type.WEBAUTHN).iterator():
         data = seal_secrets(row.data)
         if data != row.data:
-            # Not over a recovery code that was used meanwhile: the next day does it.
+            # Must not overwrite the use of a recovery code meanwhile: the next day's run reseals it.
             count += Authenticator.objects.filter(pk=row.pk, data=row.data).update(data=data)
     return count
 

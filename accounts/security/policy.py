@@ -55,7 +55,7 @@ def session_problem(request: HttpRequest, account: Account) -> str:
     hours, minutes = account.session_max_hours, account.session_idle_minutes
     if hours is not None and clock.now() - session.signed_in_at > timedelta(hours=hours):
         return f"Sessions end {hours:,} {plural('hour', hours)} after sign-in."
-    # Use is noted once a minute: a minute late rather than early.
+    # Use is recorded once a minute: end the session a minute late rather than early.
     if minutes is not None and session.longest_idle > timedelta(minutes=minutes) + SEEN_EVERY:
         return f"Sessions end after {minutes:,} {plural('minute', minutes)} without use."
     return ""

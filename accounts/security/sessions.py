@@ -58,7 +58,7 @@ class SessionStore(db.SessionStore):
         if self._row is None:
             self._session_key = None
         elif (idle := clock.now() - self._row.last_seen_at) > SEEN_EVERY:
-            # Kept for as long as the session: an account with a limit asks later, after pages that have none.
+            # Stored for the whole session: an account with a limit may be opened later, after pages without one.
             longest = max(self._row.longest_idle_seconds, int(idle.total_seconds()))
             self._row.longest_idle_seconds = longest
             rows.update(last_seen_at=clock.now(), longest_idle_seconds=longest, **self._seen_from())

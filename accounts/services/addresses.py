@@ -95,7 +95,7 @@ def reset_unverified_person(*, user: User, email: str) -> None:
     user.save(update_fields=["name"])
     actor = Actor.of_user(user)
     for key in MCPKey.objects.unscoped().select_related("account").filter(created_by=user, revoked_at=None):
-        revoke_mcp_key(key=key, actor=actor)  # of every account of hers
+        revoke_mcp_key(key=key, actor=actor)  # of every account of the person
     for membership in Membership.objects.select_related("account").filter(user=user):
         disconnect_member(account=membership.account, user=user, actor=actor)
         withdraw_invitations_of(account=membership.account, users=[user], actor=actor)

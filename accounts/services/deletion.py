@@ -107,7 +107,7 @@ def delete_account(*, account_id: int) -> bool:
     if account.delete_after is None or account.delete_after > clock.now():
         return False
     begin_record(account, count_rows)
-    with transaction.atomic():  # nobody comes in from now on
+    with transaction.atomic():  # no access from now on
         mail_deletion(account=account)  # to nobody, where another run ended after this
         Membership.objects.filter(account=account).delete()
         MCPKey.objects.unscoped().filter(account=account).delete()  # the account is going
@@ -117,7 +117,7 @@ def delete_account(*, account_id: int) -> bool:
     with transaction.atomic():
         Account.objects.filter(
             pk=account_id
-        ).delete()  # what no piece could take, and what hangs on rows of it
+        ).delete()  # rows that no chunk could delete, and rows that refer to them
         rows = sum(
             _delete_chunk(table, account_id, limit=None) for table in _tables()
         )  # without foreign keys
@@ -182,7 +182,7 @@ def _delete_rows(account_id: int) -> None:
                     add_progress(account_id, rows=row_count)
             except IntegrityError:
                 blocked_tables.append(table)
-        if len(blocked_tables) == len(remaining_tables):  # they point to one another
+        if len(blocked_tables) == len(remaining_tables):  # they refer to one another
             break
         remaining_tables = blocked_tables
 

@@ -51,7 +51,7 @@ def finish_record(account_number: int, count_rows: Callable[[int], dict[str, int
     record = AccountDeletion.objects.get(account_number=account_number)
     record.rows_left = count_rows(account_number)
     record.files_left = sum(count(account_number) for count in remaining_files.values())
-    # Some rows went by cascades, which nothing counts.
+    # Some rows were deleted by cascades, which are not counted.
     record.rows_deleted = max(record.rows_deleted, record.rows_total - sum(record.rows_left.values()))
     record.finished_at = clock.now()
     record.save(update_fields=["rows_left", "files_left", "rows_deleted", "finished_at"])

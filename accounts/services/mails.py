@@ -111,7 +111,7 @@ def _try(row: UnsentMail) -> bool | None:
             message.connection = server
             message.send()
     except (OSError, SMTPException) as error:
-        # SMTPException is an OSError too: an address that is refused is no word about the others.
+        # SMTPException is an OSError too: a refused address says nothing about the others.
         wait = min(FIRST_WAIT * 2 ** min(row.attempts, 10), LONGEST_WAIT)
         row.attempts += 1
         row.next_attempt_at = clock.now() + wait * random.uniform(0.5, 1)  # noqa: S311 - spreads, hides nothing

@@ -83,7 +83,7 @@ def remove_member(*, membership: Membership, actor: Actor) -> None:
     """Delete a membership with the person's connections and open invitations. Raises UserError for the owner."""
     _lock_below_owner(membership)
     keep_limit(membership)
-    # First, since it waits for a consent under way, whose connection would otherwise be overlooked.
+    # First, since it waits for a concurrent consent, whose connection would otherwise be missed.
     membership.delete()
     disconnect_member(account=membership.account, user=membership.user, actor=actor)
     withdraw_invitations_of(account=membership.account, users=[membership.user], actor=actor)

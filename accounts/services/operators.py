@@ -33,7 +33,7 @@ def end_access(*, user: User, actor: Actor) -> EndedAccess:
     """End every session and connected app of a person, and the MCP keys that they created: at once, everywhere. The person
     can sign in again. Recorded in their security log and in the audit log of each of their accounts."""
     sessions, _of_models = Session.objects.filter(user=user).delete()
-    # Unscoped: of all her accounts.
+    # Unscoped: of all the person's accounts.
     connections = list(OAuthConnection.objects.unscoped().filter(user=user))
     for connection in connections:
         disconnect(connection=connection, actor=actor, reason="by the operator")

@@ -24,7 +24,7 @@ def show(request: HttpRequest, token: str) -> HttpResponse:
     user = request.user
     if not user.is_authenticated:
         request.session[SESSION_KEY] = (
-            token  # who signs up next with this very address has shown that its mail arrives
+            token  # a sign-up with this address has then proved receipt of its mail
         )
     may = user.is_authenticated and services.may_accept(invitation, user)
     context = {"invitation": invitation, "token": token, "may_accept": may}

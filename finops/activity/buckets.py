@@ -1,6 +1,6 @@
-"""Durations by size class, so that percentiles of any number of calls come from a few counts.
+"""Durations by size class, so that percentiles of any number of calls are computed from a few counts.
 
-Four classes an octave: a class is 19 % wide, so what its middle says is within 10 % of each duration in it.
+Four classes an octave: a class is 19 % wide, so its middle is within 10 % of each duration in it.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ _LOWEST, _HIGHEST = -5 * _PER_OCTAVE, 20 * _PER_OCTAVE
 
 
 def bucket_of(milliseconds: float) -> int:
-    """The class of a duration; those under 1/32 ms are one, those over 17 minutes too."""
+    """Return the class of a duration; those under 1/32 ms are one, those over 17 minutes too."""
     if milliseconds <= 0:
         return _LOWEST
     return min(max(math.floor(math.log2(milliseconds) * _PER_OCTAVE), _LOWEST), _HIGHEST)
 
 
 def middle(bucket: int) -> float:
-    """The duration in milliseconds that stands for a class."""
+    """Return the duration in milliseconds that represents a class."""
     return float(2 ** ((bucket + 0.5) / _PER_OCTAVE))
 
 
 def percentile(calls: Mapping[int, int], share: float) -> float | None:
-    """The duration that this share of the calls did not exceed (nearest rank), within 10 %; None for no calls."""
+    """Return the duration that this share of the calls did not exceed (nearest rank), within 10 %; None for no calls."""
     rank, cumulative = math.ceil(share * sum(calls.values())), 0
     for bucket in sorted(calls):
         cumulative += calls[bucket]

@@ -1,4 +1,4 @@
-"""A call as the MCP endpoint notes it, without secrets, and the one statement that stores calls and counts them."""
+"""Records of calls of the MCP endpoint, without secrets, and the one statement that stores and counts them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from finops.lib import prepared_statements
 from finops.lib.redaction import without_secrets
 
 MAX_ARGUMENT_BYTES = 4_000
-"""Bytes of arguments that are stored."""
+"""The most bytes of arguments that are stored."""
 
 MAX_PAGE = 2_000
 
@@ -24,7 +24,7 @@ _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 class CallRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is known when the answer is ready. At most 10 kB: what waits to be written has bounded size."""
+    """A call's data when its answer is ready. At most 10 kB, which limits the memory of unsaved records."""
 
     account_id: int
     at: datetime
@@ -55,7 +55,7 @@ def call_record(
     problem: str = "",
     console_page: str = "",
 ) -> CallRecord:
-    """The note of a call, cut to size. Cost: microseconds, since it is made before the answer is sent."""
+    """Return the record of a call, cut to size. Cost: microseconds, since it is made before the answer is sent."""
     person = credential.actor.user
     return CallRecord(
         account_id=credential.account.pk,
@@ -108,7 +108,7 @@ ON CONFLICT (account_id, day, method, name, credential_kind, credential_id, outc
 
 
 def store(calls: Sequence[CallRecord]) -> None:
-    """Store and count them, all or none, without secrets. One statement."""
+    """Store and count the calls, all or none, without secrets. One statement."""
     rows = [_row(call) for call in calls]
     prepared_statements.execute(_STORE, [list(column) for column in zip(*rows, strict=True)])
 
@@ -136,5 +136,5 @@ def _row(call: CallRecord) -> tuple[object, ...]:
 
 
 def _storable(text: str) -> str:
-    """What PostgreSQL takes: no NUL, no half of a surrogate pair."""
+    """Return text that PostgreSQL accepts: no NUL, no half of a surrogate pair."""
     return text.replace("\0", "").encode(errors="replace").decode()

@@ -1,4 +1,4 @@
-"""What assistants asked: each call for as long as the account keeps it, and counts by day that pages add up."""
+"""Calls of assistants: each call for the account's retention period, and counts by day that pages add up."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class CallMethod(models.TextChoices):
 
     @property
     def request_line(self) -> str:
-        """The request that it is: a method of MCP, or one of HTTP."""
+        """The request line: a method of MCP, or one of HTTP."""
         return {
             self.TOOL: "tools/call",
             self.PROMPT: "prompts/get",
@@ -30,7 +30,7 @@ class CallMethod(models.TextChoices):
 
 
 class CallOutcome(models.TextChoices):
-    """What a call came to, as the assistant was told."""
+    """The outcome of a call, as the assistant received it."""
 
     OK = "ok", "Answered"
     ERROR = "error", "Error"
@@ -39,9 +39,10 @@ class CallOutcome(models.TextChoices):
 
 
 class OfCredential(AccountModel):
-    """Something done with a credential, as it was called then. It outlives credential and person: no foreign keys.
+    """An action by a credential, with the credential's name at that time. It outlives credential and person: no foreign
+    keys.
 
-    `person_id` is who connected an app; None for an MCP key, which belongs to the account.
+    `person_id` is the person who connected an app; None for an MCP key, which belongs to the account.
     """
 
     # Without an index of its own: that of the table's pages begins with the account.
@@ -87,7 +88,8 @@ class AssistantCall(OfCredential):
 
 
 class AssistantCallCount(OfCredential):
-    """How many calls of a day (UTC) were alike, up to how long they took: `bucket` is finops.activity.buckets'."""
+    """The number of calls of a day (UTC) with the same attributes: `bucket` is the size class of the duration from
+    finops.activity.buckets."""
 
     day = models.DateField()
     bucket = models.SmallIntegerField()
@@ -116,7 +118,7 @@ class AssistantCallCount(OfCredential):
 
 
 class ActivityRetention(AccountModel):
-    """For how many days before the running one the account keeps its calls. No row: DEFAULT_DAYS."""
+    """The number of days before the current one for which the account keeps its calls. No row: DEFAULT_DAYS."""
 
     days = models.PositiveSmallIntegerField(
         default=DEFAULT_DAYS,

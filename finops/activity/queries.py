@@ -1,7 +1,7 @@
-"""Reads on what assistants asked.
+"""Queries on assistant activity.
 
-Lists read the calls, along the index and only as far as a page goes; everything that counts reads the counts by day,
-whose number does not grow with the calls.
+Lists read the calls, by an index and only as far as a page needs; all counts come from the counts by day, whose number does
+not grow with the calls.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Sort = Literal["-at", "at", "-milliseconds", "-answer_bytes"]
 
 
 class ActivityQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Calls of the last so many days (UTC), today among them. Empty: all. `credential` is `kind:id`."""
+    """Filters of calls in the last days (UTC), including today. Empty: all. `credential` is `kind:id`."""
 
     days: Annotated[int, Meta(ge=1, le=MOST_DAYS + 1)] = 30
     name: str = ""
@@ -44,7 +44,8 @@ class ActivityQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActivityReader(msgspec.Struct, frozen=True):
-    """Who reads. What people asked through apps that they connected, they see, and admins; MCP keys are the account's."""
+    """The reader. Calls of apps that a person connected are visible to that person and to admins; those of MCP keys to the
+    account."""
 
     person_id: int
     sees_everybody: bool
@@ -59,23 +60,23 @@ EXPORTED_AT_ONCE = 1_000
 
 
 class CallsPage(msgspec.Struct, frozen=True):
-    """Some calls in the order asked for, and the cursor that goes on, or none."""
+    """Calls in the requested order, and the cursor of the next page, if any."""
 
     rows: list[AssistantCall]
     next_cursor: str
 
 
 def calls(account: Account, query: ActivityQuery, reader: ActivityReader, *, limit: int = PAGE) -> CallsPage:
-    """A page of calls. Raises UserError for a cursor that is not of this question.
+    """Return a page of calls. Raises UserError for a cursor of another query.
 
-    Cost: one query. By time it reads a page along the index, or until the words of the search were found so often; by
-    duration or size it reads the calls of the days asked about.
+    Cost: one query. By time it reads a page by index, or until the search has enough matches; by duration or size it reads
+    all calls of the requested days.
     """
     return _page(_matching_calls(query, reader).filter(account=account), query, limit)
 
 
 def export_calls(account: Account, query: ActivityQuery, reader: ActivityReader) -> Iterator[AssistantCall]:
-    """All calls asked for, a thousand a query, in constant memory."""
+    """Yield all requested calls, a thousand a query, in constant memory."""
     matches = _matching_calls(query, reader).filter(account=account)
     page = _page(matches, query, EXPORTED_AT_ONCE)
     return _export_pages(matches, query, page)
@@ -91,7 +92,7 @@ def _export_pages(
 
 
 def call(account: Account, call_id: int, reader: ActivityReader) -> AssistantCall | None:
-    """One call, if the reader may see it."""
+    """Return one call, if the reader may see it."""
     return _visible_calls(reader).filter(account=account, pk=call_id).first()
 
 
@@ -101,12 +102,12 @@ def retention_days(account: Account) -> int:
 
 
 def visible_to(reader: ActivityReader) -> Q:
-    """The rows, of calls or of counts, that a reader may see."""
+    """Return the rows, of calls or of counts, that a reader may see."""
     return Q() if reader.sees_everybody else Q(person_id=None) | Q(person_id=reader.person_id)
 
 
 def selection_of(query: ActivityQuery) -> Q:
-    """The rows, of calls or of counts, of the tool, credential and outcome asked for."""
+    """Return the rows, of calls or of counts, with the requested tool, credential and outcome."""
     condition = Q()
     if query.name:
         condition &= Q(name=query.name)
@@ -144,7 +145,7 @@ def _page(matches: QuerySet[AssistantCall], query: ActivityQuery, limit: int) ->
 
 
 def _after(key: tuple[str, ...], field: str, *, down: bool, cursor: str) -> Q:
-    """What comes after the row with this key. The bound on the field alone is what the index is entered by."""
+    """Return the rows after the row with this key. A condition on the field alone lets PostgreSQL use the index."""
     try:
         text, pk = key
         value = datetime.fromisoformat(text) if field == "at" else float(text)

@@ -1,9 +1,9 @@
-"""Takes notes of calls while answers are under way, and writes them a moment later in a thread of its own. Receipts of answers have
-another one (`finops/receipts/records.py`).
+"""Collects records of calls while requests run, and writes them a moment later in a thread of its own. Receipts of answers
+have another recorder (`finops/receipts/records.py`).
 
-A note costs the call microseconds; the statement that stores it, with all that came in the same half second, runs
-apart. What is not written yet dies with `kill -9` or the machine, never with an orderly end. While the database is away
-notes wait, at most MAX_PENDING of them; later ones are counted and named in the log.
+A record costs the call microseconds; the statement that stores it, with all others of the same half second, runs
+separately. Unwritten records are lost with `kill -9` or the machine, never at a normal exit. While the database is
+unavailable records wait, at most MAX_PENDING of them; later ones are dropped, and their number is logged.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class Record(Protocol):
-    """A note: `name` is the tool's or prompt's."""
+    """A record: `name` is the tool's or prompt's."""
 
     @property
     def name(self) -> str: ...
@@ -38,8 +38,8 @@ R = TypeVar("R", bound=Record)
 
 
 class Recorder(Generic[R]):
-    """One of a kind for the process. `seconds` is how long notes are gathered; 0: nothing is written but by `flush`. `noun` is
-    what a note is in the log."""
+    """The recorder of one kind of records in this process. `seconds` is how long records are collected; 0: only `flush`
+    writes. `noun` is the name of a record in the log."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Recorder(Generic[R]):
         self._thread: threading.Thread | None = None
 
     def note(self, call: R) -> None:
-        """Keep it for the writer. Never waits and never raises."""
+        """Queue the record for the writer. Never waits and never raises."""
         if len(self._waiting) >= self._max_pending:
             self._dropped += 1
             return
@@ -102,7 +102,8 @@ class Recorder(Generic[R]):
             connection.close()
 
     def flush(self) -> bool:
-        """Write what waits, with the connection of this thread. False: the database is away, and it waits on."""
+        """Write the waiting records, with this thread's connection. Returns False when the database is unavailable; then
+        they stay queued."""
         with self._writing:
             while self._waiting:
                 batch = [self._waiting[place] for place in range(min(BATCH, len(self._waiting)))]
@@ -122,7 +123,7 @@ class Recorder(Generic[R]):
         return True
 
     def _store_each_possible(self, batch: Sequence[R]) -> None:
-        """One that the database refuses is dropped, and no other for it."""
+        """Store records one by one: a record that the database refuses is dropped without losing others."""
         try:
             self._store(batch)
         except (OperationalError, InterfaceError):
@@ -145,12 +146,12 @@ class Recorder(Generic[R]):
             )
 
     def forget(self) -> None:
-        """Drop what waits: between tests."""
+        """Drop waiting records: between tests."""
         self._waiting.clear()
         self._dropped = 0
 
     def end(self) -> None:
-        """At the orderly end of the process: the rest is written here and now."""
+        """Write the remaining records at a normal exit of the process."""
         self._ended.set()
         self._woken.set()
         self._flush_in_thread()

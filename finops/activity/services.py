@@ -1,4 +1,4 @@
-"""For how long an account keeps what assistants asked, and deleting what is older."""
+"""The retention of assistant activity, and the deletion of older calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SWEPT_AT_ONCE = 5_000
 
 @transaction.atomic
 def set_activity_retention(*, account: Account, actor: Actor, days: int) -> ActivityRetention:
-    """Keep calls of so many days before the running one; what is older goes within the hour, for good.
+    """Set how many days of calls before the current one are kept; older ones are permanently deleted within the hour.
 
     Raises ValidationError outside 7 to 400 days.
     """
@@ -39,15 +39,15 @@ def set_activity_retention(*, account: Account, actor: Actor, days: int) -> Acti
 
 
 def first_retained_day(days: int) -> date:
-    """The oldest day (UTC) of which calls are kept."""
+    """Return the oldest day (UTC) of which calls are kept."""
     return clock.today() - timedelta(days=days)
 
 
 def sweep() -> int:
-    """Delete what is older than its account keeps, and say how many calls that were.
+    """Delete calls older than their account's retention, and return how many.
 
-    Cost: one look at the counts by day, whatever the number of calls, then the calls that go, a few thousand a
-    statement, found by the index that pages read.
+    Cost: one query of the counts by day, whatever the number of calls, then the deleted calls, a few thousand a statement,
+    by the index that pages use.
     """
     # Of every account: beat asks for all at once.
     days_by_account = dict(ActivityRetention.objects.unscoped().values_list("account_id", "days"))

@@ -1,4 +1,4 @@
-"""What the counts by day add up to, and its drawing: calls by day, by tool, by credential, with how long they took."""
+"""Statistics from the counts by day, and their chart: calls by day, by tool, by credential, with durations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from finops.lib.charts import Line, SeriesTable, Values, chart_spec
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """The calls of one tool, or with one credential. Percentiles are within 10 % of the truth."""
+    """The calls of one tool, or with one credential. Percentiles are within 10 % of the exact values."""
 
     key: str
     label: str
@@ -39,7 +39,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Statistics(msgspec.Struct, frozen=True, kw_only=True):
-    """Of the days asked about. `by_day` has each of them, by outcome."""
+    """Statistics of the requested days. `by_day` has each of them, by outcome."""
 
     days: list[date]
     by_day: dict[CallOutcome, list[int]]
@@ -54,7 +54,7 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def statistics(account: Account, query: ActivityQuery, reader: ActivityReader) -> Statistics:
-    """Of the tool, credential, outcome and days asked about, whatever words are searched for.
+    """Return statistics of the requested tool, credential, outcome and days, ignoring a text search.
 
     Cost: two queries over the counts by day: as many as there are tools, credentials and size classes of duration a day.
     """
@@ -76,7 +76,7 @@ def statistics(account: Account, query: ActivityQuery, reader: ActivityReader) -
 
 
 def choices(account: Account, reader: ActivityReader) -> tuple[list[Choice], list[Choice]]:
-    """The tools and the credentials that calls are kept of, to filter by. One query over the counts by day."""
+    """Return the tools and credentials with stored calls, for the filters. One query over the counts by day."""
     rows = _counts(account, reader).values_list(
         "name", "credential_kind", "credential_id", "credential_label"
     )
@@ -103,7 +103,7 @@ def _by_day(counts: QuerySet[AssistantCallCount], days: list[date]) -> dict[Call
 
 
 def _groups(rows: Iterable[dict[str, Any]], key: Any) -> list[Group]:
-    """Most calls first."""
+    """Return the groups, most calls first."""
     labels: dict[str, str] = {}
     buckets: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
     failed: dict[str, int] = defaultdict(int)
@@ -135,7 +135,7 @@ _TONES = {CallOutcome.INCIDENT: "limit", CallOutcome.ERROR: "warning"}
 
 
 def calls_table(statistics: Statistics) -> SeriesTable:
-    """Calls of each day by outcome; outcomes that did not occur are left out."""
+    """Return the calls of each day by outcome; outcomes that did not occur are left out."""
     labels = [str(day) for day in statistics.days]
     nonzero = {outcome: values for outcome, values in statistics.by_day.items() if any(values)}
     by_outcome = {outcome: [Decimal(value) for value in values] for outcome, values in nonzero.items()}

@@ -1,4 +1,4 @@
-"""What beat asks of assistant activity."""
+"""Periodic tasks of assistant activity."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from finops.activity import services
 
 @shared_task(name="activity.sweep")
 def sweep() -> None:
-    """Hourly: calls of days that their account keeps no longer are deleted."""
+    """Hourly: delete calls older than their account's retention."""
     services.sweep()

@@ -1,4 +1,4 @@
-"""Assistant activity: what was asked, with which credential, how long it took, how much came back."""
+"""Assistant activity: calls with their arguments, credential, duration and answer size."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SORTS = [
 @require_safe
 @never_cache
 def index(request: AccountRequest) -> HttpResponseBase:
-    """The list, or with `?format=csv` all that it is the beginning of."""
+    """Show the list, or with `?format=csv` all calls of the query."""
     try:
         query = _query_from_request(request)
         if wants_csv(request):
@@ -53,7 +53,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @require_safe
 @never_cache
 def call(request: AccountRequest, call_id: int) -> HttpResponse:
-    """One call. What an app of somebody else asked is as if it were not there, but for admins."""
+    """Show one call. 404 for a call of another person's app, except for admins."""
     row = queries.call(request.account, call_id, _reader(request))
     if row is None:
         raise Http404("no such call")
@@ -70,7 +70,7 @@ def call(request: AccountRequest, call_id: int) -> HttpResponse:
 @account_page(Role.ADMIN)
 @require_POST
 def retention(request: AccountRequest) -> HttpResponse:
-    """An admin's, since it deletes for the whole account."""
+    """Change the retention; only for admins, since it deletes calls of the whole account."""
     form = ActivityRetentionForm(request.POST)
     if form.is_valid():
         with FormErrors(form):
@@ -122,7 +122,7 @@ def _page(
 
 
 def _days(days_kept: int, query_days: int) -> list[tuple[int, str]]:
-    """The spans that what is kept can fill, and one that the URL asks for."""
+    """Return the options for days within the retention, including the one in the URL."""
     spans = [span for span in DAYS if span[0] <= days_kept]
     spans.append((days_kept + 1, "All"))
     offered_days = {days for days, _label in spans}
@@ -156,7 +156,7 @@ def _is_json(text: str) -> bool:
 
 
 def _pretty(arguments: str) -> str:
-    """As it was sent, one field a line; what was cut stays as it is."""
+    """Format the arguments, one field a line; ones that were cut are unchanged."""
     if not _is_json(arguments):
         return arguments
     return json.dumps(json.loads(arguments), indent=2, ensure_ascii=False)

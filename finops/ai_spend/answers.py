@@ -98,7 +98,7 @@ class TrendLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AiSpendAnswer(AccountAnswer, frozen=True, kw_only=True):
-    """`compared`: whether filters leave an estimate to compare with."""
+    """`own_price_models`: models whose estimate rests on prices that the account entered; the others' on the price list."""
 
     view: AppliedCostView
     period: AppliedPeriod
@@ -113,6 +113,7 @@ class AiSpendAnswer(AccountAnswer, frozen=True, kw_only=True):
     session_metric: str
     seat_metric: str
     price_list_read_on: date | None
+    own_price_models: list[str]
     data_through: date | None
     truncated: str
     warnings: list[str]

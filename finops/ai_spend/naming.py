@@ -37,6 +37,9 @@ _TIER_RULES: Final = (
     ("_long", r"(^|-)long(-|$)"),
 )
 """Processing that has a price of its own, as the end of a token type."""
+ALL_TOKEN_TYPES: Final = tuple(
+    f"{name}{tier}" for tier in ("", *(tier for tier, _rule in _TIER_RULES)) for name in TOKEN_TYPES
+)
 
 _METER_MODEL: Final = (
     r"^(?:[a-z]{2,4}[0-9]-)?(.+?)"

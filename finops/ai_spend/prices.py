@@ -61,6 +61,11 @@ class PriceList:
     def _vendors(self) -> Mapping[str, str]:
         return {model_keys(price.model)[0]: price.vendor for price in self.prices}
 
+    @cached_property
+    def has_own(self) -> bool:
+        """Whether the account has prices of its own."""
+        return any(price.is_own for price in self.prices)
+
     @property
     def read_on(self) -> date | None:
         """When the newest price of the list was read."""

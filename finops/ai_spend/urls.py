@@ -1,9 +1,15 @@
-"""The page of AI spend beneath `/a/<slug>/`."""
+"""The pages of AI spend beneath `/a/<slug>/`."""
 
 from __future__ import annotations
 
 from django.urls import path
 
-from finops.ai_spend import views
+from finops.ai_spend.views import ai_spend, prices
 
-urlpatterns = [path("ai-spend/", views.index, name="ai_spend")]
+urlpatterns = [
+    path("ai-spend/", ai_spend.index, name="ai_spend"),
+    path("ai-prices/", prices.index, name="ai_prices"),
+    path("ai-prices/new/", prices.new, name="ai_price_new"),
+    path("ai-prices/upload/", prices.upload, name="ai_price_upload"),
+    path("ai-prices/<int:price_id>/delete/", prices.delete, name="ai_price_delete"),
+]

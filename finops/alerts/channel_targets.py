@@ -1,4 +1,4 @@
-"""Targets of channels by kind: read from what people enter, sealed, opened, and what may be shown of them."""
+"""Channel targets by kind: parsing of user input, sealing, opening, and the part that may be shown."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from finops.lib.sentences import truncate
 
 MAX_ADDRESSES: Final = 20
 _LONG_ENOUGH: Final = 16
-"""Characters of a secret from which on its last four may be shown."""
+"""The length of a secret from which its last four characters may be shown."""
 
 Kind = AlertChannel.Kind
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a channel leads. `shown` and `repr` tell no secret; `secrets` are what no text may contain."""
+    """The destination of a channel. `shown` and `repr` have no secrets; `secrets` are texts that no output may have."""
 
     fields: ClassVar[tuple[str, ...]] = ()
 
@@ -37,7 +37,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> str:
-        """What may be shown: nothing, unless the kind says what is no secret."""
+        """The part that may be shown: empty, unless the kind has parts that are not secret."""
         return ""
 
     def secrets(self) -> Iterator[str]:
@@ -45,7 +45,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UrlTarget(Target, frozen=True, kw_only=True):
-    """Of Slack and Microsoft Teams: who knows the URL may post there."""
+    """The target of Slack and Microsoft Teams. Anyone who has the URL may post to it."""
 
     fields: ClassVar[tuple[str, ...]] = ("url",)
     url: str
@@ -68,7 +68,7 @@ class EmailTarget(Target, frozen=True, kw_only=True):
 
 
 class PagerDutyTarget(Target, frozen=True, kw_only=True):
-    """`url` is empty for the installation's own (PAGERDUTY_EVENTS_URL)."""
+    """The target of PagerDuty. An empty `url` means the installation's own (PAGERDUTY_EVENTS_URL)."""
 
     fields: ClassVar[tuple[str, ...]] = ("routing_key", "url")
     routing_key: str
@@ -88,7 +88,7 @@ class PagerDutyTarget(Target, frozen=True, kw_only=True):
 
 
 class WebhookTarget(Target, frozen=True, kw_only=True):
-    """`previous_secret` signs beside the other until `previous_until`."""
+    """The target of a webhook. `previous_secret` signs as well until `previous_until`."""
 
     fields: ClassVar[tuple[str, ...]] = ("url",)
     url: str
@@ -118,8 +118,8 @@ _TYPES: Final[Mapping[str, type[Target]]] = {
 
 
 def read_target(kind: str, fields_given: Mapping[str, object], *, signing_secret: str = "") -> Target:
-    """The target that was entered, checked; a webhook signs with the secret. Raises UserError with the field. Asks DNS
-    for a URL's host: up to 5 s."""
+    """Parse and validate a target; a webhook signs with the secret. Raises UserError with the field. Looks up a URL's
+    host in DNS: up to 5 s."""
     unknown = [name for name in fields_given if name not in _TYPES[kind].fields]
     if unknown:
         fields = ", ".join(_TYPES[kind].fields)
@@ -132,23 +132,23 @@ def seal_target(target: Target, account_id: int) -> str:
 
 
 def target_of(channel: AlertChannel) -> Target:
-    """The channel's target. Raises sealing.Unsealable when the server's key is gone."""
+    """Return the channel's target. Raises sealing.Unsealable when the server's key no longer exists."""
     plaintext = sealing.unseal(channel.target, purpose=_purpose(channel.account_id))
     return msgspec.convert(plaintext, _TYPES[channel.kind])
 
 
 def is_sealed_now(channel: AlertChannel) -> bool:
-    """Whether it was sealed under the key of now; False for one that only an earlier key opens."""
+    """Return whether the target is sealed with the current key; False if only an earlier key opens it."""
     return sealing.is_current(channel.target, purpose=_purpose(channel.account_id))
 
 
 def new_signing_secret() -> str:
-    """As Standard Webhooks writes them: 32 random bytes."""
+    """Return a signing secret in the format of Standard Webhooks: 32 random bytes."""
     return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
 def redact_secrets(text: str, target: Target) -> str:
-    """The text without what the target keeps secret: a receiver may repeat what it was sent."""
+    """Remove the target's secrets from the text: a receiver may repeat what it was sent."""
     for secret in sorted(set(target.secrets()), key=len, reverse=True):
         text = text.replace(secret, "…") if len(secret) >= 6 else text
     return text
@@ -225,7 +225,7 @@ def _url(values: Mapping[str, Any]) -> str:
 
 
 def _parts_of(url: str) -> Iterator[str]:
-    """What is secret of a URL: all but its host, also in the parts and spellings that a receiver's error may repeat."""
+    """Yield the secrets of a URL: all but its host, also in parts and spellings that a receiver's error may repeat."""
     parts = urlsplit(url)
     for text in (url, parts.path, parts.query, *re.split(r"[/?&=]", f"{parts.path}&{parts.query}")):
         yield from (text, unquote(text))

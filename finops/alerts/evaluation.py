@@ -1,4 +1,4 @@
-"""What would be sent now: the subscriptions of an account against its budgets, anomalies, views and days. Reads only."""
+"""Evaluate subscriptions against budgets, anomalies, views and days, and return what to send. Reads only."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ from finops.unitcosts.queries import query_unit_cost
 Trigger = AlertSubscription.Trigger
 
 MAX_SINGLE_MESSAGES: Final = 10
-"""Anomalies that one evaluation sends to a channel one by one; more are one message, so that an outage does not flood it."""
+"""The maximum of anomalies that one evaluation sends to a channel one by one; more go out in one message."""
 
 MessageBuilder = Callable[[Collection[str]], Message]
 
 
 @dataclass(frozen=True)
 class AlertCandidate:
-    """Something to fire once for each of its keys, together in one message, which is of those that had not fired."""
+    """Something that fires once for each of its keys, in one message about the keys that have not fired before."""
 
     subscription: AlertSubscription
     keys: tuple[str, ...]
@@ -55,13 +55,13 @@ class AlertCandidate:
 
 @dataclass
 class Evaluation:
-    """One evaluation of an account, which must be in scope. `deadline` is for the lake's questions, all together."""
+    """One evaluation of an account, which must be in scope. `deadline` applies to all lake queries together."""
 
     account: Account
     deadline: float
     today: date = field(default_factory=clock.today)
     errors: list[str] = field(default_factory=list)
-    """Of single subscriptions; the others were evaluated."""
+    """Errors of single subscriptions; the others were evaluated."""
     _reports: dict[tuple[int, str], Message] = field(default_factory=dict, repr=False)
     _unit_costs: dict[tuple[str, str], UnitCostAnswer] = field(default_factory=dict, repr=False)
 
@@ -71,7 +71,7 @@ class Evaluation:
 
     @cached_property
     def subscriptions(self) -> list[AlertSubscription]:
-        """Those that are not paused. One query."""
+        """Subscriptions that are not paused. One query."""
         related = ("channel", "cost_source", "team", "cost_tag", "saved_view", "unit_metric")
         rows = AlertSubscription.objects.filter(paused_at=None).select_related(*related)
         return list(rows.order_by("pk"))
@@ -112,7 +112,7 @@ class Evaluation:
     def _batch_candidates(
         self, subscription: AlertSubscription, new: Sequence[Anomaly], display: AnomalyDisplay
     ) -> list[AlertCandidate]:
-        """The largest one by one, and many more together."""
+        """Return one candidate for each of the largest anomalies, and one for the rest together if there are many."""
         ranked = sorted(new, key=lambda each: (-anomaly_figures(each, display).impact.copy_abs(), each.pk))
         single = ranked if len(ranked) <= MAX_SINGLE_MESSAGES else ranked[: MAX_SINGLE_MESSAGES - 1]
         parts = [[each] for each in single]
@@ -151,7 +151,7 @@ class Evaluation:
         return imports.message(self.account, job)
 
     def late_sources(self) -> list[AlertCandidate]:
-        """Beginnings of episodes, and ends of those that were told. No lake query; PostgreSQL: five."""
+        """Return starts of episodes, and ends of those that were sent. No lake query; PostgreSQL: five."""
         subscriptions = self.by_trigger(Trigger.SOURCE)
         if not subscriptions:
             return []
@@ -179,7 +179,7 @@ class Evaluation:
         return sources.message(self.account, episode)
 
     def budgets(self) -> list[AlertCandidate]:
-        """Lake queries as `budget_statuses` of the budgets that somebody subscribed to; PostgreSQL: three."""
+        """Lake queries as `budget_statuses` of the budgets that have subscriptions; PostgreSQL: three."""
         subscriptions = self.by_trigger(Trigger.BUDGET)
         if not subscriptions:
             return []
@@ -209,7 +209,7 @@ class Evaluation:
     def budget_statuses(self, ids: Collection[int]) -> list[BudgetStatus]:
         rows = Budget.objects.filter(pk__in=ids).select_related("cost_source", "team", "cost_tag")
         budgets = list(rows.prefetch_related("amounts").order_by("pk"))
-        # The year before this one is far back: only read while it may still be told of.
+        # The previous year is long ago: it is read only while it may still cause alerts.
         with_past = any(
             budget.period == Budget.Period.YEARLY and self._is_young(budget) for budget in budgets
         )
@@ -283,7 +283,7 @@ class Evaluation:
 
     @contextmanager
     def _errors_of(self, what: str, name: str) -> Iterator[None]:
-        """One question that cannot be answered, such as of a cost tag that is gone, holds up no other."""
+        """Record an error of one subscription, such as a deleted cost tag, and continue with the others."""
         try:
             yield
         except UserError as error:
@@ -318,7 +318,7 @@ class Evaluation:
         return message_spend(self.account, query, sources=self.sources, deadline=self.deadline)
 
     def _of_shared_views(self, trigger: str) -> list[tuple[AlertSubscription, SavedView]]:
-        """A view that is personal by now is sent to nobody; the subscription's page says so."""
+        """Return subscriptions of shared views. Views that became personal are not sent; the page says so."""
         rows = self.by_trigger(trigger)
         return [
             (row, row.saved_view) for row in rows if row.saved_view is not None and row.saved_view.is_shared
@@ -346,7 +346,7 @@ class Evaluation:
     def _unit_cost_candidates(
         self, row: AlertSubscription, name: str, period: CompletePeriod, fired_keys: Collection[str]
     ) -> list[AlertCandidate]:
-        """None where the period has no unit cost in the target's currency."""
+        """Return no candidate where the period has no unit cost in the target's currency."""
         answer = self._unit_cost(name, period)
         total = unit_cost.total_in(answer, row.currency)
         if total is None or total.unit_cost is None or row.target is None:
@@ -380,7 +380,7 @@ def _same_message(message: Message, _keys: Collection[str]) -> Message:
 
 
 def _fired_keys(subscription_keys: Iterable[tuple[AlertSubscription, str]]) -> set[tuple[int, str]]:
-    """Which of them have fired already. One query."""
+    """Return the keys that have already fired. One query."""
     pairs = [(subscription.pk, key) for subscription, key in subscription_keys]
     rows = AlertFiring.objects.filter(
         subscription_id__in={subscription for subscription, _ in pairs}, key__in={key for _, key in pairs}

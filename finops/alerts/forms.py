@@ -1,4 +1,4 @@
-"""The form of a channel, by its kind, and that of a subscription, by its trigger."""
+"""The form of a channel, by its kind, and the form of a subscription, by its trigger."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEEP_HINT = "Leave empty to keep the current value."
 
 
 def _secret(label: str, help_text: str, missing: str) -> forms.CharField:
-    """Text that nobody reads over a shoulder later: a browser neither remembers nor completes it."""
+    """Return a field for a secret, which a browser neither stores nor completes."""
     attrs = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
     return forms.CharField(
         label=label,
@@ -69,7 +69,7 @@ def _target_fields(kind: str) -> dict[str, forms.Field]:
 
 
 class ChannelForm(forms.Form):
-    """`kind` decides the fields. One that exists keeps its target where its fields are left empty."""
+    """The form of a channel. `kind` decides the fields. A saved channel keeps its target when the fields are empty."""
 
     name = forms.CharField(
         max_length=100,
@@ -91,7 +91,7 @@ class ChannelForm(forms.Form):
         return [self[name] for name in self.fields if name != "name"]
 
     def target(self) -> dict[str, object] | None:
-        """What a valid form says of the target; None when it is to stay as it is."""
+        """Return the target of a valid form; None to keep the saved one."""
         values = {name: value for name, value in self.cleaned_data.items() if name != "name" and value}
         return values or None
 
@@ -137,7 +137,7 @@ def _choice(label: str, missing: str) -> forms.ChoiceField:
 
 
 def settings_of(row: AlertSubscription) -> dict[str, Any]:
-    """What the form of a subscription that exists shows at first."""
+    """Return the initial values of the form of a saved subscription."""
     impact = row.minimum_impact
     return {
         "channel": row.channel_id,
@@ -152,8 +152,8 @@ def settings_of(row: AlertSubscription) -> dict[str, Any]:
 
 
 class SubscriptionForm(forms.Form):
-    """Fields that do not go with the trigger, or with the scope, are left out; so is, for a subscription that exists, what
-    it is about, which stays."""
+    """The form of a subscription. Fields of other triggers or scopes are left out; so is, for a saved subscription,
+    its subject, which cannot change."""
 
     channel = _choice("Send to", "Choose a channel.")
     trigger = forms.ChoiceField(label="When", choices=Trigger.choices)
@@ -235,7 +235,7 @@ class SubscriptionForm(forms.Form):
         ]
 
     def field_value(self, name: str, default: str = "") -> str:
-        """What the form has in a field before it is checked."""
+        """Return the value of a field before validation."""
         value = self.data.get(name) if self.is_bound else self.initial.get(name)
         return str(value) if value not in (None, "") else default
 
@@ -248,7 +248,7 @@ class SubscriptionForm(forms.Form):
         self._adapt_to_trigger()
 
     def _adapt_to_trigger(self) -> None:
-        """Fields that several triggers have, in the words and choices of this one."""
+        """Set labels and choices of fields that several triggers share."""
         frequency: Any = self.fields.get("frequency")
         if frequency is not None and self.asked_trigger == Trigger.DIGEST:
             every = AlertSubscription.Frequency.choices
@@ -276,12 +276,12 @@ class SubscriptionForm(forms.Form):
         return [self[name] for name in self.visible_names]
 
     def chosen_tag(self) -> CostTag | None:
-        """The cost tag that it has so far, if its trigger and scope ask for one."""
+        """Return the cost tag selected so far, if the trigger and scope need one."""
         tag_id = id_of(self.field_value("cost_tag")) if "cost_tag" in self.fields else None
         return CostTag.objects.filter(pk=tag_id).first() if tag_id else None
 
     def clean_thresholds(self) -> list[int]:
-        """Percentages, as whole numbers. Raises ValidationError for anything else, and for none."""
+        """Return percentages as whole numbers. Raises ValidationError for other text, and for an empty field."""
         parts = self.cleaned_data["thresholds"].replace("%", " ").replace(";", ",").replace(",", " ").split()
         wrong = next((part for part in parts if id_of(part) is None), "")
         if wrong or not parts:
@@ -292,7 +292,7 @@ class SubscriptionForm(forms.Form):
         return [int(part) for part in parts]
 
     def draft(self) -> SubscriptionDraft:
-        """What a valid form says."""
+        """Return the subscription of a valid form."""
         cleaned = self.cleaned_data
         ids = {name: int(cleaned[name]) for name in _ROWS if cleaned.get(name)}
         settings = {name: cleaned[name] for name in self.visible_names if name not in _ROWS}
@@ -303,6 +303,6 @@ class SubscriptionForm(forms.Form):
 
 
 def _about(row: AlertSubscription) -> dict[str, Any]:
-    """What stays."""
+    """Return the subject of the subscription, which cannot change."""
     ids = {name: getattr(row, f"{name}_id") for name in _ROWS if name != "channel"}
     return {"trigger": row.trigger, "scope": row.scope, "cost_tag_value": row.cost_tag_value, **ids}

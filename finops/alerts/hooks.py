@@ -1,4 +1,4 @@
-"""What alerts add to lower apps: subscriptions of a row or cost tag, and evaluation of changed budgets."""
+"""What alerts register with lower apps: subscriptions of a row or cost tag, and evaluation of changed budgets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FOREIGN_KEYS: Final[dict[type[Model], str]] = {
 
 @budget_listeners.register("alerts")
 def evaluate_budget(budget: Budget) -> None:
-    """A changed budget is evaluated at once, not with the next hour. One query where no alert is about it."""
+    """Evaluate a changed budget at once instead of within the hour. One query when the budget has no alerts."""
     if AlertSubscription.objects.filter(budget=budget, paused_at=None).exists():
         request_evaluation(budget.account)
 

@@ -1,4 +1,4 @@
-"""What an alert says, before a sender puts it into its channel's form."""
+"""The content of an alert, before a sender converts it to its channel's format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from finops.lib.drawings.chart import ColumnChart
 
 
 def console_url(account: Account, page: str, **arguments: object) -> str:
-    """The whole address of a page of the account, by the name of its URL."""
+    """Return the absolute URL of a page of the account, by the name of its URL pattern."""
     return f"{settings.PUBLIC_URL}{reverse(page, kwargs={'slug': account.slug, **arguments})}"
 
 
@@ -35,7 +35,7 @@ MessageKind = Literal[
 
 
 class Fact(msgspec.Struct, frozen=True):
-    """One figure. An amount's value names its currency: `1,234.50 USD` (finops.lib.sentences.money)."""
+    """A label and its value. An amount names its currency: `1,234.50 USD` (finops.lib.sentences.money)."""
 
     label: str
     value: str
@@ -49,12 +49,14 @@ class Attachment(msgspec.Struct, frozen=True):
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """Plain text throughout, of any length: each sender escapes it for its channel and cuts it to what that takes.
+    """An alert as plain text of any length: each sender escapes it for its channel and truncates it to the channel's
+    limits.
 
-    `title` is one line that alone says what happened, `summary` one or two sentences with the figures, `url` the page
-    that shows it. `dedup_key` is the same for every message about the same thing (PagerDuty gathers them in one
-    incident) and differs between accounts; one that `is_end` closes it. `data` is the same for programs, JSON, sent by signed webhooks alone: amounts are
-    {"amount": …, "currency": …}. `chart` is drawn in e-mails, `attachment` sent with them.
+    `title` is one line that says what happened, `summary` one or two sentences with the figures, `url` the page that
+    shows it. `dedup_key` is the same for every message about one subject (PagerDuty groups them into one incident)
+    and differs between accounts; a message with `is_end` closes it. `data` has the same content as JSON, sent only by
+    signed webhooks: amounts are {"amount": …, "currency": …}. `chart` is drawn in e-mails, `attachment` sent with
+    them.
     """
 
     title: str
@@ -71,8 +73,8 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def message_fields(message: Message) -> dict[str, Any]:
-    """As a row keeps it, and `msgspec.convert` reads it. Without NUL and lone surrogates, which names in bills may have
-    and PostgreSQL's JSON has not."""
+    """Return the message as JSON for storage, which `msgspec.convert` reads. NUL and lone surrogates, which names in
+    bills may contain, are removed because PostgreSQL's JSON refuses them."""
     fields: dict[str, Any] = _storable(msgspec.to_builtins(message))
     return {name: value for name, value in fields.items() if value is not None}
 

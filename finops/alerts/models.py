@@ -1,4 +1,4 @@
-"""Alerts: where they go (channels), what they are about (subscriptions), what happened (firings), what was sent."""
+"""Alerts: destinations (channels), subscriptions, firings and deliveries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from finops.lib.constraints import not_empty, unique_in_account
 
 
 class AlertChannel(AccountModel):
-    """Where alerts go. `target` is sealed (finops.lib.sealing): it holds secrets, and the doors show `shown_target`."""
+    """A destination of alerts. `target` is sealed (finops.lib.sealing) because it has secrets; the doors show
+    `shown_target`."""
 
     class Kind(models.TextChoices):
         SLACK = "slack", "Slack"
@@ -52,7 +53,7 @@ class AlertChannel(AccountModel):
 
 
 class AlertRecipient(AccountModel):
-    """An e-mail address that was asked to confirm alerts of the account, or unsubscribed from them."""
+    """An e-mail address that got a confirmation request for alerts of the account, or unsubscribed from them."""
 
     address = models.EmailField(max_length=254, help_text="In lower case.")
     requested_at = models.DateTimeField(null=True, blank=True, help_text="The last confirmation mail.")
@@ -78,9 +79,9 @@ class AlertRecipient(AccountModel):
 
 
 class AlertSubscription(AccountModel):
-    """A channel bound to a trigger: a budget's thresholds, anomalies above an impact, a digest, imports that change a
-    billing month too far, sources that are late or failing, the result or a change of a saved view, or a unit cost above
-    its target."""
+    """A channel with a trigger: a budget's thresholds, anomalies above an impact, a digest, imports that change a
+    billing month too much, sources that are late or failing, the result or a change of a saved view, or a unit cost
+    above its target."""
 
     class Trigger(models.TextChoices):
         BUDGET = "budget", "Budget thresholds"
@@ -258,7 +259,7 @@ class AlertSubscription(AccountModel):
 
 
 class AlertFiring(AccountModel):
-    """What set a subscription off, once: `key` names budget, period, measure and threshold; an anomaly; a digest's period."""
+    """One firing of a subscription. `key`: budget, period, measure and threshold; an anomaly; a digest's period."""
 
     subscription = models.ForeignKey(AlertSubscription, on_delete=models.CASCADE, related_name="firings")
     key = models.CharField(max_length=200)
@@ -404,7 +405,7 @@ class AlertDelivery(AccountModel):
 
 
 class AlertEvaluation(AccountModel):
-    """When the account's subscriptions were last evaluated, and on what: says whether that is due."""
+    """The last evaluation of the account's subscriptions and its data; decides whether the next one is due."""
 
     account = models.OneToOneField("accounts.Account", on_delete=models.CASCADE, related_name="+")
     version = models.CharField(max_length=200, blank=True)

@@ -1,7 +1,8 @@
-"""Whom alerts are mailed to: addresses that a member of the account verified, and others that confirmed.
+"""The allowed recipients of alert e-mails: addresses that a member of the account verified, and others that
+confirmed.
 
-Otherwise whoever has an account could mail anybody. An address that is neither is mailed a confirmation and no alert; each
-mail has a link by which its address confirms or unsubscribes.
+Otherwise any account could send e-mail to anyone. Any other address gets a confirmation request and no alerts; each
+e-mail has a link to confirm or unsubscribe its address.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from finops.lib.sealing import Unsealable
 from finops.lib.sentences import join_with_and, quote
 
 TESTS_AN_HOUR: Final = 10
-"""Test mails to an address in an hour, over all accounts."""
+"""The maximum of test e-mails to an address in an hour, over all accounts."""
 
 CONFIRMATIONS_A_DAY: Final = 3
-"""To an address, over all accounts; one of each."""
+"""The maximum of confirmation requests to an address in a day, over all accounts; each account sends one."""
 
 CONFIRMATIONS_A_DAY_OF_ACCOUNT: Final = 20
 _SALT: Final = "alerts.recipient"
@@ -43,13 +44,13 @@ _SALT: Final = "alerts.recipient"
 
 @dataclasses.dataclass(frozen=True)
 class Recipients:
-    """Addresses by whether alerts of an account are mailed to them."""
+    """Addresses, grouped by whether they get alerts of an account."""
 
     allowed: tuple[str, ...]
     waiting: tuple[str, ...]
     unsubscribed: tuple[str, ...]
     limited: tuple[str, ...] = ()
-    """Of members with limited cost access: alerts count all cost of the account."""
+    """Addresses of members with limited cost access: alerts include all cost of the account."""
 
     @property
     def notice(self) -> str:
@@ -69,8 +70,8 @@ class Recipients:
 
 
 def recipients(account: Account, addresses: Sequence[str]) -> Recipients:
-    """Where the installation verifies no address (EMAIL_VERIFICATION), those that members sign in with count as verified.
-    Three queries, four there."""
+    """Return the addresses by group. If the installation verifies no addresses (EMAIL_VERIFICATION), the login
+    addresses of members count as verified. Three queries; then four."""
     emails = EmailAddress.objects.filter(user__memberships__account=account)
     if settings.ACCOUNT_EMAIL_VERIFICATION != "none":
         emails = emails.filter(verified=True)
@@ -91,7 +92,7 @@ def recipients(account: Account, addresses: Sequence[str]) -> Recipients:
 
 
 def channel_recipients(channel: AlertChannel) -> Recipients | None:
-    """Of an e-mail channel; None for another, and for one whose secrets cannot be opened."""
+    """Return the recipients of an e-mail channel; None for other kinds, and if its secrets cannot be opened."""
     if channel.kind != AlertChannel.Kind.EMAIL:
         return None
     try:
@@ -103,8 +104,8 @@ def channel_recipients(channel: AlertChannel) -> Recipients | None:
 
 @transaction.atomic
 def request_confirmations(*, account: Account, addresses: Sequence[str]) -> None:
-    """Mail a confirmation to each of `addresses`, within the limits of a day. The one of all accounts may be passed by as
-    many as ask in the same moment."""
+    """Send a confirmation request to each of `addresses`, within the daily limits. Concurrent requests may exceed the
+    limit over all accounts."""
     if not addresses:
         return
     lock_account(account)
@@ -127,24 +128,24 @@ def request_confirmations(*, account: Account, addresses: Sequence[str]) -> None
 
 @transaction.atomic
 def confirm_recipient(*, account: Account, address: str) -> None:
-    """The address is mailed alerts of the account from now on, also when it unsubscribed before. Twice is once."""
+    """Confirm the address for alerts of the account, also when it unsubscribed before. Idempotent."""
     _set_subscription(account, address, is_subscribed=True)
 
 
 @transaction.atomic
 def unsubscribe_recipient(*, account: Account, address: str) -> None:
-    """The address is mailed no alert of the account any more, also where a member verified it. Twice is once."""
+    """Unsubscribe the address from all alerts of the account, also when a member verified it. Idempotent."""
     _set_subscription(account, address, is_subscribed=False)
 
 
 def recipient_url(account: Account, address: str) -> str:
-    """Where the address confirms or unsubscribes; who knows the URL has had a mail to it."""
+    """Return the URL on which the address confirms or unsubscribes. Only an e-mail to the address has it."""
     token = signing.dumps({"account": account.pk, "address": address.lower()}, salt=_SALT)
     return f"{settings.PUBLIC_URL}{reverse('alert_recipient', args=[token])}"
 
 
 def recipient_of(token: str) -> tuple[Account, str] | None:
-    """The account and address of a URL; None for a token that is not ours, or of an account that is gone."""
+    """Return the account and address of a URL; None for an invalid token, or a deleted account."""
     try:
         payload = signing.loads(token, salt=_SALT)
     except signing.BadSignature:
@@ -154,7 +155,7 @@ def recipient_of(token: str) -> tuple[Account, str] | None:
 
 
 def count_test_mails(account: Account, addresses: Sequence[str]) -> None:
-    """Raises UserError where no address is allowed, or one had ten tests within an hour, of whatever accounts."""
+    """Raises UserError where no address is allowed, or one got ten test e-mails within an hour from any account."""
     status = recipients(account, addresses)
     if not status.allowed:
         raise UserError(status.notice)

@@ -1,4 +1,4 @@
-"""What the pages say about each kind of channel, and code that checks a webhook's signature."""
+"""Page texts about each kind of channel, and code that verifies a webhook's signature."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PLACEHOLDER: Final = "whsec_…"
 
 @dataclass(frozen=True)
 class KindInfo:
-    """`steps`: where a person finds what the form asks for, in the other product's own words."""
+    """Texts about a channel kind. `steps`: where the user finds the form's values, in that product's words."""
 
     name: str
     label: str
@@ -113,7 +113,7 @@ app.post("/alerts", express.raw({{ type: "application/json" }}), (request, respo
 
 
 def verification_snippets(secret: str = PLACEHOLDER) -> list[dict[str, str]]:
-    """Receivers that check the signature, with the secret in them or a place for it."""
+    """Return receivers that verify the signature, with the secret or a placeholder for it."""
     hint = "Verify the signature before you parse the message."
     return [
         {"id": "python", "title": "Python", "hint": hint, "text": _PYTHON.format(secret=secret)},

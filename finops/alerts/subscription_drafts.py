@@ -1,4 +1,4 @@
-"""A subscription as somebody wants it, checked and found. Nothing is written here."""
+"""Requested subscriptions: validated and resolved to rows. Reads only."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ DIGEST_FREQUENCIES: Final = (Frequency.WEEKLY.value, Frequency.MONTHLY.value)
 
 @dataclass(frozen=True, kw_only=True)
 class SubscriptionDraft:
-    """Rows are named, or given by id. What does not go with the trigger stays left out.
+    """A requested subscription. Rows are given by name or id. Fields of other triggers stay empty.
 
-    `budget`: `budget`, `thresholds` in percent (80 and 100), `measure` (actual). `anomaly`: `scope` (account) and what
-    it is of, `minimum_impact` with its `currency` (left out: every anomaly of any currency). `digest`: `frequency`.
-    `import` and `source`: nothing. `view_report`: `saved_view` (a shared one) and `frequency`. `view_change`: the same,
-    with `minimum_percent`, or `minimum_impact` and `currency`, or both, which then must both be reached. `unit_cost`:
-    `unit_metric`, `target` with its `currency`, `frequency`.
+    `budget`: `budget`, `thresholds` in percent (80 and 100), `measure` (actual). `anomaly`: `scope` (account) with
+    its row, `minimum_impact` with its `currency` (empty: every anomaly in any currency). `digest`: `frequency`.
+    `import` and `source`: nothing. `view_report`: `saved_view` (a shared one) and `frequency`. `view_change`: the
+    same, with `minimum_percent`, or `minimum_impact` and `currency`, or both, which must then both be reached.
+    `unit_cost`: `unit_metric`, `target` with its `currency`, `frequency`.
     """
 
     channel: Reference
@@ -62,7 +62,7 @@ class SubscriptionDraft:
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedSubscription:
-    """The same with its rows' ids, all of the account in scope."""
+    """The same subscription with ids of rows, all of the account in scope."""
 
     channel_id: int
     trigger: str
@@ -80,7 +80,7 @@ class ResolvedSubscription:
 
     @property
     def fingerprint(self) -> str:
-        """Of channel, trigger and what it is about. Impacts are left out: two for one scope would tell things twice."""
+        """Return a fingerprint of channel, trigger and subject. Without impacts: two for one scope would send twice."""
         scope = self.scope
         about: tuple[object, ...] = (
             (self.budget_id, self.measure, self.thresholds),
@@ -116,8 +116,8 @@ _ALL: Final = tuple(dict.fromkeys(name for names in _TAKES.values() for name in 
 
 
 def resolve_draft(draft: SubscriptionDraft) -> ResolvedSubscription:
-    """What a draft means, in the account in scope: three queries at most. Raises UserError for what is missing, unknown
-    (also another account's), out of range, or does not go with the trigger."""
+    """Resolve a draft to rows of the account in scope: three queries at most. Raises UserError for what is missing,
+    unknown (also another account's), out of range, or not allowed with the trigger."""
     takes = _TAKES.get(draft.trigger)
     if takes is None:
         raise unknown_value("trigger", str(draft.trigger), list(_TAKES), show=str)
@@ -198,7 +198,7 @@ def _resolve_anomalies(draft: SubscriptionDraft, channel: int) -> ResolvedSubscr
 
 
 def _resolve_saved_view(draft: SubscriptionDraft, channel: int) -> ResolvedSubscription:
-    """Shared views alone: everybody of the account reads what a channel gets."""
+    """Return the id of a shared view. Personal views are refused: the whole account reads what a channel gets."""
     view = find_row("saved_view", draft.saved_view, SavedView.objects.filter(owner=None), "name")
     if view is None:
         raise UserError("saved_view is missing: set a shared saved view.", field="saved_view")

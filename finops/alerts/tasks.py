@@ -1,4 +1,4 @@
-"""What the worker does for alerts. Nothing depends on a message: the database says what is due."""
+"""Tasks of alerts. No task depends on a broker message: the database decides what is due."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ def evaluate_due() -> None:
 
 @shared_task(name=EVALUATE_TASK)
 def evaluate(account_id: int) -> None:
-    """Fire what is due in an account; one that is not due, or is evaluated elsewhere, is left alone."""
+    """Evaluate an account. Does nothing when it is not due, or another worker evaluates it."""
     services.evaluate_if_due(Account.objects.get(pk=account_id))
 
 
 @shared_task(name="alerts.send_due")
 def send_due() -> None:
-    """Every 15 seconds: deliveries that are due become a task each, one a channel."""
+    """Every 15 seconds: start a task for each delivery that is due, one per channel."""
     for account_id, delivery_id in services.send_due():
         send_delivery.apply_async([account_id, delivery_id], expires=15)
 
 
 @shared_task(name=SEND_TASK)
 def send_delivery(account_id: int, delivery_id: int) -> None:
-    """Send a message; one that is not due, or is being sent elsewhere, is left alone."""
+    """Send a delivery. Does nothing when it is not due, or another worker sends it."""
     services.send_delivery(account=Account.objects.get(pk=account_id), delivery_id=delivery_id)
 
 
 @shared_task(name="alerts.sweep")
 def sweep() -> None:
-    """Daily: deliveries that ended 90 days ago are removed, targets are sealed with the key of now."""
+    """Daily: delete deliveries that ended 90 days ago, and seal targets with the current key."""
     services.sweep()
     services.sweep_events()

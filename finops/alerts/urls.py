@@ -1,4 +1,4 @@
-"""Pages of alerts beneath `/a/<slug>/`; those of people whom alerts are mailed to are outside of accounts."""
+"""Pages of alerts beneath `/a/<slug>/`, and pages outside of accounts for recipients of alert e-mails."""
 
 from __future__ import annotations
 

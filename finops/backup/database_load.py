@@ -31,7 +31,7 @@ def check_migrations(record: BackupRecord) -> None:
     lacking = [
         f"{app}.{name}"
         for app, names in sorted(record.migrations.items())
-        # Of an app that is gone since, only the rows of django_migrations stay.
+        # Of a removed app, only the rows of django_migrations stay.
         if app in loader.migrated_apps or any(table.name.startswith(f"{app}_") for table in record.tables)
         for name in names
         if (app, name) not in installed
@@ -124,7 +124,7 @@ def _drop_all() -> None:
         )
         for (function,) in cursor.fetchall():
             cursor.execute(f"DROP FUNCTION {function} CASCADE")  # a name of the catalogue, quoted by it
-    connection.close()  # statements that it has prepared are of other tables
+    connection.close()  # its prepared statements refer to the earlier tables
 
 
 def _migrate_to(migrations: Mapping[str, Sequence[str]]) -> None:

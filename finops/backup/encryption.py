@@ -40,7 +40,7 @@ class Encryption:
         if not self.recipient:
             shutil.copyfileobj(source, into, 2**20)
             return
-        import pyrage  # loaded where a key is given
+        import pyrage  # imported only when there is a key
 
         pyrage.encrypt_io(source, into, [pyrage.x25519.Recipient.from_str(self.recipient)])
 

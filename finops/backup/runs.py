@@ -64,7 +64,7 @@ def run_backup(
             raise
         except Exception as error:
             _record_failure(run, without_secrets(f"{type(error).__name__}: {error}"))
-            raise  # whoever called logs the traceback
+            raise  # the caller logs the traceback
         _finish(run)
     return result
 

@@ -17,6 +17,7 @@ from finops.connections.connector import (
     ConnectorConfig,
     SecretText,
     SourceError,
+    shown_for,
 )
 from finops.connections.transports.bucket import BucketObject, shown_key
 from finops.connections.transports.s3 import (
@@ -46,6 +47,7 @@ RoleArn = Annotated[
         description="Role that the console assumes with the external ID.",
         examples=["arn:aws:iam::123456789012:role/finops-console"],
         pattern=r"^(arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512})?$",
+        extra_json_schema=shown_for("access", "role"),
     ),
 ]
 AccessKeyId = Annotated[
@@ -55,9 +57,18 @@ AccessKeyId = Annotated[
         description="Of a user with read access to this bucket only.",
         examples=["AKIAIOSFODNN7EXAMPLE"],
         pattern=r"^[A-Za-z0-9_-]{0,128}$",
+        # A key may assume the role.
+        extra_json_schema=shown_for("access", "access_key", "role"),
     ),
 ]
-SecretAccessKey = Annotated[SecretText, msgspec.Meta(title="Secret access key", max_length=256)]
+SecretAccessKey = Annotated[
+    SecretText,
+    msgspec.Meta(
+        title="Secret access key",
+        max_length=256,
+        extra_json_schema=shown_for("access", "access_key", "role"),
+    ),
+]
 
 
 StorageEndpoint = Annotated[

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import msgspec
 from django.conf import settings
 
-from finops.connections.connector import AccessError, ConnectorConfig, SecretText, SourceError
+from finops.connections.connector import AccessError, ConnectorConfig, SecretText, SourceError, shown_for
 from finops.connections.transports.azure_blob import AzureBlobBucket
 from finops.connections.transports.http import HttpApi, path_part
 from finops.connections.transports.rest_bucket import BearerToken, RestCredential
@@ -65,6 +65,7 @@ class AzureBlobConfig(ConnectorConfig, frozen=True, kw_only=True):
             description="Directory (tenant) ID of the app registration.",
             examples=["72f988bf-86f1-41af-91ab-2d7cd011db47"],
             pattern=_GUID,
+            extra_json_schema=shown_for("access", "service_principal"),
         ),
     ] = ""
     client_id: Annotated[
@@ -74,12 +75,16 @@ class AzureBlobConfig(ConnectorConfig, frozen=True, kw_only=True):
             description="Application (client) ID, or the client ID of a user-assigned managed identity.",
             examples=["11111111-2222-3333-4444-555555555555"],
             pattern=_GUID,
+            extra_json_schema=shown_for("access", "service_principal", "server_identity"),
         ),
     ] = ""
     client_secret: Annotated[
         SecretText,
         msgspec.Meta(
-            title="Client secret", description="The value of the secret, not its ID.", max_length=512
+            title="Client secret",
+            description="The value of the secret, not its ID.",
+            max_length=512,
+            extra_json_schema=shown_for("access", "service_principal"),
         ),
     ] = ""
     sas_url: Annotated[
@@ -89,6 +94,7 @@ class AzureBlobConfig(ConnectorConfig, frozen=True, kw_only=True):
             description="SAS URL of the container with Read and List permissions.",
             examples=["https://acmebilling.blob.core.windows.net/cost-exports?sp=rl&sig=…"],
             max_length=2_000,
+            extra_json_schema=shown_for("access", "sas_url"),
         ),
     ] = ""
     endpoint: Annotated[

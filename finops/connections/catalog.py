@@ -32,7 +32,7 @@ class ConnectorGroup:
 def connector_groups(search: str = "") -> list[ConnectorGroup]:
     """The connectors of which each word of `search` is a part of title, provider or description; no empty group."""
     words = search.casefold().split()
-    matches = [each for each in connectors().values() if _has_words(each, words)]
+    matches = [each for each in connectors().values() if each.is_offered and _has_words(each, words)]
     return [
         ConnectorGroup(title, chosen)
         for title in GROUPS

@@ -62,6 +62,11 @@ class ConnectorConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     __str__ = __repr__
 
 
+def shown_for(field: str, *choices: str) -> dict[str, Any]:
+    """Of a `msgspec.Meta`'s extra_json_schema: the field matters with these choices of another alone, and a form hides it else."""
+    return {"shown_for": {"field": field, "choices": list(choices)}}
+
+
 def secret_fields(config: type[ConnectorConfig]) -> list[str]:
     """The fields that are `SecretText` (or `SecretText | None`)."""
     hints = typing.get_type_hints(config, include_extras=True)
@@ -193,6 +198,8 @@ class Connector(ABC, Generic[C]):
     takes_any_columns: ClassVar[bool] = False
     """Whether its files may have any columns, which a person maps to FOCUS; then it has `newest_file`."""
     contents: ClassVar[Contents] = Contents.COST
+    is_offered: ClassVar[bool] = True
+    """Whether people may add a connection of it. The demo's own are there already."""
     caches_pages: ClassVar[bool] = False
     """Whether pages of its lists are cached between syncs (`transports.page_cache`)."""
     Config: ClassVar[type[ConnectorConfig]]

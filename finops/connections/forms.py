@@ -89,6 +89,8 @@ class ConfigField:
     secret: bool
     suggestions: tuple[tuple[str, str], ...] = ()
     """Values to choose one of, each with its label; others may be entered."""
+    shown_for: Mapping[str, Any] | None = None
+    """`connector.shown_for`; None: always."""
 
     @classmethod
     def of(cls, field: inspect.Field, *, secret: bool) -> ConfigField:
@@ -105,6 +107,7 @@ class ConfigField:
             default=default,
             secret=secret,
             suggestions=tuple(words.get("suggestions", ())),
+            shown_for=words.get("shown_for"),
         )
 
     @property
@@ -153,6 +156,25 @@ class ConfigField:
             error_messages={"required": f"Enter {_with_article(self.title)}."},
             **common,
         )
+
+
+@dataclass(frozen=True)
+class BoundConfigField:
+    """A field of a form, with when it is shown."""
+
+    bound: BoundField
+    described: ConfigField
+
+    @property
+    def shown_with(self) -> str:
+        """The id of the choice that decides; empty for a field that is always shown."""
+        condition = self.described.shown_for
+        return self.bound.form[condition["field"]].auto_id if condition else ""
+
+    @property
+    def shown_choices(self) -> str:
+        condition = self.described.shown_for
+        return " ".join(condition["choices"]) if condition else ""
 
 
 def _plain_type(kind: inspect.Type) -> tuple[inspect.Type, dict[str, Any]]:
@@ -281,8 +303,8 @@ class ConfigForm(forms.Form):
         return field
 
     @property
-    def bound_config_fields(self) -> list[BoundField]:
-        return [self[each.name] for each in self.config_fields]
+    def bound_config_fields(self) -> list[BoundConfigField]:
+        return [BoundConfigField(self[each.name], each) for each in self.config_fields]
 
     def config_values(self) -> dict[str, Any]:
         """What a valid form says of the config by name; what is left empty is an empty text, for the field's default."""

@@ -15,6 +15,7 @@ from finops.connections.connector import (
     SecretText,
     SetupStep,
     SourceError,
+    shown_for,
 )
 from finops.connections.pattern_files import FilesFolder
 from finops.connections.transports.gcs import CONNECTOR, SCOPE, GcsBucket
@@ -65,6 +66,7 @@ class GoogleBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
             description="Contents of the JSON file.",
             examples=['{"type": "service_account", …}'],
             max_length=10_000,
+            extra_json_schema=shown_for("access", "service_account_key"),
         ),
     ] = ""
 

@@ -20,13 +20,13 @@ from finops.change_events.source_panels import EventSourcePanel, event_source_pa
 from finops.connections.links import ConnectionLinks
 from finops.connections.models import CostConnection, CostKey, CostPush
 from finops.connections.services import push_folders
-from finops.connections.states import GRACE, connection_state
+from finops.connections.states import GRACE, connection_state, usage_connection_states
 from finops.costs.forms import upload_cautions
 from finops.costs.models import CostSource
 from finops.costs.queries.source_problems import ProblemQuery, SourceProblem, source_problems
 from finops.lib.sentences import truncate
 from ingestion.models import UsageSource
-from ingestion.source_panels import SourcePanel, source_panels
+from ingestion.source_panels import PullState, SourcePanel, pull_states, source_panels
 
 _LATEST: Final = f"%(now)s::timestamptz - interval '{GRACE.total_seconds():.0f} seconds'"
 
@@ -104,6 +104,15 @@ def pull_panel(source: UsageSource) -> SourcePanel | None:
     if connection is None:
         return None
     return SourcePanel(_PANEL, _panel_context(connection))
+
+
+@pull_states.register("connections")
+def states_of_pulls(account: Account) -> dict[int, PullState]:
+    """Three queries."""
+    return {
+        source_id: PullState(state.title, state.status, state.last_sync_at, state.last_error)
+        for source_id, state in usage_connection_states(account).items()
+    }
 
 
 @event_source_panels.register("connection")

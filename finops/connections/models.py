@@ -167,6 +167,7 @@ class CostSync(AccountModel):
     months_listed = models.PositiveIntegerField(default=0)
     months_unchanged = models.PositiveIntegerField(default=0)
     months_imported = models.PositiveIntegerField(default=0)
+    """With rows; those that were read and had none are `emptied` in `periods`."""
     months_failed = models.PositiveIntegerField(default=0)
     rows = models.BigIntegerField(default=0)
     bytes_total = models.BigIntegerField(

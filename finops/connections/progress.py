@@ -43,7 +43,17 @@ def progress_of(sync: CostSync, now: datetime) -> SyncProgress:
     )
 
 
+def empty_months(sync: CostSync) -> int:
+    """Those that were read and had no row."""
+    return sum(each["action"] == PeriodAction.EMPTIED for each in sync.periods)
+
+
 def _months_text(sync: CostSync) -> str:
     out_of_range = sum(each["action"] == PeriodAction.OUT_OF_RANGE for each in sync.periods)
     to_read = sync.months_listed - sync.months_unchanged - out_of_range
-    return f"{sync.months_imported} of {to_read} months imported." if to_read > 0 else ""
+    done = sync.months_imported + empty_months(sync)
+    return (
+        f"{done} of {to_read} months {'read' if done > sync.months_imported else 'imported'}."
+        if to_read > 0
+        else ""
+    )

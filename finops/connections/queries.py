@@ -34,6 +34,7 @@ __all__ = [
     "SyncDetail",
     "connection_overview",
     "connections_overview",
+    "data_connections_overview",
     "months_to_read_again",
     "newest_pushes",
     "push_note",
@@ -42,6 +43,7 @@ __all__ = [
     "remaining_time",
     "sync_detail",
     "uploaded_months",
+    "usage_connections_overview",
 ]
 
 ConnectionStatus = Literal["healthy", "syncing", "failing", "paused"]
@@ -80,6 +82,16 @@ class SyncDetail:
 def connections_overview(account: Account) -> list[ConnectionOverview]:
     """Every connection of the account that fills a cost source, by its name. Three queries, however many there are."""
     return _overviews(account, Q(source__isnull=False))
+
+
+def data_connections_overview(account: Account) -> list[ConnectionOverview]:
+    """Every connection that fills a cost or usage source. Three queries."""
+    return _overviews(account, Q(source__isnull=False) | Q(usage_source__isnull=False))
+
+
+def usage_connections_overview(account: Account) -> list[ConnectionOverview]:
+    """Every connection that fills a usage source. Three queries."""
+    return _overviews(account, Q(usage_source__isnull=False))
 
 
 def _overviews(account: Account, which: Q) -> list[ConnectionOverview]:

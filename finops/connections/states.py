@@ -11,7 +11,12 @@ from accounts.models import Account
 from finops.connections.connector import PROVIDER_FIELD, Connector
 from finops.connections.connectors import connectors
 from finops.connections.models import INTERVALS, CostConnection
-from finops.connections.queries import ConnectionOverview, connection_overview, connections_overview
+from finops.connections.queries import (
+    ConnectionOverview,
+    connection_overview,
+    connections_overview,
+    usage_connections_overview,
+)
 from finops.lib import clock
 
 LATE: Final = "late"
@@ -105,6 +110,11 @@ class ConnectionState:
 def connection_states(account: Account) -> Mapping[int, ConnectionState]:
     """Of every connection of the account, by the id of its cost source. Three queries."""
     return {each.connection.cost_source.pk: ConnectionState(each) for each in connections_overview(account)}
+
+
+def usage_connection_states(account: Account) -> Mapping[int, ConnectionState]:
+    """Of every connection that fills a usage source, by the id of that. Three queries."""
+    return {each.connection.target_id: ConnectionState(each) for each in usage_connections_overview(account)}
 
 
 def connection_state(connection: CostConnection) -> ConnectionState:

@@ -1,4 +1,4 @@
-"""What people call a provider or service, and the names that bills use for it. Data: add a line."""
+"""Common names of providers and services, mapped to the names that bills use. Data: add a line."""
 
 from __future__ import annotations
 
@@ -68,6 +68,6 @@ ALIASES: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def candidates(dimension: str, value: str) -> list[str]:
-    """The value itself, and what bills call it."""
+    """Return the value itself and the names that bills use for it."""
     aliases = ALIASES.get(dimension, {}).get(value.strip().casefold(), ())
     return list(dict.fromkeys([value, *aliases]))

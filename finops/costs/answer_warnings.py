@@ -1,6 +1,6 @@
-"""Warnings that every answer about cost carries when they apply. Higher apps add theirs to `answer_warnings`.
+"""Warnings of every answer about cost. Higher apps register theirs in `answer_warnings`.
 
-A warning is a whole sentence; it reads what the answer has loaded already and runs no lake query.
+A warning is a whole sentence. It reads what the answer has already loaded and runs no lake query.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NAMED_OVERLAPS = 3
 
 @dataclass(frozen=True)
 class AnswerFacts:
-    """What a warning may look at."""
+    """The data that a warning may read."""
 
     account: Account
     days: DateRange
@@ -34,13 +34,13 @@ answer_warnings: Registry[Callable[[AnswerFacts], list[str]]] = Registry("answer
 
 
 def warnings_for(facts: AnswerFacts) -> list[str]:
-    """Every sentence that applies, in the order of registration."""
+    """Return every warning that applies, in the order of registration."""
     return [sentence for warning in answer_warnings.values() for sentence in warning(facts)]
 
 
 @answer_warnings.register("source_overlaps")
 def _warn_overlaps(facts: AnswerFacts) -> list[str]:
-    """The sources of most cost that may be counted twice first; Data health and the Connections page have all."""
+    """Warn of possible double counting, largest sources first. Data health and the Connections page list all."""
     notices = sorted(overlap_notices(facts.sources.overlaps, facts.days), key=lambda each: -abs(each.amount))
     return [each.sentence for each in notices[:NAMED_OVERLAPS]]
 
@@ -67,7 +67,7 @@ def _warn_unfinished_days(facts: AnswerFacts) -> list[str]:
 
 
 def _ends_text(facts: AnswerFacts) -> str:
-    """How far each source is complete, those with the same end together, the latest end first."""
+    """Describe the last complete day of each source, grouped by day, the latest first."""
     sources: dict[date, list[str]] = {}
     for source, last in facts.sources.coverage.active_sources.items():
         if source in facts.sources.health:

@@ -1,4 +1,4 @@
-"""What stands on charts of cost besides amounts: things that happened, which apps above register."""
+"""Events on charts of cost, registered by higher apps."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from finops.lib.registry import Registry
 
 MAX_MARKERS: Final = 200
 MAX_TITLES: Final = 5
-"""Of a kind in a bucket; the others are counted."""
+"""The maximum of titles per kind and bucket; the others are counted."""
 
 
 @dataclass(frozen=True)
 class Marker:
-    """Something that happened. `kind` and `source` are names for people."""
+    """An event. `kind` and `source` are display names."""
 
     at: datetime
     kind: str
@@ -36,7 +36,7 @@ class Marker:
 
 @dataclass(frozen=True)
 class MarkerQuestion:
-    """A chart's days, and the filters of its question."""
+    """The days of a chart, and the filters of its question."""
 
     days: DateRange
     filters: Sequence[Filter] = ()
@@ -46,20 +46,20 @@ chart_markers: Registry[Callable[[MarkerQuestion], list[Marker]]] = Registry("ch
 
 
 def markers_of(question: MarkerQuestion) -> list[Marker]:
-    """All of them, the newest first; at most MAX_MARKERS."""
+    """Return all markers, newest first; at most MAX_MARKERS."""
     markers = [marker for finder in chart_markers.values() for marker in finder(question)]
     return sorted(markers, key=lambda each: each.at, reverse=True)[:MAX_MARKERS]
 
 
 def kind_counts(markers: Sequence[Marker]) -> list[tuple[str, int]]:
-    """The kinds among them by name, with how many there are of each."""
+    """Return the kinds by name, with the number of markers of each."""
     return sorted(Counter(marker.kind for marker in markers).items())
 
 
 def with_markers(
     tables: Sequence[SeriesTable], markers: Sequence[Marker], starts: Sequence[date], granularity: str
 ) -> list[SeriesTable]:
-    """The charts with a marker at each bucket in which something happened; `starts` are the buckets' first days."""
+    """Return the charts with markers at the buckets that have events. `starts` are the buckets' first days."""
     return [
         dataclasses.replace(table, chart=marked_chart(table.chart, markers, starts, granularity))
         for table in tables
@@ -69,13 +69,13 @@ def with_markers(
 def marked_chart(
     chart: dict[str, Any], markers: Sequence[Marker], starts: Sequence[date], granularity: str
 ) -> dict[str, Any]:
-    """As `with_markers`, of one chart."""
+    """Return one chart with markers, as `with_markers`."""
     spec = _spec(markers, starts, granularity)
     return {**chart, "markers": spec} if spec else chart
 
 
 def _spec(markers: Sequence[Marker], starts: Sequence[date], granularity: str) -> list[dict[str, Any]]:
-    """By bucket the titles of each kind, the oldest first, and how many there are of it."""
+    """Return by bucket the titles of each kind, oldest first, and their number."""
     buckets: dict[str, dict[str, list[str]]] = {}
     for marker in reversed(markers):
         start = max((day for day in starts if day <= marker.day), default=None)

@@ -1,4 +1,4 @@
-"""From an answer about spend to what a page draws: one chart and one table for each currency."""
+"""Convert an answer about spend into one chart and one table for each currency."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from finops.lib.periods import DateRange
 
 
 def row_name(row: SpendRow) -> str:
-    """What a person calls the group: its labels where it has them, and how many `Other` sums up."""
+    """Return the display name of a group: its labels if it has any, and the number of groups that `Other` sums up."""
     if row.other_groups:
         return other_name(row.other_groups)
     return " / ".join(row.labels.get(name, value) for name, value in row.group.items())
 
 
 def series_tables(answer: SpendAnswer) -> list[SeriesTable]:
-    """One for each currency that the answer has a total in; empty for granularity none."""
+    """Return a table for each currency that has a total; empty for granularity none."""
     return [_table(answer, total) for total in answer.totals if total.series]
 
 
 def bucket_starts(answer: SpendAnswer) -> list[date]:
-    """The first day of each bucket; none without any."""
+    """Return the first day of each bucket; empty without buckets."""
     return [date.fromisoformat(day) for day in answer.totals[0].series] if answer.totals else []
 
 
@@ -36,7 +36,7 @@ def period_days(answer: SpendAnswer) -> DateRange:
 def marked_tables(
     tables: Sequence[SeriesTable], answer: SpendAnswer, filters: Sequence[Filter]
 ) -> tuple[list[SeriesTable], list[Marker]]:
-    """An answer's charts with what happened on its days and fits its filters, and that as a list; neither without a chart."""
+    """Return an answer's charts with the events that match its days and filters, and a list of these, if any."""
     markers = markers_of(MarkerQuestion(period_days(answer), filters)) if tables else []
     return with_markers(tables, markers, bucket_starts(answer), answer.granularity), markers
 

@@ -1,5 +1,5 @@
-"""Which days a comparison pairs, of each source its own complete days; and charges that come once or once a month, where
-they decide a comparison of parts of months. Pure."""
+"""The days that a comparison pairs, for each source its own complete days; and charges that occur once or monthly, if
+they decide a comparison of partial months. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOTHING_COMPLETE = "No complete day in the period to compare."
 
 @dataclass(frozen=True)
 class SourceOverride:
-    """A source that pairs other days than most; without days it is on neither side."""
+    """A source that pairs other days than most sources; without days it is on neither side."""
 
     source_id: int
     current: DateRange | None
@@ -32,7 +32,7 @@ class SourceOverride:
 
 @dataclass(frozen=True)
 class ComparisonRanges:
-    """The days of both sides, or why there are none; and the sources that pair others."""
+    """The days of both sides, or the reason for none, and the sources that pair other days."""
 
     current: DateRange | None = None
     previous: DateRange | None = None
@@ -40,7 +40,7 @@ class ComparisonRanges:
     source_overrides: tuple[SourceOverride, ...] = ()
 
     def against(self, previous: DateRange) -> ComparisonRanges:
-        """The same with other earlier days, which every source has."""
+        """Return the same ranges with other earlier days, used for every source."""
         source_overrides = tuple(
             replace(each, previous=previous if each.current else None) for each in self.source_overrides
         )
@@ -50,7 +50,7 @@ class ComparisonRanges:
 def comparison_ranges(
     *, compare_to: str, days: DateRange, period: str, complete_through: date | None
 ) -> ComparisonRanges:
-    """The days with complete data, and the same elapsed days of the earlier period (or of the year before)."""
+    """Return the days with complete data, and the same elapsed days of the earlier period (or of the year before)."""
     if complete_through is None or complete_through < days.start:
         return ComparisonRanges(reason=NOTHING_COMPLETE)
     covered = DateRange(days.start, min(days.end, complete_through))
@@ -67,11 +67,11 @@ def comparison_ranges(
 def comparison_ranges_by_source(
     *, compare_to: str, days: DateRange, period: str, coverage: Coverage, together: bool = False
 ) -> ComparisonRanges:
-    """As `comparison_ranges`, of each source its own complete days; those of most sources are the ones that are named first.
+    """Return ranges as `comparison_ranges`, with each source's own complete days. Those of most sources come first.
 
-    A source that bills by the month follows the others as far as it is complete. One without a complete day in the
-    period is on neither side, so that what has not come yet is no saving; one that ended long before counts as it is.
-    `together`: all sources pair the days that are complete for all, as what is divided by usage of the same days must.
+    A source that bills by the month follows the others as far as it is complete. A source without a complete day in
+    the period is on neither side, so that missing cost does not look like a saving; one that ended long before counts
+    as is. `together`: all sources pair the days that are complete for all, as a division by usage needs.
     """
     ends = {
         source: min(last, days.end)
@@ -103,7 +103,7 @@ def comparison_ranges_by_source(
 
 
 def _most_common_end(ends: Mapping[int, date], coverage: Coverage) -> date:
-    """The end of most sources with daily usage, the later of two."""
+    """Return the last complete day of most sources with daily usage; of two, the later."""
     daily = [end for source, end in ends.items() if not coverage.is_billed_monthly(source)]
     counts = Counter(daily or ends.values())
     return max(counts, key=lambda end: (counts[end], end))
@@ -115,7 +115,7 @@ def applied_comparison(
     days: DateRange,
     names: Mapping[int, str] | None = None,
 ) -> AppliedComparison | None:
-    """How an answer says what it compared."""
+    """Describe the comparison for the answer."""
     if compared is None or compared.current is None or compared.previous is None:
         return None
     return AppliedComparison(
@@ -129,7 +129,7 @@ def applied_comparison(
 
 
 def note_of(compared: ComparisonRanges, days: DateRange, names: Mapping[int, str]) -> str:
-    """Which days are compared where they are not simply those that were asked about."""
+    """Return a note on the compared days if they differ from the requested ones."""
     current, previous = compared.current, compared.previous
     if current is None or previous is None:
         return ""
@@ -146,7 +146,7 @@ def note_of(compared: ComparisonRanges, days: DateRange, names: Mapping[int, str
 
 
 def source_override_sentences(compared: ComparisonRanges, names: Mapping[int, str]) -> list[str]:
-    """A sentence on the sources that pair other days than most, and one on those that are left out."""
+    """Return a sentence on the sources that pair other days than most, and one on those that are left out."""
     own = [each for each in compared.source_overrides if each.current and each.source_id in names]
     left_out = [
         names[each.source_id]
@@ -169,7 +169,7 @@ def _override_text(each: SourceOverride, names: Mapping[int, str]) -> str:
 
 
 Sides = tuple[Decimal, Decimal]
-"""What is on the later side of a comparison, and on the earlier."""
+"""The charges on the later side of a comparison and on the earlier."""
 
 _MOST = Decimal(2)
 
@@ -177,8 +177,8 @@ _MOST = Decimal(2)
 def one_sided_of(
     current: Decimal, previous: Decimal, charges: Iterable[tuple[Hashable, Sides]]
 ) -> Decimal | None:
-    """What charges on one side only add to a change, where without them its direction or most of it would be another;
-    None where they do not decide it. `charges` are by what they are charged for."""
+    """Return what one-sided charges add to a change, if without them its direction or most of it would differ; else
+    None. `charges` are by the service that is charged."""
     sides_by_charge: dict[Hashable, list[Sides]] = defaultdict(list)
     for what, sides in charges:
         sides_by_charge[what].append(sides)
@@ -195,7 +195,7 @@ def one_sided_of(
 
 
 def one_sided_words(current: Decimal, previous: Decimal, one_sided: Decimal, currency: str) -> str:
-    """A clause that says so, with the amount and the change without it."""
+    """Return a clause that says so, with the amount and the change without it."""
     change_without = exact_difference(exact_difference(current, previous), one_sided)
     share = ratio(change_without, _rest(previous, one_sided).copy_abs())
     word = "more" if change_without > 0 else "less"
@@ -213,5 +213,5 @@ def one_sided_words(current: Decimal, previous: Decimal, one_sided: Decimal, cur
 
 
 def _rest(previous: Decimal, one_sided: Decimal) -> Decimal:
-    """The earlier amount without such charges."""
+    """Return the earlier amount without such charges."""
     return previous if one_sided > 0 else exact_difference(previous, one_sided.copy_abs())

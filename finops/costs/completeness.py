@@ -1,6 +1,6 @@
-"""Which days of a source are complete: settle times, and days that are only partly there. Pure.
+"""Complete days of a source: settle times, and days with only part of their cost. Pure.
 
-A day is complete when it is covered, over, as old at its newest import as its source takes to settle, and not partial.
+A day is complete when it is covered, over, not partial, and at its newest import as old as its settle time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ACCOUNT, LEARNT, DOCUMENTED = "account", "learnt", "documented"
 
 MAX_SETTLE_DAYS: Final = 14
 DEFAULT_SETTLE_DAYS: Final = 2
-"""Of a provider that is not in the table: most bill a day within the next one."""
+"""The settle time of a provider that is not in the table: most bill a day within the next one."""
 
 # Days after which an import has all of a day, by what the provider's name has in it. The providers say hours after the
 # usage: a day is over at midnight, so "up to 24 hours" is the day after the next one, and "24 to 48 hours" one more.
@@ -35,17 +35,17 @@ _DOCUMENTED: Final[tuple[tuple[str, int], ...]] = (
 )
 
 SETTLED_SHARE: Final = 0.98
-"""A day is there when it has this share of what it has in the end, from below or above."""
+"""The share of its final cost at which a day counts as settled, from below or above."""
 
 OFTEN: Final = 0.9
 FINISHED_AGE: Final = 7
-"""A day that was seen at this age or later says what it was in the end."""
+"""The age in days at which a day's cost counts as final."""
 
 FEWEST_DAYS: Final = 5
-"""Days that must say the same before a settle time is learnt."""
+"""The minimum of days that agree before a settle time is learnt."""
 
 LOOKED_AT_DAYS: Final = 7
-"""The newest days of a source that may be partial: what is older and low has changed."""
+"""The newest days of a source that may be partial; an older day that is low has really changed."""
 
 _WEEKS: Final = 8
 _FEWEST_WEEKS: Final = 3
@@ -58,16 +58,16 @@ _SAME: Final = 0.99
 
 
 def documented_settle_days(provider: str) -> int:
-    """What the provider of this name says."""
+    """Return the settle time of the provider with this name."""
     words = provider.casefold()
     return next((days for name, days in _DOCUMENTED if name in words), DEFAULT_SETTLE_DAYS)
 
 
 @dataclass(frozen=True)
 class SourceDays:
-    """What is known of a source's days. `usage_through` is the newest day with daily usage, None where the source bills
-    by the month: `billed_through` then ends what it has billed. `seen_on` is the day of the newest import of its newest
-    days; `observed` says whether that is known at all."""
+    """The completeness data of a source. `usage_through` is the newest day with daily usage, None for a source that
+    bills by the month, for which `billed_through` is the last billed day. `seen_on` is the day of the newest import
+    of its newest days; `observed` is False if unknown."""
 
     usage_through: date | None
     billed_through: date | None
@@ -95,7 +95,7 @@ class SourceDays:
 
 
 def settle_words(days: SourceDays) -> str:
-    """How long a source's days take, and how that is known."""
+    """Describe how long a source's days take to settle, and how that is known."""
     if days.is_billed_monthly:
         return "Billed monthly, complete to the end of the last bill."
     count = "1 day" if days.settle_days == 1 else f"{days.settle_days} days"
@@ -108,13 +108,13 @@ def settle_words(days: SourceDays) -> str:
 
 
 AmountByAge = Mapping[int, float]
-"""The amount of a day by its age, in days, when it was seen."""
+"""The amount of a day by its age, in days, when it was imported."""
 
 
 def learnt_settle_days(days: Iterable[AmountByAge]) -> int | None:
-    """The smallest age at which nearly all of a day was there on nine of ten days; None without evidence.
+    """Return the smallest age at which nine of ten days had nearly all their cost; None without evidence.
 
-    A day is evidence when it was seen young and again at FINISHED_AGE or later; its last amount is what it was.
+    A day is evidence if it was seen young and again at FINISHED_AGE or later; its last amount is the final one.
     """
     finished = [amounts for amounts in days if amounts and max(amounts) >= FINISHED_AGE and len(amounts) > 1]
     finished = [amounts for amounts in finished if amounts[max(amounts)]]
@@ -135,18 +135,18 @@ def _is_settled(amounts: AmountByAge, age: int) -> bool:
 
 
 ByService = Mapping[str, Mapping[date, float]]
-"""Daily cost of what is billed by the day, by service, in one currency."""
+"""Daily cost of services that are billed by the day, by service, in one currency."""
 
 
 def partial_days(
     costs: ByService, through: date, *, grown: Mapping[date, Sequence[float]] | None = None
 ) -> frozenset[date]:
-    """The newest days, up to `through`, that are only partly there.
+    """Return the newest days, up to `through`, that have only part of their cost.
 
-    Such a day is far below what its weekday leads to expect, lower than any of that weekday's, and either a service that
-    is there on nearly every day is missing or all services are far below at once. One service that falls alone leaves
-    the others as they are and is a change, unless it was so large that the day is far below: then it is missing until
-    the same amount was seen twice, on different days (`grown`: what a day had at its imports, in order).
+    Such a day is far below the expectation for its weekday and lower than any earlier day of that weekday, and either
+    a service that has cost on nearly every day is missing, or all services are far below at once. A fall of one
+    service alone is a change, unless that service was so large that the day is far below: then it is missing until
+    the same amount was seen twice, on different days (`grown`: the day's amounts at its imports, in order).
     """
     first = through - timedelta(days=LOOKED_AT_DAYS - 1)
     totals: dict[date, float] = {}
@@ -173,13 +173,13 @@ def partial_days(
 
 
 def _is_stable(day: date, grown: Mapping[date, Sequence[float]]) -> bool:
-    """Whether two imports brought the same amount of a day."""
+    """Return whether two imports had the same amount for a day."""
     amounts = grown.get(day, ())
     return len(amounts) > 1 and min(amounts[-2:]) >= _SAME * max(amounts[-2:])
 
 
 def _weekdays(day: date, first: date) -> list[date]:
-    """The same weekdays before the newest days, the newest first."""
+    """Return the earlier days of the same weekday, newest first."""
     candidates = [day - timedelta(weeks=week) for week in range(1, _WEEKS + 2)]
     return [each for each in candidates if each < first][:_WEEKS]
 

@@ -1,4 +1,4 @@
-"""Which days the account has cost data for, and which are complete, by source; from the manifest and what imports saw."""
+"""The days with cost data and the complete days, by source; from the manifest and the imports."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from finops.lib import periods
 from finops.lib.periods import DateRange, bucket_start, month_end, next_bucket
 
 LAGGING_DAYS = 7
-"""A source this far behind the newest one has stopped; it no longer holds back what counts as complete."""
+"""A source this far behind the newest one has stopped and no longer limits which days are complete."""
 
 RECENT_DAYS = 62
-"""A source that stopped longer before the days that are asked about has ended, and is no news."""
+"""A source that stopped longer before the requested days has ended and is not reported."""
 
 
 @dataclass(frozen=True)
@@ -35,21 +35,21 @@ Segment = tuple[int, date, date, date, int]
 
 @dataclass(frozen=True)
 class Coverage:
-    """Which days have data. `spans` are the days of each live segment's lines; `covered` the days it speaks for.
+    """The days that have data. `spans` are the days of each live segment's lines; `covered` the days it accounts for.
 
-    A billing month that is not its source's newest is complete: its days without lines cost nothing. So a source
-    with one line a month, on the first, covers every day of its past months.
+    A billing month that is not its source's newest is complete: its days without lines cost nothing. So a source with
+    one line a month, on the first, covers every day of its past months.
     """
 
     spans: tuple[SourceSpan, ...]
     covered: tuple[DateRange, ...]
     today: date
     days_of: Mapping[int, SourceDays] = field(default_factory=dict)
-    """What imports saw of each source's days; of one without, its newest line says how far it is."""
+    """The imports' data on each source's days; without it, a source reaches to its newest line."""
 
     @cached_property
     def sources(self) -> dict[int, SourceSpan]:
-        """By id, so that sentences name them in one order whatever the names of their files."""
+        """Sources by id, so that sentences name them in one order, whatever the names of their files."""
         by_source: dict[int, SourceSpan] = {}
         for span in self.spans:
             current = by_source.get(span.source_id, span)
@@ -70,7 +70,7 @@ class Coverage:
         return max((span.last_day for span in self.spans), default=None)
 
     def recent_days(self, count: int) -> DateRange:
-        """So many days up to the last one with data; up to today without any."""
+        """Return the last `count` days with data; without data, up to today."""
         last = self.last_day or self.today
         return DateRange(last - timedelta(days=count - 1), last)
 
@@ -99,13 +99,13 @@ class Coverage:
 
     @cached_property
     def complete_through(self) -> date | None:
-        """The last day that is complete for every source that still delivers."""
+        """The last day that is complete for every delivering source."""
         return min(self.active_sources.values(), default=None)
 
     @cached_property
     def complete_through_for_most(self) -> date | None:
-        """The last day that is complete for most delivering sources with daily usage, the later of two; of those that bill
-        by the month where there are no others."""
+        """The last day that is complete for most delivering sources with daily usage; of two, the later. Without any,
+        of those that bill by the month."""
         daily = [end for source, end in self.active_sources.items() if not self.is_billed_monthly(source)]
         counts = Counter(daily or self.active_sources.values())
         return max(counts, key=lambda end: (counts[end], end), default=None)
@@ -116,14 +116,14 @@ class Coverage:
 
     @cached_property
     def ends(self) -> tuple[tuple[date, tuple[int, ...]], ...]:
-        """The last complete days that there are, each with its sources."""
+        """The distinct last complete days, each with its sources."""
         sources_by_end: dict[date, list[int]] = {}
         for source, last in self.last_complete_days.items():
             sources_by_end.setdefault(last, []).append(source)
         return tuple((last, tuple(sorted(sources_by_end[last]))) for last in sorted(sources_by_end))
 
     def incomplete_from(self, days: DateRange) -> dict[int, date]:
-        """The first of these days that is not complete, of each source whose end falls short of them."""
+        """Return, for each source that is not complete for these days, the first incomplete one."""
         first_days = {}
         for source, span in self.sources.items():
             last = self.last_complete_days.get(source)
@@ -136,7 +136,7 @@ class Coverage:
         return {source: first for source, first in first_days.items() if first <= days.end}
 
     def stopped_sources(self, days: DateRange) -> list[int]:
-        """Sources that stopped before these days began or in them, but late enough to matter for them."""
+        """Return sources that stopped shortly before or within these days."""
         return [
             source
             for source, last in self.last_complete_days.items()
@@ -145,7 +145,7 @@ class Coverage:
         ]
 
     def of_sources(self, chosen: Iterable[int], *, today: date | None = None) -> Coverage:
-        """The same of these sources alone, as of a day."""
+        """Return the coverage of these sources alone, as of a day."""
         source_ids = set(chosen)
         pairs = [
             pair for pair in zip(self.spans, self.covered, strict=True) if pair[0].source_id in source_ids
@@ -162,7 +162,7 @@ class Coverage:
         return any(span.start <= end and span.end >= start for span in self.covered)
 
     def days_with_data(self, days: DateRange) -> int:
-        """How many of these days are covered."""
+        """Return how many of these days are covered."""
         count, done = 0, days.start
         for span in sorted(self.covered, key=lambda span: span.start):
             first, last = max(span.start, done), min(span.end, days.end)
@@ -175,7 +175,7 @@ class Coverage:
 def coverage_of(
     segments: Iterable[Segment], *, today: date, days_of: Mapping[int, SourceDays] | None = None
 ) -> Coverage:
-    """The coverage that live segments give: (source id, month, first day, last day, rows)."""
+    """Return the coverage of live segments: (source id, month, first day, last day, rows)."""
     segments = list(segments)
     source_days = days_of or {}
     months: dict[int, list[date]] = {}
@@ -190,7 +190,7 @@ def coverage_of(
 
 
 def _end(days: SourceDays | None, today: date) -> date | None:
-    """How far a source's newest month reaches: to its newest usage, or as far as it has been billed."""
+    """Return the end of a source's newest month: its newest usage, or its last billed day."""
     if days is None:
         return None
     if days.usage_through is not None:
@@ -199,10 +199,10 @@ def _end(days: SourceDays | None, today: date) -> date | None:
 
 
 def _covered_days(segment: Segment, months: list[date], end: date | None) -> DateRange:
-    """The days that a segment speaks for: those of its billing month, or of its lines where it has none of them.
+    """Return the days that a segment covers: those of its billing month, or of its lines if none is in that month.
 
-    A line dated before the month, such as a correction, does not make the days before look covered. `end` is how far the
-    newest month reaches where that is known: a purchase dated ahead does not make the days before it look covered.
+    A line dated before the month, such as a correction, does not extend the covered days. `end` is the end of the
+    newest month if known: a purchase dated ahead does not extend them either.
     """
     _, month, first, last, _ = segment
     start = month if last >= month else first
@@ -215,12 +215,12 @@ def _covered_days(segment: Segment, months: list[date], end: date | None) -> Dat
 
 @lru_cache(maxsize=256)
 def coverage_of_manifest(manifest: Manifest, today: date) -> Coverage:
-    """What the manifest alone says. No query, and kept while manifest and day are the same."""
+    """Return the coverage from the manifest alone. No query; cached while manifest and day are the same."""
     return coverage_of(_segments(manifest), today=today)
 
 
 def coverage_of_days(manifest: Manifest, today: date, days_of: Mapping[int, SourceDays]) -> Coverage:
-    """What the manifest and the imports say. No query."""
+    """Return the coverage from the manifest and the imports. No query."""
     return coverage_of(_segments(manifest), today=today, days_of=days_of)
 
 
@@ -232,7 +232,7 @@ def _segments(manifest: Manifest) -> list[Segment]:
 
 @dataclass(frozen=True)
 class Bucket:
-    """A day, a week from Monday or a calendar month, also where the asked days cut it. Both ends inside."""
+    """A day, a week from Monday or a calendar month, uncut by the requested days. Both ends are inclusive."""
 
     start: date
     end: date
@@ -240,7 +240,7 @@ class Bucket:
 
 
 def buckets_of(granularity: str, days: DateRange, coverage: Coverage) -> list[Bucket]:
-    """Every bucket that the days touch; none for granularity none."""
+    """Return every bucket that overlaps the days; none for granularity none."""
     if granularity == "none":
         return []
     buckets, start = [], bucket_start(granularity, days.start)
@@ -254,5 +254,5 @@ def buckets_of(granularity: str, days: DateRange, coverage: Coverage) -> list[Bu
 
 
 def partial_bucket_warnings(granularity: str, days: DateRange, buckets: Sequence[Bucket]) -> list[str]:
-    """A sentence when the first or last bucket is only partly inside the days."""
+    """Warn when the first or last bucket is only partly within the days."""
     return periods.partial_bucket_warnings(granularity, days) if buckets else []

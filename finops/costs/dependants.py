@@ -1,4 +1,4 @@
-"""What is deleted with a row: shown before, and kept in the audit log. Higher apps add to `dependants`."""
+"""What is deleted with a row: shown before, and kept in the audit log. Higher apps register in `dependants`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from finops.lib.registry import Registry
 from finops.lib.sentences import join_with_and, truncate
 
 DependantFinder = Callable[[Model], list[str]]
-"""From a row, such as a team, to what goes with it, each in words, one query at most. The account is in scope."""
+"""A function from a row, such as a team, to its dependants in words. At most one query. The account is in scope."""
 
 dependants: Registry[DependantFinder] = Registry("dependants")
-"""By what the finder returns, a noun in the singular: `alert subscription`."""
+"""Finders by the noun of what they return, in the singular: `alert subscription`."""
 
 SHOWN: Final = 3
 KEPT: Final = 200
@@ -22,9 +22,9 @@ LONGEST: Final = 120
 
 
 def dependants_of(row: Model) -> dict[str, list[str]]:
-    """By noun, in the plural, what goes with the row; nouns with nothing are left out. A query for each finder.
+    """Return the row's dependants by noun in the plural, without empty nouns. One query for each finder.
 
-    At most 200 of a noun, long ones cut. Call it before the row is deleted.
+    At most 200 per noun; long names are truncated. Call before the row is deleted.
     """
     names_by_noun = {noun: finder(row) for noun, finder in dependants.items()}
     return {
@@ -35,12 +35,12 @@ def dependants_of(row: Model) -> dict[str, list[str]]:
 
 
 def audit_detail(row: Model) -> dict[str, list[str]]:
-    """The same for the audit log's detail: `{"alert_subscriptions": […]}`."""
+    """Return the dependants for the audit log's detail: `{"alert_subscriptions": […]}`."""
     return {nouns.replace(" ", "_"): names for nouns, names in dependants_of(row).items()}
 
 
 def deletion_impact_text(row: Model) -> str:
-    """`Also deletes 2 alert subscriptions: …, and ….` for who is about to delete the row; "" when nothing does."""
+    """Return the text before a deletion, `Also deletes 2 alert subscriptions: …, and ….`; "" without any."""
     return " ".join(_sentence(nouns, names) for nouns, names in dependants_of(row).items())
 
 

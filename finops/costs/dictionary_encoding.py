@@ -1,4 +1,4 @@
-"""Values of a dimension as numbers: where all its texts are known before, a line needs none of them. Pure."""
+"""Dimension values as numbers: if all texts are known in advance, no text is built per line. Pure."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ import ibis
 
 @dataclass(frozen=True)
 class DictionaryEncoding:
-    """`number` gives the place of a line's text among `texts`, from 1. Null, or a place without a text: no value.
+    """`number` is the position of a line's text in `texts`, from 1. Null, or one without a text, is no value.
 
-    Comparing and grouping by it costs a fraction of what the text does, which the lake would make for each line.
+    Comparing and grouping by number costs a fraction of the text, which the lake would build for each line.
     """
 
     texts: tuple[str | None, ...]
     number: Callable[[Any], Any]
 
     def among(self, table: Any, takes: Callable[[str], bool]) -> Any:
-        """The condition that a line has a text that `takes` is true of; null is no."""
+        """Return the condition that the line's text satisfies `takes`; null means no."""
         places = [place for place, text in enumerate(self.texts, 1) if text is not None and takes(text)]
         if not places:
             return ibis.literal(False)
         return ibis.array([ibis.literal(place, "int64") for place in places]).contains(self.number(table))
 
     def text_at(self, number: int | None) -> str | None:
-        """The text that a number stands for."""
+        """Return the text of a number."""
         is_valid = number is not None and 0 < number <= len(self.texts)
         return self.texts[number - 1] if is_valid and number is not None else None
 
 
 def dictionary_encoding_of(value: Any) -> DictionaryEncoding | None:
-    """Of an expression (`Dimension.value`) whose texts are known; None of any other."""
+    """Return the encoding of an expression (`Dimension.value`) whose texts are known; else None."""
     encoding: DictionaryEncoding | None = getattr(value, "numbers", None)
     return encoding
 
 
 def fold_case(text: str) -> str:
-    """Small letters as the lake makes them: character by character, each into one."""
+    """Return the text in lower case as the lake does: character by character, each to exactly one."""
     return "".join(char.lower()[:1] for char in text)

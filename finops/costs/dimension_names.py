@@ -1,12 +1,12 @@
-"""Names of dimensions as people write them, and titles of providers' own columns."""
+"""Spellings of dimension names, and titles of providers' own columns."""
 
 from __future__ import annotations
 
 EXTENSION = "x_"
-"""What the names of providers' own columns begin with, as dimensions too."""
+"""The prefix of providers' own columns, also as dimensions."""
 
 EXTENSION_TITLES = {"Model": "Model", "TokenType": "Token type", "ServiceTier": "Service tier"}
-"""Of providers' own columns that several connectors fill, by name without x_; such a one is known by its title too."""
+"""Titles of providers' own columns that several connectors fill, by name without x_; titles are accepted as names."""
 
 _OTHER_NAMES = {
     "cloud": "provider",
@@ -48,7 +48,7 @@ _OTHER_NAMES = {
 
 
 def plain_name(name: str) -> str:
-    """A dimension's name in small letters with underscores, other names of it as its own."""
+    """Return a dimension's name in lower case with underscores, with alternative names resolved."""
     folded = name.strip().lower().replace(" ", "_").replace("-", "_")
     return _OTHER_NAMES.get(folded, folded)
 
@@ -57,5 +57,5 @@ TITLED_EXTENSIONS = {plain_name(title): name for name, title in EXTENSION_TITLES
 
 
 def extension_title(column_name: str) -> str:
-    """What a provider's own column is called in lists, by its name without x_."""
+    """Return the title of a provider's own column, by its name without x_."""
     return EXTENSION_TITLES.get(column_name, f"{EXTENSION}{column_name}")

@@ -1,6 +1,6 @@
-"""What cost can be grouped and filtered by. A dimension is data; higher apps add theirs in their `hooks.py`.
+"""The dimensions by which cost is grouped and filtered. Higher apps register theirs in `hooks.py`.
 
-A plain dimension has a fixed name (`service`); a family has a prefix and a key after it (`tag:env`). Either gives a
+A plain dimension has a fixed name (`service`); a family has a prefix followed by a key (`tag:env`). Both resolve to a
 `Dimension`: an Ibis expression over the table of cost lines.
 
     registry.register(DimensionKind(name="team", title="Team", description="…", resolve=resolve_team))
@@ -29,12 +29,12 @@ UNKNOWN = "(unknown)"
 MAX_NAME_LENGTH = 300
 
 Expression = Callable[[Any], Any]
-"""From the Ibis table of cost lines to a text column. Hashable and equal by value: the lake keeps what it compiled."""
+"""From the Ibis table of cost lines to a text column. Hashable, compared by value: the lake caches compilations."""
 
 
 @dataclass(frozen=True)
 class ColumnExpression:
-    """The expression that is a column as it stands."""
+    """The expression of a plain column."""
 
     name: str
 
@@ -44,13 +44,13 @@ class ColumnExpression:
 
 @dataclass(frozen=True)
 class Dimension:
-    """A resolved dimension. `absent` is shown, and taken in filters, for lines without a value.
+    """A resolved dimension. `absent` is shown, and accepted in filters, for lines without a value.
 
-    `label` is the readable name of a value that is an id; filters match either. `tag_keys` are what the lake must
-    bring. `warnings` are sentences for the answer, such as a tag key that no line has. `has_many_values` (thousands)
-    only decides how the lake is asked. `names` are readable names that a higher app has. `stands_for` is the dimension
-    whose values it has under another name, and whose shared-cost splits are its own. `former`: what earlier names of
-    renamed ids, in small letters, stand for (`former_names`).
+    `label` is the display name of a value that is an id; filters match either. `tag_keys` are the tag columns that
+    the lake must read. `warnings` are sentences for the answer, such as on a tag key that no line has.
+    `has_many_values` (thousands) only affects how the lake is queried. `names` are display names of a higher app.
+    `stands_for` is the dimension of which this one is an alias, with the same values and shared-cost splits.
+    `former`: what earlier names of renamed ids, in lower case, mean (`former_names`).
     """
 
     name: str
@@ -68,27 +68,27 @@ class Dimension:
 
 @dataclass
 class DimensionContext:
-    """What resolving may need: the account, its product key, the names of its cost sources by id."""
+    """The inputs of resolving: the account, its product key, the names of its cost sources by id."""
 
     account: Account
     product_key: str = ""
     source_names: Mapping[str, str] = field(default_factory=dict)
     manifest: Manifest | None = None
     known: dict[str, Any] = field(default_factory=dict)
-    """What resolvers of higher apps have read for this question, by their names."""
+    """A cache for resolvers of higher apps during this question, by name."""
 
     @cached_property
     def tag_keys(self) -> CostKeys:
-        """Every tag key of the account's cost lines, and x_ columns beside. One query, when first asked; none when
-        they are known of the manifest that the caller has just read."""
+        """The tag keys of the account's cost lines, and its x_ columns. One query on first use; none if the manifest
+        that the caller has just read has them."""
         return cost_tag_keys(self.account, self.manifest)
 
 
 @dataclass(frozen=True)
 class DimensionKind:
-    """An entry of the registry. A name that ends in `:` is a family, whose key `resolve` gets.
+    """An entry of the registry. A name that ends in `:` is a family; `resolve` gets its key.
 
-    `own_keys` are those of a family that the account in scope has, for a page to offer; tags have theirs in the lake.
+    `own_keys` returns a family's keys in the account in scope, for pages to offer; tag keys are in the lake.
     """
 
     name: str
@@ -96,7 +96,7 @@ class DimensionKind:
     description: str
     resolve: Callable[[DimensionContext, str], Dimension]
     of_bill: bool = False
-    """Whether it is about the bill and its lines, not about what was bought: pages list those apart."""
+    """Whether the dimension describes the bill and its lines instead of the purchase: pages list these separately."""
     own_keys: Callable[[], list[str]] | None = None
 
     @property
@@ -109,7 +109,7 @@ class DimensionKind:
 
 
 class DimensionRegistry:
-    """Dimensions by name, in the order they were registered."""
+    """Dimensions by name, in the order of registration."""
 
     def __init__(self) -> None:
         self._kinds: Registry[DimensionKind] = Registry("dimension")
@@ -122,9 +122,9 @@ class DimensionRegistry:
         return list(self._kinds.values())
 
     def resolve(self, context: DimensionContext, name: str, *, field: str = "group_by") -> Dimension:
-        """The dimension of this name, kindly read (`Usage Type`, `tag:env`, `cloud`).
+        """Return the dimension with this name; spellings such as `Usage Type`, `tag:env` and `cloud` are accepted.
 
-        Raises UserError with the nearest names; `field` is the argument it was given in.
+        Raises UserError with the nearest names; `field` is the argument that has the name.
         """
         if len(name) > MAX_NAME_LENGTH:
             raise UserError(
@@ -152,8 +152,8 @@ class DimensionRegistry:
     def resolve_in_data(
         self, context: DimensionContext, name: str, *, field: str, plans_ahead: bool = False
     ) -> Dimension:
-        """As `resolve`, for what is kept: refused also when no cost line has a tag key that the dimension reads. With
-        `plans_ahead` an account without any tag key may name one."""
+        """Return the dimension for storage. Raises UserError as `resolve`, and refused if no cost line has a tag key
+        that it reads. With `plans_ahead`, an account without any tag keys may name one."""
         dimension = self.resolve(context, name, field=field)
         if not dimension.tag_keys:
             return dimension
@@ -177,11 +177,11 @@ class DimensionRegistry:
 
 
 _SEVERAL_MEANINGS = ("project",)
-"""Other names that people as often give to a tag."""
+"""Names that are also common tag keys."""
 
 
 def _with_meaning_warning(context: DimensionContext, dimension: Dimension, name: str) -> Dimension:
-    """With a warning that says what a name of several meanings was taken for."""
+    """Return the dimension with a warning that says which meaning of its name was used."""
     lowered = name.strip().lower()
     if lowered not in _SEVERAL_MEANINGS:
         return dimension
@@ -238,7 +238,7 @@ class _Month:
 
 @dataclass(frozen=True)
 class _SourceName:
-    """The name of a line's source; a source that is gone keeps its id."""
+    """The name of a line's source; a deleted source has its id."""
 
     names: tuple[tuple[str, str], ...]
 
@@ -281,7 +281,7 @@ def _extension(context: DimensionContext, key: str) -> Dimension:
 
 
 def _match_tag_key(context: DimensionContext, key: str) -> tuple[str, str]:
-    """The key as the data has it: as written, else the only one that differs in case or spaces around it."""
+    """Return the key as the data has it: exactly, else the only one that differs in case or outer spaces."""
     if key in context.tag_keys:
         return key, ""
     alike = [tag_key for tag_key in context.tag_keys if tag_key.strip().casefold() == key.strip().casefold()]
@@ -293,7 +293,7 @@ def _match_tag_key(context: DimensionContext, key: str) -> tuple[str, str]:
 
 
 def _product(context: DimensionContext, _key: str) -> Dimension:
-    """The tag or cost tag that the account names as its product key; the service when it names none."""
+    """The tag or cost tag that is the account's product key; without one, the service."""
     key = context.product_key or "service"
     is_cost_tag = key.lower().startswith("cost_tag:")
     name = key if key == "service" or is_cost_tag else f"tag:{key.removeprefix('tag:')}"

@@ -1,5 +1,5 @@
-"""From one question of the cost explorer to the next: narrower, wider, other days. Each step is a whole question, so
-that its link is its URL."""
+"""Steps from one question of the cost explorer to the next: narrower, wider, other days. Each step is a whole
+question, so its link is its URL."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from finops.lib.periods import DateRange, Granularity
 from finops.lib.url_query import UrlQuery
 
 LADDER: Final = ("provider", "service", "usage_type", "resource")
-"""What a drill-down groups by, one after the other. It ends at a resource."""
+"""The order of group dimensions of a drill-down. It ends at a resource."""
 
 _SERVICE: Final = LADDER.index("service")
 ZOOMED_TO_DAYS: Final[Mapping[str, int]] = {"week": 28, "month": 92}
-"""Up to how many days a range is shown by day, by the granularity that it was chosen in."""
+"""The maximum of days that a range is shown by day, by the granularity in which it was selected."""
 
 _BY_MONTH: Final = ("last_6_months", "last_12_months", "year_to_date")
 _BY_DAY: Final = (
@@ -41,7 +41,7 @@ class FilteredQuery(UrlQuery, frozen=True, kw_only=True):
     filters: list[Filter] = []
 
     def with_complete_filters(self) -> Self:
-        """A filter that has no value yet asks nothing."""
+        """Return the question without filters that have no values yet."""
         complete = [item for item in self.filters if item.values or item.op == "absent"]
         return replace(self, filters=complete)
 
@@ -51,7 +51,7 @@ Filtered = TypeVar("Filtered", bound=UrlQuery)
 
 @dataclass(frozen=True)
 class Crumb:
-    """A question that a drill-down came through. `dimension` and `value` are empty for where it began."""
+    """An earlier question of a drill-down. `dimension` and `value` are empty for the first."""
 
     dimension: str
     value: str
@@ -64,13 +64,13 @@ def url_of(query: UrlQuery) -> str:
 
 
 def pinned_values(query: SpendQuery) -> dict[str, str]:
-    """The dimensions of which the filters leave one value, in the order of the filters."""
+    """Return the dimensions that the filters restrict to one value, in the order of the filters."""
     return _pins_of(query.filters)
 
 
 def narrow(filters: Sequence[Filter], group: Mapping[str, str]) -> list[Filter]:
-    """The filters that leave a group alone. A dimension of it has one filter afterwards: the group passed the others, so
-    its value says all that they said."""
+    """Return filters that select only this group. Each of its dimensions has one filter afterwards: the group passed
+    the previous ones, so its value implies them."""
     names = set(map(plain_name, group))
     pinned, own = _pins_of(filters), [item for item in filters if plain_name(item.dimension) in names]
     if len(own) == len(group) and all(pinned.get(plain_name(name)) == value for name, value in group.items()):
@@ -80,7 +80,7 @@ def narrow(filters: Sequence[Filter], group: Mapping[str, str]) -> list[Filter]:
 
 
 def finer_groups(filters: Sequence[Filter], group: Mapping[str, str]) -> list[str]:
-    """The first step of the ladder below every one that filters or group have chosen; none below a resource."""
+    """Return the first step of the ladder below all dimensions in filters or group; none below a resource."""
     chosen = {*_pins_of(filters), *map(plain_name, group)}
     places = [LADDER.index(name) for name in chosen if name in LADDER]
     below = max(places) + 1 if places else _SERVICE
@@ -88,9 +88,9 @@ def finer_groups(filters: Sequence[Filter], group: Mapping[str, str]) -> list[st
 
 
 def drill_down(query: SpendQuery, group: Mapping[str, str]) -> SpendQuery | None:
-    """The question narrowed to a row's group and grouped by what is finer; without groups once a resource is chosen.
+    """Return the question narrowed to a row's group and grouped by a finer dimension; without groups at a resource.
 
-    None where that would ask the same again, or have more filters than a question may.
+    None if the result would be the same question, or have more filters than a question may.
     """
     filters = narrow(query.filters, group)
     groups = finer_groups(filters, group)
@@ -101,7 +101,7 @@ def drill_down(query: SpendQuery, group: Mapping[str, str]) -> SpendQuery | None
 
 
 def crumbs(query: SpendQuery) -> list[Crumb]:
-    """The way of a drill-down, from the widest question to this one; empty where no filter leaves one value."""
+    """Return the questions of a drill-down, widest first, up to this one; empty if no filter selects one value."""
     pins = [item for item in query.filters if _is_pin(item)]
     if not pins:
         return []
@@ -122,7 +122,7 @@ def without_filter(query: Filtered, index: int) -> Filtered:
 
 
 def with_period(query: SpendQuery, period: Period) -> SpendQuery:
-    """Over a named period, long ones by month and short ones by day."""
+    """Return the question for a named period, long ones by month and short ones by day."""
     granularity = query.granularity
     if granularity in ("day", "week") and period in _BY_MONTH:
         granularity = "month"
@@ -132,7 +132,7 @@ def with_period(query: SpendQuery, period: Period) -> SpendQuery:
 
 
 def with_days(query: SpendQuery, start: date, end: date) -> SpendQuery:
-    """Over these days, by day where they are few weeks or months."""
+    """Return the question for these days, by day if they are few weeks or months."""
     days = (end - start).days + 1
     is_few = days <= ZOOMED_TO_DAYS.get(query.granularity, 0)
     granularity: Granularity = "day" if is_few else query.granularity
@@ -140,7 +140,7 @@ def with_days(query: SpendQuery, start: date, end: date) -> SpendQuery:
 
 
 def with_data(query: SpendQuery, asked: DateRange, data: DateRange) -> SpendQuery | None:
-    """Over as many days as were asked, the newest that have data; None where the asked days have some."""
+    """Return the question for as many days, the newest with data; None if the requested days have data."""
     if asked.start <= data.end and data.start <= asked.end:
         return None
     start = max(data.start, data.end - timedelta(days=asked.days - 1))
@@ -148,13 +148,13 @@ def with_data(query: SpendQuery, asked: DateRange, data: DateRange) -> SpendQuer
 
 
 def compared_to(query: SpendQuery, compare_to: CompareTo) -> SpendQuery:
-    """Against other days; without any, rows stand by amount."""
+    """Return the question with another comparison; without one, rows are sorted by amount."""
     order_by = "amount" if compare_to == "none" else query.order_by
     return replace(query, compare_to=compare_to, order_by=order_by)
 
 
 def with_all_groups(query: SpendQuery) -> SpendQuery | None:
-    """With as many groups as a question may list; None where it lists them already."""
+    """Return the question with the maximum number of groups; None if it lists all already."""
     return replace(query, top=MAX_TOP) if query.top < MAX_TOP else None
 
 

@@ -1,7 +1,7 @@
-"""Filters on cost lines as Ibis conditions. Pure, but for the names of renamed ids.
+"""Filters on cost lines as Ibis conditions. Pure, except for the names of renamed ids.
 
-All are without regard to case. A line without a value passes `not_in` and `not_contains`, and passes `in` only by the
-name that stands for no value, such as `(untagged)`.
+All filters ignore case. A line without a value passes `not_in` and `not_contains`, and passes `in` only by the name
+for no value, such as `(untagged)`.
 """
 
 from __future__ import annotations
@@ -25,35 +25,34 @@ from finops.lib.errors import UserError
 MAX_VALUES = 500
 
 LISTED_VALUES = 50
-"""So many are compared one after the other, but only once for each entry of a Parquet dictionary; DuckDB compares IN
-for each line (measured: 4 times as long). More are hashed."""
+"""The maximum of values compared one by one, once per entry of a Parquet dictionary; DuckDB compares IN for each line
+(measured: 4 times as long). Longer lists are hashed."""
 
 
 @dataclass(frozen=True)
 class ResolvedFilter:
-    """A filter with its dimension found. `wanted` are the values with their aliases and what names mean."""
+    """A filter with its dimension resolved. `wanted` are the values with aliases and the ids of names."""
 
     dimension: Dimension
     op: str
     asked: tuple[str, ...]
     wanted: tuple[str, ...]
     also: tuple[str, ...] = ()
-    """Values that pass whatever the operator: those whose name does."""
+    """Values that pass with any operator, because their name does."""
 
     @property
     def is_exact(self) -> bool:
         return self.op in ("in", "not_in")
 
     def condition(self, table: Any) -> Any:
-        """The Ibis condition that this filter is; null is no."""
+        """Return the Ibis condition of this filter; null means no."""
         if self.op == "absent":
             return self._is_absent(table)
         positive = self._positive(table)
         return ~positive.fill_null(False) if self.op in ("not_in", "not_contains") else positive
 
     def matches(self, table: Any) -> Any:
-        """The Ibis condition that a line's value (or its label) is one of the wanted ones, or has them in it; null
-        is no."""
+        """Return the Ibis condition that a line's value (or label) equals or contains a wanted one; null means no."""
         numbers = dictionary_encoding_of(self.dimension.value)
         if numbers is not None and self.dimension.label is None:
             texts_wanted = [fold_case(value) for value in self.wanted]
@@ -90,7 +89,7 @@ class ResolvedFilter:
         return reduce(or_, [text.contains(value) for value in literals])
 
     def matches_value(self, value: str, label: str | None = None) -> bool:
-        """The same condition of a value that is known by name, as its name for none where a line has none."""
+        """Apply the same condition to a value given by name; lines without a value have the absent name."""
         is_absent = value == self.dimension.absent
         if self.op == "absent":
             return is_absent
@@ -110,9 +109,9 @@ class ResolvedFilter:
 
 
 def resolve_filters(context: DimensionContext, filters: Sequence[Filter]) -> list[ResolvedFilter]:
-    """Find the dimensions, aliases and names of filters. Raises UserError for an unknown dimension or misused values.
+    """Resolve the dimensions, aliases and names of filters. Raises UserError for an unknown dimension or bad value.
 
-    One lake query for each filter by what has names, such as account; it is answered once for the files that there are.
+    One lake query for each filter on a dimension with names, such as account; cached for the current files.
     """
     return [_resolve_filter(context, item) for item in filters]
 
@@ -125,7 +124,7 @@ def _resolve_filter(context: DimensionContext, item: Filter) -> ResolvedFilter:
 
 
 def resolved_filter(dimension: Dimension, op: Op, values: Sequence[str]) -> ResolvedFilter:
-    """A filter on a dimension that is found already."""
+    """Return a filter on a resolved dimension."""
     # What bills call EC2 does not begin with it, but whoever looks for names with EC2 in them means those too.
     aliased = op not in ("starts_with", "ends_with")
     matching_values = [

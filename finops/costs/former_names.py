@@ -1,7 +1,7 @@
-"""Earlier names of ids that were renamed, so that a filter by one of them takes the whole account or commitment.
+"""Earlier names of renamed ids, so that a filter by one of them selects the whole account or commitment.
 
-Bills carry the name of their day. A filter compares names with the newest name of an id, and an earlier name stands for
-the id that had it, unless another has that name now.
+Bills have the name at their time. A filter compares the newest name of an id; an earlier name means the id that had
+it, unless another id has that name now.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from finops.lake.schema import Kind
 from finops.lib.periods import ALL_DAYS
 
 MOST_NAMES = 10_000
-"""Names of renamed ids that are read; those of one with more are compared line by line."""
+"""The maximum of names of renamed ids that are read; above it, names are compared line by line."""
 
 LISTED_IDS = 50
-"""So many are told apart by CASE; more are looked up in a map."""
+"""The maximum of ids in a CASE; more are looked up in a map."""
 
 
 def with_newest_names(context: DimensionContext, dimension: Dimension) -> Dimension:
-    """The dimension with the newest name of each renamed id on all its lines, and with what earlier names stand for.
+    """Return the dimension with the newest name of each renamed id on all lines, and what earlier names mean.
 
-    Unchanged where its ids have no names, or where there are thousands of them. One lake query over all days, of
-    rollups where there are any, answered once for the files that there are.
+    Unchanged if its ids have no names, or there are thousands. One lake query over all days, of rollups if there are
+    any, cached for the current files.
     """
     if dimension.label is None or dimension.has_many_values:
         return dimension
@@ -63,12 +63,12 @@ def with_newest_names(context: DimensionContext, dimension: Dimension) -> Dimens
 
 
 def former_of(dimension: Dimension, value: str) -> Sequence[FormerName]:
-    """What a text stands for as an earlier name; empty for any other."""
+    """Return the ids that had this name earlier; empty for any other text."""
     return dimension.former.get(fold_case(value.strip()), ())
 
 
 def former_ids(dimension: Dimension, op: str, values: Sequence[str]) -> list[str]:
-    """The ids of which an earlier name passes a filter."""
+    """Return the ids with an earlier name that passes a filter."""
     folded_values = [fold_case(value.strip()) for value in values]
     return [
         each.id
@@ -79,8 +79,8 @@ def former_ids(dimension: Dimension, op: str, values: Sequence[str]) -> list[str
 
 
 def text_passes(op: str, text: str, values: Sequence[str]) -> bool:
-    """Whether a text is one of the wanted, begins or ends with one, or has one in it, as the operator says; `not_`
-    is for the caller. All in small letters."""
+    """Return whether a text equals, starts with, ends with or contains a wanted one, as the operator says. The caller
+    handles `not_`. All in lower case."""
     if op in ("in", "not_in"):
         return text in values
     if op == "starts_with":
@@ -92,7 +92,7 @@ def text_passes(op: str, text: str, values: Sequence[str]) -> bool:
 
 @dataclass(frozen=True)
 class _NewestName:
-    """A line's name, or the newest of its id where that was renamed."""
+    """A line's name, or the newest name of its id if that was renamed."""
 
     value: Expression
     label: Expression

@@ -27,12 +27,12 @@ class FilesInput(forms.ClearableFileInput):
 
 
 class FilesField(forms.FileField):
-    """One or several uploaded files."""
+    """A field for one or several uploaded files."""
 
     widget = FilesInput
 
     def clean(self, data: Any, initial: Any = None) -> list[UploadedFile[Any]]:
-        """Raises ValidationError for more than MAX_FILES files, and for what a single file field refuses."""
+        """Return the files. Raises ValidationError for more than MAX_FILES, and for what a single file field refuses."""
         files = data if isinstance(data, list | tuple) else [data]
         if len(files) > MAX_FILES:
             raise ValidationError(f"Upload at most {MAX_FILES} files at once.")
@@ -40,7 +40,7 @@ class FilesField(forms.FileField):
 
 
 class OverlapForm(forms.Form):
-    """Which overlap of two sources, as the page showed it."""
+    """The overlap of two sources, as the page showed it."""
 
     source_id = forms.IntegerField(min_value=1)
     other_id = forms.IntegerField(min_value=1)
@@ -48,7 +48,7 @@ class OverlapForm(forms.Form):
     months = forms.CharField(max_length=8 * 120)
 
     def clean_months(self) -> list[date]:
-        """The first days of the months. Raises ValidationError for one that is not written as 2026-09."""
+        """Return the first days of the months. Raises ValidationError for a month that is not written as 2026-09."""
         try:
             return [month_of(name) for name in self.cleaned_data["months"].split()]
         except ValueError as error:
@@ -56,7 +56,7 @@ class OverlapForm(forms.Form):
 
 
 upload_cautions: Registry[Callable[[Account], Mapping[int, str]]] = Registry("upload caution")
-"""By source of an account: why an upload into it may not do what a person expects, with what to do instead."""
+"""By source of an account: why an upload into it may not work as expected, and what to do instead."""
 
 
 class BillUploadForm(forms.Form):
@@ -124,11 +124,11 @@ class BillUploadForm(forms.Form):
 
     @property
     def needs_sure(self) -> bool:
-        """Whether the chosen source is one that syncs fill."""
+        """Whether syncs fill the chosen source, so that the user must confirm the upload."""
         return str(self["source"].value() or "") in map(str, self.cautions)
 
     def clean_defaults(self) -> dict[str, str]:
-        """Values by column. Raises ValidationError for a line without an equals sign."""
+        """Return values by column. Raises ValidationError for a line without an equals sign."""
         lines = [line.strip() for line in self.cleaned_data["defaults"].splitlines() if line.strip()]
         wrong = [line for line in lines if "=" not in line]
         if wrong:

@@ -1,4 +1,4 @@
-"""What costs add to accounts: files that go with an account."""
+"""What costs register with accounts: files to delete with an account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was decided about an import: by a person who reviewed it, or by a sync, which knows of which month its files are. Pure."""
+"""The decision on an import: by a person who reviewed it, or by a sync, which knows the month of its files. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REPLACE: Final = "replace"
 
 
 class ReviewedSums(msgspec.Struct, frozen=True, array_like=True):
-    """What the source had of a month in one currency when somebody decided."""
+    """The source's sums of a month in one currency at the time of a decision."""
 
     month: str
     currency: str
@@ -26,42 +26,42 @@ class ReviewedSums(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person decided about an import that needs review: by month (2026-09) `replace` or `add`."""
+    """A decision on an import that needs review: `replace` or `add` by month (2026-09)."""
 
     months: dict[str, str] = {}
     add_all: bool = False
-    """Whether all months that can be added as corrections are (a command decides before it sees them)."""
+    """Whether to add all months that can be added as corrections (a command decides before the months are known)."""
     seen: list[ReviewedSums] | None = None
-    """None: whatever the source has."""
+    """The source's sums that were reviewed; None accepts any."""
     copies: list[int] = []
-    """Imports whose copy the files are, as was seen."""
+    """Ids of imports that the files are copies of, as reviewed."""
     attempts: int = 0
-    """How often the import was begun before."""
+    """The number of earlier attempts of the import."""
     sync_month: str = ""
-    """Of a sync: the month that the files are of. It is swapped whole, though the files may have no line of it; lines of
+    """For a sync: the month of the files. It is replaced as a whole, even if the files have no line of it; lines of
     months that are `add` are corrections that it carries, whatever the source has."""
     is_only_month: bool = False
-    """Of a push: lines of another month than `sync_month`, and rows of another dataset, are refused."""
+    """For a push: lines of a month other than `sync_month`, and rows of another dataset, are refused."""
 
     @classmethod
     def of_push(cls, month: date) -> Decision:
-        """For rows that are said to be all of `month`."""
+        """Return the decision for rows that all belong to `month`."""
         return msgspec.structs.replace(cls.of_sync(month, [month]), is_only_month=True)
 
     @property
     def only_month(self) -> date | None:
-        """The month of which all lines must be."""
+        """The only month that lines may belong to."""
         return month_of(self.sync_month) if self.is_only_month else None
 
     @classmethod
     def of_sync(cls, month: date, listed: Collection[date]) -> Decision:
-        """For the files of `month` where the source has `listed`, each with files of its own: what the source has is then
-        what all those files have, whichever came last."""
+        """Return the decision for the files of `month`, if the source has `listed` months with files of their own:
+        the source then has the lines of all those files, in any order of import."""
         others = {name_of(each): ADD for each in listed if each != month}
         return cls(months={**others, name_of(month): REPLACE}, sync_month=name_of(month))
 
     def covers(self, changes: Sequence[MonthChange], copies: Collection[int] = ()) -> bool:
-        """Whether what would be replaced, and what the files are copies of, is what was seen."""
+        """Return whether what would be replaced, and what the files are copies of, was reviewed."""
         if self.seen is None:
             return True
         if not set(copies) <= set(self.copies):
@@ -71,7 +71,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def reviewed_sums(changes: Iterable[MonthChange]) -> list[ReviewedSums]:
-    """What the source had, as a decision keeps it."""
+    """Return the source's sums in the form that a decision stores."""
     return [
         ReviewedSums(
             month=change.month,

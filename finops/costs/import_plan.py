@@ -1,9 +1,9 @@
-"""What an import would change: which billing months its files replace, what they add as corrections, and whether a person
-should look before. Pure.
+"""What an import would change: the billing months that its files replace, the corrections that they add, and whether
+it needs review. Pure.
 
-A file replaces the billing months that it carries whole. A stray line of another month, such as a correction of September
-in October's file, is no whole month: it is kept beside that month's own lines as a correction that October's file carries,
-and goes when October is imported again (ADR 0020).
+A file replaces the billing months that it contains as a whole. A stray line of another month, such as a correction of
+September in October's file, is not a whole month: it is stored with that month's own lines as a correction that
+October's file carries, and is removed when October is imported again (ADR 0020).
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from finops.lake.storage import segments
 from finops.lib.sentences import join_with_and, money, percent_text
 
 STRAY_SHARE: Final = Decimal("0.1")
-"""Of a month that the source has already, a file with this share of its lines and days or less has stray lines."""
+"""For a month that the source has: lines and days up to this share of it are stray lines."""
 WHOLE_SHARE: Final = Decimal("0.5")
-"""With this share of its lines or more, the file has the month. In between a person says."""
+"""From this share of its lines the file has the whole month. In between, a person decides."""
 STRAY_BESIDE: Final = Decimal("0.02")
-"""Where the source has nothing to compare with: the share of the lines of the next month in the same files."""
+"""Without a month to compare with: the share of the lines of the next month in the same files."""
 STRAY_DAYS: Final = 2
-"""Stray lines are of so many days at most, whichever share that is."""
+"""The maximum of days with stray lines, for any share."""
 
 WHOLE, STRAY, UNCLEAR = "whole", "stray", "unclear"
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """From which change on a month needs review: shares, and an amount below which nothing does."""
+    """The change from which a month needs review: shares, and an amount below which no change does."""
 
     fall: Decimal = Decimal("0.2")
     growth: Decimal = Decimal(1)
@@ -43,9 +43,9 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class LiveMonth:
-    """What a source has of a month: the month's own lines, or corrections that `carried_by` brought.
+    """The lines of a month in a source: the month's own, or corrections that `carried_by` brought.
 
-    `sums` is None where they cannot be read.
+    `sums` is None if they cannot be read.
     """
 
     month: date
@@ -61,18 +61,18 @@ class LiveMonth:
 
 @dataclass
 class FileMonths:
-    """Which months of the files are whole, which are corrections, and of which nobody can tell."""
+    """The months of the files: whole months, corrections, and months that may be either."""
 
     whole: set[date] = field(default_factory=set)
     carried: dict[date, date] = field(default_factory=dict)
     """Month of the corrections -> month whose file carries them."""
     unclear: set[date] = field(default_factory=set)
-    """Replaced unless somebody decides otherwise; also in `whole`."""
+    """Months that may be either. They are replaced unless somebody decides otherwise; also in `whole`."""
 
 
 @dataclass(frozen=True)
 class ImportPlan:
-    """All of what an import would do."""
+    """Everything that an import would do."""
 
     parts: FileMonths
     changes: list[MonthChange]
@@ -86,9 +86,9 @@ def plan_of(
     thresholds: Thresholds,
     decision: Decision | None = None,
 ) -> ImportPlan:
-    """What an import of these months would do to what the source has.
+    """Return what an import of these months would change in the source.
 
-    A decision to add whatever can be added holds for the months that would need review without it.
+    A decision to add everything possible applies to the months that would otherwise need review.
     """
     plan = _plan(files, live, thresholds, decision)
     if decision is not None and decision.add_all:
@@ -117,7 +117,7 @@ def _plan(
 def parts_of(
     files: Mapping[date, MonthInFiles], live: Iterable[LiveMonth], decision: Decision | None = None
 ) -> FileMonths:
-    """How each billing month of the files is taken in. A decision comes first, then what the lines say."""
+    """Return how each billing month of the files is imported: by the decision, else by its lines."""
     own = {each.month: each for each in live if each.carried_by is None}
     if decision is not None and decision.sync_month:
         return _months_of_sync(files, own, decision)
@@ -187,9 +187,9 @@ def _kind(
 def changes_of(
     files: Mapping[date, MonthInFiles], live: Sequence[LiveMonth], gone: Sequence[LiveMonth]
 ) -> list[MonthChange]:
-    """Sums by month and currency before and after, of every month that the import touches, by month.
+    """Return sums before and after, by month and currency, of every month that the import changes.
 
-    `gone` are those of `live` whose place the import takes.
+    `gone` are the `live` months that the import replaces.
     """
     touched = {*files, *(each.month for each in gone)}
     before: dict[tuple[date, str], Sums] = {}
@@ -231,7 +231,7 @@ def reviews_of(
     changes: Sequence[MonthChange],
     thresholds: Thresholds,
 ) -> list[Review]:
-    """Why a person should look, by month. A month that the source did not have can only come, so it is not listed."""
+    """Return reasons for a review, by month. A month that is new to the source needs none."""
     own = {each.month: each for each in live if each.carried_by is None}
     compared_months = {each.month for each in live if each.month in own or each.month not in parts.whole}
     unknown = {each.month for each in live if each.sums is None}
@@ -275,7 +275,7 @@ def _days(count: int) -> str:
 def _change_reasons(
     change: MonthChange, of_month: Sequence[MonthChange], thresholds: Thresholds, longer: Decimal
 ) -> list[str]:
-    """What moves too far: billed cost, or effective cost where billed does not."""
+    """Return which changes are too large: of billed cost, or of effective cost if billed cost does not change."""
     amounts = (
         ("billed", change.billed_before, change.billed_after),
         ("effective", change.effective_before, change.effective_after),
@@ -294,9 +294,9 @@ def _change_reasons(
 
 
 def _change_verb(before: Decimal, after: Decimal, thresholds: Thresholds, longer: Decimal) -> str:
-    """How an amount moves, if further than the account lets pass; else nothing. By its size: more of a credit is growth.
+    """Return how an amount changes, if by more than the account's thresholds; else "". A larger credit is growth.
 
-    `longer` is how many times as many days there are as before, at least 1.
+    `longer` is the ratio of days after to days before, at least 1.
     """
     if abs(after - before) < thresholds.least:
         return ""
@@ -316,7 +316,7 @@ def notes_of(
     live: Sequence[LiveMonth],
     gone: Sequence[LiveMonth],
 ) -> list[str]:
-    """What the owner should know though nothing waits for it."""
+    """Return notes for the owner that do not stop the import."""
     notes = [_correction_note(month, by, files[month]) for month, by in parts.carried.items()]
     stay = [
         each

@@ -1,8 +1,9 @@
-"""Whether a cloud's bill has the nodes whose cost OpenCost allocates. Questions to the lake, and what is made of them.
+"""Whether a cloud's bill includes the nodes whose cost OpenCost allocates: lake queries and their evaluation.
 
 OpenCost names a node by its provider id (`i-0abc`, `aws:///us-east-1a/i-0abc`, `gce://shop/us-central1-a/gke-1`,
-`azure:///subscriptions/…/virtualMachineScaleSets/aks-vmss/virtualMachines/3`) and by its name in Kubernetes. A bill names the machine,
-or the scale set, by its resource: an instance's id, an ARN, a path. Compared are the last parts, in small letters.
+`azure:///subscriptions/…/virtualMachineScaleSets/aks-vmss/virtualMachines/3`) and by its name in Kubernetes. A bill
+names the machine, or the scale set, by its resource: an instance id, an ARN, a path. Last parts are compared in lower
+case.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from finops.lib.money import exact_sum, ratio
 
 OPENCOST: Final = "OpenCost"
 MOST_NODES: Final = 5_000
-"""Names that a question looks for, those of most cost."""
+"""The maximum of names in a query, those with most cost."""
 SHORTEST: Final = 5
-"""Characters of a name that can tell a machine apart; numbers of machines in a scale set cannot."""
+"""The minimum length of a name that identifies a machine; numbers of machines in a scale set are shorter."""
 
 _PROVIDER_ID, _NODE = extension_column("ProviderId"), extension_column("Node")
 _SCALE_SET: Final = re.compile(r"/virtualmachinescalesets/([^/]+)")
@@ -32,7 +33,7 @@ _SCALE_SET: Final = re.compile(r"/virtualmachinescalesets/([^/]+)")
 
 @dataclass(frozen=True)
 class NodeCost:
-    """What OpenCost allocates of a node in one currency. Billed and amortized cost are the same."""
+    """The cost that OpenCost allocates of a node in one currency. Billed and amortized cost are equal."""
 
     source: str
     provider_id: str | None
@@ -42,7 +43,7 @@ class NodeCost:
 
     @property
     def names(self) -> set[str]:
-        """By which a bill may know the node."""
+        """Return the names that a bill may use for the node."""
         names = {_last_part(text) for text in (self.provider_id, self.node) if text}
         if self.provider_id and (scale_set := _SCALE_SET.search(self.provider_id.lower())):
             names.add(scale_set[1])
@@ -70,7 +71,7 @@ class NodesBuild:
 
 @dataclass(frozen=True)
 class BilledNodesBuild:
-    """Which of these names are resources of other lines of a billing month, by source."""
+    """Which of these names are resources of other sources' lines of a billing month, by source."""
 
     keys: ClassVar[tuple[()]] = ()
     month: date
@@ -91,7 +92,7 @@ class BilledNodesBuild:
 
 
 def searched_names(nodes: Iterable[NodeCost]) -> tuple[str, ...]:
-    """The names to look for, in order, so that an equal question is equal."""
+    """Return the names to look for, sorted, so that equal questions are equal."""
     by_cost = sorted(nodes, key=lambda node: -node.cost.copy_abs())
     names = dict.fromkeys(name for node in by_cost for name in sorted(node.names))
     return tuple(sorted(list(names)[:MOST_NODES]))
@@ -99,18 +100,18 @@ def searched_names(nodes: Iterable[NodeCost]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class NodeOverlap:
-    """What OpenCost allocates of nodes that another source bills."""
+    """The cost that OpenCost allocates of nodes that another source bills."""
 
     source: str
     other: str
     currency: str
     amount: Decimal
     share: Decimal
-    """Of all that OpenCost allocates in the month and currency."""
+    """The share of everything that OpenCost allocates in the month and currency."""
 
 
 def node_overlaps(nodes: Iterable[NodeCost], billed: Mapping[str, set[str]]) -> list[NodeOverlap]:
-    """By sources and currency; `billed` are the names that each other source has."""
+    """Return overlaps by sources and currency. `billed` are the names found in each other source."""
     amounts: dict[tuple[str, str, str], list[Decimal]] = defaultdict(list)
     totals: dict[tuple[str, str], list[Decimal]] = defaultdict(list)
     for node in nodes:

@@ -1,4 +1,4 @@
-"""Whether two sources hold the same cost: which of their lines are alike. Questions to the lake, and what is made of them."""
+"""Whether two sources hold the same cost: lake queries for equal lines, and the evaluation of their results."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ import ibis
 from finops.lib.money import exact_sum, ratio
 
 LIKELY_SHARE: Final = Decimal("0.1")
-"""Of the smaller source's cost of the month in that currency: less than this in common is said by nobody."""
+"""The minimum share of the smaller source's cost of the month in that currency; a smaller overlap is not reported."""
 FEWEST: Final = 3
-"""Days and resources that are alike, unless they are half of the smaller source and name an account or a resource."""
+"""The minimum of equal days and resources, unless half of the smaller source, with an account or a resource."""
 MOST_ACCOUNTS: Final = 200
-"""Sub-accounts that the second question filters by; of more it reads all lines."""
+"""The maximum of sub-accounts in the second query's filter; above it, all lines are read."""
 
 _CENT: Final = 2
 
 
 @dataclass(frozen=True)
 class MonthPart:
-    """What a source has of a month by whose bill it is."""
+    """The cost of a source in a month, by billing account, sub-account and similar keys."""
 
     source: str
     provider: str | None
@@ -42,7 +42,7 @@ class MonthPart:
 
 @dataclass(frozen=True)
 class PartsBuild:
-    """The billed cost of a billing month by source and by whose bill it is; equal by value, so it compiles once."""
+    """The billed cost of a billing month by source and account keys. Compared by value, so that it compiles once."""
 
     month: date
 
@@ -54,14 +54,14 @@ class PartsBuild:
 
 @dataclass(frozen=True)
 class SharedCostBuild:
-    """What two sources both have of a billing month: days of a resource (or of a service, where a line names none) whose
-    billed cost is the same to the cent."""
+    """The cost that two sources share in a billing month: days of a resource (of a service, for lines without one)
+    with the same billed cost to the cent."""
 
     month: date
     source: str
     other: str
     accounts: tuple[str, ...] | None
-    """Sub-accounts to look at; None for all."""
+    """Sub-accounts to read; None for all."""
 
     def __call__(self, table: Any) -> Any:
         lines = table.filter(
@@ -85,7 +85,7 @@ class SharedCostBuild:
 
 @dataclass(frozen=True)
 class SharedCost:
-    """What two sources both have in one currency."""
+    """The cost that two sources share in one currency."""
 
     currency: str
     amount: Decimal
@@ -94,9 +94,9 @@ class SharedCost:
 
 
 def sources_sharing_accounts(parts: Iterable[MonthPart], source: str) -> dict[str, set[str | None]]:
-    """Other sources with cost of the same provider, sub-account and service, and those sub-accounts.
+    """Return other sources with cost of the same provider, sub-account and service, and those sub-accounts.
 
-    Not where both name billing accounts and they differ.
+    Sources that name different billing accounts are left out.
     """
     mine: dict[tuple[str | None, ...], set[str | None]] = defaultdict(set)
     parts = [part for part in parts if part.billed]
@@ -114,13 +114,13 @@ def sources_sharing_accounts(parts: Iterable[MonthPart], source: str) -> dict[st
 
 
 def accounts_of(shared: Collection[str | None]) -> tuple[str, ...] | None:
-    """What `SharedCostBuild` filters by."""
+    """Return the sub-accounts that `SharedCostBuild` filters by."""
     accounts = sorted(account for account in shared if account is not None)
     return None if None in shared or len(accounts) > MOST_ACCOUNTS else tuple(accounts)
 
 
 def overlap_share(alike: SharedCost, parts: Iterable[MonthPart], source: str, other: str) -> Decimal | None:
-    """The share of the smaller source that both have, if it is likely that they are the same lines; else None."""
+    """Return the shared part of the smaller source if the lines are likely the same; else None."""
     sizes: dict[str, Decimal] = defaultdict(Decimal)
     for part in parts:
         if part.currency == alike.currency:

@@ -1,4 +1,4 @@
-"""Holding cost lines against invoices. Pure: sums in, rows out; amounts are exact, and currencies never meet."""
+"""Compare cost lines with invoices. Pure: sums in, rows out; amounts are exact, and currencies are never mixed."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from finops.costs.invoice_answers import InvoiceLines, InvoicePart, InvoiceRow, 
 from finops.lib.money import currencies_by_amount, exact_difference, exact_sum
 
 ROUNDING: Final = Decimal("0.01")
-"""A difference below this is shown as rounding: invoices are in cents, lines in up to 18 places."""
+"""The difference below which it counts as rounding: invoices are in cents, lines in up to 18 decimal places."""
 
 MAX_LINES: Final = 50
-"""Groups of lines that an invoice shows; the rest are one."""
+"""The maximum of line groups of an invoice; the rest are one group."""
 
 VOIDED: Final = "Voided"
 
 
 @dataclass(frozen=True)
 class Key:
-    """What an invoice is known by. `period`: the first day of its billing period; empty texts: not said."""
+    """The key of an invoice. `period`: the first day of its billing period; an empty text means not given."""
 
     period: date
     issuer: str
@@ -34,7 +34,7 @@ class Key:
 
 @dataclass(frozen=True)
 class LineSum:
-    """Billed cost of the lines of an invoice that are alike. Detail, category and service only where they were asked."""
+    """Billed cost of similar lines of an invoice. Detail, category and service are set only if requested."""
 
     key: Key
     amount: Decimal
@@ -45,7 +45,7 @@ class LineSum:
 
 @dataclass(frozen=True)
 class DetailSum:
-    """What an Invoice Detail file says of an invoice, or of one detail of it."""
+    """The amount of an invoice, or of one detail of it, in an Invoice Detail file."""
 
     key: Key
     amount: Decimal
@@ -58,7 +58,7 @@ class DetailSum:
 
 @dataclass(frozen=True)
 class EnteredTotal:
-    """What somebody entered that an invoice comes to."""
+    """The total of an invoice that a member entered."""
 
     key: Key
     amount: Decimal
@@ -67,7 +67,7 @@ class EnteredTotal:
 
 @dataclass(frozen=True)
 class InvoiceData:
-    """All that is known, of any number of invoices; `periods`: status by issuer and first day."""
+    """The data of any number of invoices. `periods`: status by issuer and first day."""
 
     lines: Sequence[LineSum]
     details: Sequence[DetailSum]
@@ -79,10 +79,10 @@ Keyed = TypeVar("Keyed", LineSum, DetailSum, EnteredTotal)
 
 
 def reconcile(data: InvoiceData, *, with_parts: bool = False) -> list[InvoiceRow]:
-    """A row for each invoice, billing account and currency of a billing period, and one for lines without an invoice.
+    """Return a row for each invoice, billing account and currency of a period, and one for lines without an invoice.
 
-    Newest periods first, then what needs a look, then the largest. Files that name no issuer or billing account are
-    held against those that do by period, invoice id and currency.
+    Newest periods first, then rows that need a review, then the largest. Files without an issuer or billing account
+    are matched with those that have one by period, invoice id and currency.
     """
     every: Sequence[LineSum | DetailSum | EnteredTotal] = [*data.lines, *data.details, *data.entered]
     same = _same_key([each.key for each in every])
@@ -96,7 +96,7 @@ def reconcile(data: InvoiceData, *, with_parts: bool = False) -> list[InvoiceRow
 
 
 def totals_of(rows: Iterable[InvoiceRow]) -> list[InvoiceSum]:
-    """By currency, the one of most money first; null where nothing says what was invoiced."""
+    """Return totals by currency, the largest first; null where nothing was invoiced."""
     by_currency: dict[str, list[InvoiceRow]] = defaultdict(list)
     for row in rows:
         by_currency[row.currency].append(row)
@@ -123,8 +123,8 @@ def _total(currency: str, rows: Sequence[InvoiceRow]) -> InvoiceSum:
 
 
 def _same_key(keys: Sequence[Key]) -> Callable[[Key], Key]:
-    """Issuers and billing accounts that one file leaves empty, filled from the other; where they could be several, all
-    are taken together. Lines without an invoice stay as they are."""
+    """Fill in issuers and billing accounts that one side leaves empty from the other; if several match, all are
+    merged. Lines without an invoice are unchanged."""
     buckets: dict[tuple[date, str, str], list[Key]] = defaultdict(list)
     for key in keys:
         buckets[key.period, key.invoice, key.currency].append(key)
@@ -147,7 +147,7 @@ def _same_key(keys: Sequence[Key]) -> Callable[[Key], Key]:
 
 
 def _common(values: Sequence[str]) -> str | None:
-    """What all are taken for; None: each for itself."""
+    """Return the common key of all, or None to keep them separate."""
     named = set(values) - {""}
     if "" not in values:
         return None
@@ -229,7 +229,7 @@ _VOIDED_REASON: Final = "The invoice is voided; its details count as 0."
 
 
 def _invoice_status(details: Sequence[DetailSum]) -> str:
-    """Open while a part of it is; voided when all of it is."""
+    """Return open while any part is; voided when all parts are."""
     every = {each.status for each in details if each.status}
     return next((status for status in ("Open", "Issued", VOIDED) if status in every), min(every, default=""))
 
@@ -243,7 +243,7 @@ def _not_final(invoice_status: str, period_status: str) -> str:
 def _parts(
     currency: str, lines: Sequence[LineSum], details: Sequence[DetailSum], *, by_detail: bool
 ) -> list[InvoicePart]:
-    """The difference in parts that add up to it, the largest first: by detail where lines name theirs."""
+    """Return the difference in parts that add up to it, largest first: by detail where lines name one."""
     of_lines: dict[str, list[Decimal]] = defaultdict(list)
     of_details: dict[str, list[DetailSum]] = defaultdict(list)
     for line in lines:
@@ -273,7 +273,7 @@ def _part(
 
 
 def _lines(currency: str, lines: Sequence[LineSum]) -> list[InvoiceLines]:
-    """The lines by charge category and service, the largest first; the smallest of many are one group."""
+    """Return the lines by charge category and service, largest first; the smallest of many form one group."""
     groups: dict[tuple[str, str], list[Decimal]] = defaultdict(list)
     for line in lines:
         groups[line.charge_category, line.service].append(line.amount)

@@ -1,4 +1,4 @@
-"""What higher apps show of one resource in the cost explorer, such as its anomalies. They add theirs to `resource_panels`."""
+"""Panels of higher apps for a resource in the cost explorer, such as its anomalies, registered in `resource_panels`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from finops.lib.registry import Registry
 
 @dataclass(frozen=True)
 class ResourceQuestion:
-    """The question whose filters leave one resource, with what it was asked of."""
+    """The question whose filters select one resource, with its request."""
 
     account: Account
     sources: Sources
@@ -23,17 +23,17 @@ class ResourceQuestion:
 
 @dataclass(frozen=True)
 class ResourcePanel:
-    """A part of the panel: a template, which gets `part`, the context of this part."""
+    """A part of the panel: a template, whose context has this part as `part`."""
 
     template: str
     context: Mapping[str, Any] = field(default_factory=dict)
 
 
 resource_panels: Registry[Callable[[ResourceQuestion], ResourcePanel | None]] = Registry("resource panel")
-"""None: there is nothing to show. The account is in scope."""
+"""Functions that return a part, or None when there is nothing to show. The account is in scope."""
 
 
 def panels_of(question: ResourceQuestion) -> list[ResourcePanel]:
-    """Every part that has something to show, in the order of registration."""
+    """Return every part with content, in the order of registration."""
     panels = [panel(question) for panel in resource_panels.values()]
     return [panel for panel in panels if panel is not None]

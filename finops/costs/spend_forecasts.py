@@ -1,4 +1,4 @@
-"""The forecast of the month under way, which a higher app has. It adds its own to `spend_forecasts`."""
+"""The forecast of the current month, provided by a higher app through `spend_forecasts`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from finops.costs.spend_query import SpendQuery
 from finops.lib.registry import Registry
 
 Expected = Mapping[tuple[str, date], Decimal]
-"""What a whole bucket will have cost, by currency and the bucket's first day."""
+"""The expected cost of a whole bucket, by currency and the bucket's first day."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class ForecastQuestion:
 
 @dataclass(frozen=True)
 class SpendForecast:
-    """`expected` has the buckets of this month that have days to come; it is empty where there is no forecast. `template`
-    is the tile of the overview; it gets `forecast`, the context of this tile."""
+    """A forecast. `expected` has the buckets of this month with days to come; empty without a forecast. `template` is
+    the tile of the overview, whose context has this as `forecast`."""
 
     expected: Expected
     template: str
@@ -39,14 +39,14 @@ class SpendForecast:
 
 
 spend_forecasts: Registry[Callable[[ForecastQuestion], SpendForecast]] = Registry("spend forecast")
-"""The account is in scope."""
+"""Functions that return a forecast. The account is in scope."""
 
 
 def forecasts_of(question: ForecastQuestion) -> list[SpendForecast]:
-    """Of every entry. One lake query each."""
+    """Return the forecast of every entry. One lake query each."""
     return [forecast(question) for forecast in spend_forecasts.values()]
 
 
 def expected_cost(forecasts: Iterable[SpendForecast]) -> Expected:
-    """Of all of them."""
+    """Return the expected cost of all forecasts."""
     return {key: amount for each in forecasts for key, amount in each.expected.items()}

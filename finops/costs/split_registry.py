@@ -1,4 +1,4 @@
-"""Shared-cost splits as the spend queries see them: the app that stores them adds to `splitters`."""
+"""Shared-cost splits as the spend queries use them. The app that stores splits registers in `splitters`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReceivedAmount:
-    """What one target got from a split."""
+    """The amount that one target received from a split."""
 
     target: str
     amount: Decimal
@@ -29,7 +29,7 @@ class ReceivedAmount:
 
 @dataclass(frozen=True)
 class SplitEffect:
-    """What one split did to the asked days; see `AppliedSplit`. `received` is by target and currency, as named."""
+    """The effect of one split on the requested days; see `AppliedSplit`. `received` is by target and currency."""
 
     split_id: int
     applied: AppliedSplit
@@ -38,8 +38,8 @@ class SplitEffect:
 
 @dataclass(frozen=True)
 class SplitResult:
-    """What the splits of a plan do, or spreading its charges. `moves` are added to the plan's sums and add up to 0
-    where no filter parts them; `brought` are the values that got cost, by dimension."""
+    """What the splits of a plan, or spreading its charges, move. `moves` are added to the plan's sums and add up to 0
+    unless a filter separates them; `brought` are the values that received cost, by dimension."""
 
     moves: list[SpendSum] = field(default_factory=list)
     effects: list[SplitEffect] = field(default_factory=list)
@@ -49,14 +49,14 @@ class SplitResult:
 
     @property
     def applied_splits(self) -> list[AppliedSplit]:
-        """Those that had a cost to share out."""
+        """The splits that had cost to allocate."""
         splits = [effect.applied for effect in self.effects]
         return [each for each in splits if each.moved or each.stayed]
 
 
 @dataclass(frozen=True)
 class SplitQuestion:
-    """A plan of sums, and with what to ask the lake about it."""
+    """A plan of sums, and the context to query the lake."""
 
     account: Account
     plan: SpendPlan
@@ -66,17 +66,17 @@ class SplitQuestion:
 
 
 splitters: Registry[Callable[[SplitQuestion], SplitResult]] = Registry("splitter")
-"""The entry `splits` is the one that is used."""
+"""Only the entry `splits` is used."""
 
 
 def run_splits(question: SplitQuestion) -> SplitResult:
-    """What splits move in the sums of this plan; an empty result where no app has splits."""
+    """Return what splits move in the sums of this plan; an empty result if no app has splits."""
     splitter = splitters.get("splits")
     return splitter(question) if splitter else SplitResult()
 
 
 def is_splittable(dimension: str) -> bool:
-    """Whether cost is shared out among values of such a dimension: those of people and products, not of a bill."""
+    """Return whether cost can be allocated among values of the dimension: of people and products, not of a bill."""
     return dimension in ("team", "product", "customer", "account") or dimension.startswith(
         ("tag:", "cost_tag:")
     )

@@ -1,4 +1,4 @@
-"""What the worker does for costs. Nothing depends on a message: the database says which imports are due."""
+"""Tasks of costs. No task depends on a broker message: the database decides which imports are due."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from finops.costs.services.imports import RUN_TASK
 
 @shared_task(name=RUN_TASK)
 def run_cost_import(account_id: int, import_id: int) -> None:
-    """Do one import of an account; one that is another account's, done, or run elsewhere is left alone."""
+    """Run one import of an account. Does nothing if it belongs to another account, is done, or runs elsewhere."""
     account = Account.objects.get(pk=account_id)
     with account_scope(account):
         is_theirs = CostImport.objects.filter(pk=import_id).exists()
@@ -23,25 +23,25 @@ def run_cost_import(account_id: int, import_id: int) -> None:
 
 @shared_task(name="costs.run_due_imports")
 def run_due_imports() -> None:
-    """Every 15 seconds: imports whose message was lost, or whose process died, become a task each."""
+    """Every 15 seconds: start a task for each import whose message was lost, or whose process died."""
     for account_id, import_id in services.due_imports():
         run_cost_import.apply_async([account_id, import_id], expires=15)
 
 
 @shared_task(name="costs.find_due_overlaps")
 def find_due_overlaps() -> None:
-    """Every minute: what finished imports have left to look for in other sources."""
+    """Every minute: detect overlaps that finished imports have not."""
     services.find_due_overlaps()
 
 
 @shared_task(name="costs.remove_forgotten_uploads")
 def remove_forgotten_uploads() -> None:
-    """Daily: imports that nobody decided about for a month, and uploads that no import will read any more."""
+    """Daily: discard imports without a decision for a month, and remove uploads that no import needs."""
     services.discard_forgotten_imports()
     services.remove_forgotten_uploads()
 
 
 @shared_task(name="costs.refresh_completeness")
 def refresh_completeness() -> None:
-    """Every minute: how complete the days of sources are, where an import could not say it itself."""
+    """Every minute: compute the completeness of sources whose import could not."""
     services.refresh_if_due()

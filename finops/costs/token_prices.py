@@ -1,4 +1,4 @@
-"""Prices of language models' tokens as lower apps see them: the app that has the price list adds to `token_prices`."""
+"""Prices of language models' tokens for lower apps. The app that has the price list registers in `token_prices`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from finops.lib.registry import Registry
 
 
 class TokenUnitPrice(NamedTuple):
-    """What one token costs."""
+    """The price of one token."""
 
     amount: Decimal
     currency: str
@@ -21,17 +21,17 @@ class TokenPrices(Protocol):
     """A price list of tokens by model and token type."""
 
     def price(self, model: str, token_type: str, day: date) -> TokenUnitPrice | None:
-        """None where nobody published one."""
+        """Return the price; None if none is published."""
 
     def has_prices(self, model: str) -> bool:
-        """Whether a model has any price."""
+        """Return whether a model has any price."""
 
     def models(self) -> Collection[str]:
         """The models that have any price, by name."""
 
     def tokens_per_unit(self, unit: str | None) -> Decimal | None:
-        """How many tokens a unit of a bill is; None where it does not say."""
+        """Return the number of tokens in a unit of a bill; None if the unit does not say."""
 
 
 token_prices: Registry[TokenPrices] = Registry("token price list")
-"""The entry `list` is the one that is used."""
+"""Only the entry `list` is used."""

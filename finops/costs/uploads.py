@@ -1,4 +1,4 @@
-"""Uploads go to disk as they arrive, and only from people who are signed in and within the size limit."""
+"""Upload to disk as the data arrives, only for signed-in users and within the size limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOM_FOR_FIELDS = 1_000_000
 
 
 class SignedInUploadHandler(TemporaryFileUploadHandler):
-    """Refuses before the body is read: Django parses it to look for the CSRF token, whoever sent it."""
+    """Refuses an upload before its body is read: Django parses it to find the CSRF token, whoever the sender is."""
 
     _length = 0
 

@@ -1,6 +1,6 @@
-"""Readable names that a higher app has for values of a dimension, such as customers' names for their ids.
+"""Display names that a higher app has for values of a dimension, such as customers' names for their ids.
 
-Bills hold the values; the names are rows of PostgreSQL. So a filter by name is resolved before the lake is asked, and
+Bills have the values; the names are rows of PostgreSQL. So a filter by name is resolved before the lake query, and
 the values of an answer get their names after it.
 """
 
@@ -17,36 +17,36 @@ if TYPE_CHECKING:
 
 MAYBE_NAMED = ("account", "product", "customer")
 MAYBE_NAMED_FAMILIES = ("tag:", "cost_tag:")
-"""Dimensions whose values may be those of something with names; others are not asked for, which saves a query."""
+"""Dimensions whose values may have names; other dimensions are not looked up, which saves a query."""
 
 
 class ValueNames(Protocol):
-    """Names of the values of one dimension. Each call is at most two queries of PostgreSQL; texts are kept."""
+    """Names of the values of one dimension. Each call is at most two PostgreSQL queries; results are cached."""
 
     def values_with_name(self, text: str) -> Sequence[str]:
-        """The values that a name stands for; empty for a text that is a value itself, or nobody's name."""
+        """Return the values that a name means; empty for a text that is itself a value, or an unknown name."""
 
     def values_containing(self, text: str) -> Sequence[str]:
-        """The values whose name has this text in it, in any case."""
+        """Return the values whose name contains this text, ignoring case."""
 
     def names(self, values: Collection[str]) -> Mapping[str, str]:
-        """The name of each of these values that has one."""
+        """Return the names of these values, where they have one."""
 
 
 @dataclass(frozen=True)
 class FormerName:
-    """The id that had an earlier name, and its newest, which is shown."""
+    """The id that had an earlier name, and its newest name, which is shown."""
 
     id: str
     newest: str
 
 
 value_namers: Registry[Callable[[DimensionContext, Dimension], ValueNames | None]] = Registry("value namer")
-"""Each returns None for a dimension of whose values it has no names."""
+"""Functions that return the names, or None for a dimension without any."""
 
 
 def with_value_names(context: DimensionContext, dimension: Dimension) -> Dimension:
-    """The dimension with the names of its values, where an app has some."""
+    """Return the dimension with the names of its values, if an app has any."""
     if dimension.names is not None or not _maybe(dimension.name):
         return dimension
     candidates = (namer(context, dimension) for namer in value_namers.values())

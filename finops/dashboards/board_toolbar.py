@@ -1,4 +1,4 @@
-"""What stands above a board: days for all its widgets, and filters as chips, as in the cost explorer."""
+"""The toolbar above a board: days for all its widgets, and filters as chips, as in the cost explorer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OWN_DAYS = "Period of each widget"
 
 @dataclass(frozen=True)
 class BoardToolbar:
-    """As that of the cost explorer; a board compares nothing itself."""
+    """A toolbar like that of the cost explorer, without a comparison."""
 
     period: str
     periods: list[Link]
@@ -37,7 +37,7 @@ class BoardToolbar:
 
 
 def board_toolbar(query: BoardQuery, dimensions: DimensionChoices, labels: Mapping[str, str]) -> BoardToolbar:
-    """`labels` are names of values that are ids."""
+    """Return the toolbar. `labels` are labels of values that are ids."""
     params = query.to_params()
     without_days = replace(query, period=None, start_date=None, end_date=None)
     own = Link(OWN_DAYS, explorer_steps.url_of(without_days), not query.has_days)

@@ -1,4 +1,4 @@
-"""One currency at a time in a widget: amounts of two are never added, and one below the other neither has room."""
+"""One currency at a time in a widget: amounts of different currencies are never added, and space is limited."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ AMOUNTS: Final = ("totals", "rows", "moves", "recommendations")
 """Fields of answers whose items are each in one currency."""
 
 DRAWINGS: Final = ("tables", "waterfalls", "trends")
-"""Parts of a widget's context that are drawn, each in one currency."""
+"""Parts of a widget's context that are charts or tables, each in one currency."""
 
 
 def in_one_currency(data: Mapping[str, Any], preferred: str = "") -> dict[str, Any]:
-    """A widget's context in one currency: `preferred`, where nothing is in that the display currency, or else that of the first
-    total. `currencies` in the result has those to choose from; what has no totals stays as it is."""
+    """Return a widget's context in one currency: `preferred`; if nothing is in that, the display currency, else that
+    of the first total. `currencies` in the result are the choices; a context without totals is unchanged."""
     answer: Any = data.get("answer")
     currencies = list(dict.fromkeys(total.currency for total in getattr(answer, "totals", ())))
     if len(currencies) < 2:

@@ -1,4 +1,4 @@
-"""What dashboards add to lower apps: a panel on a team's page, and which dashboards use a dimension."""
+"""What dashboards register with lower apps: a panel on a team's page, and dashboards that use a dimension."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHOWN = 10
 
 @team_panels.register("dashboards")
 def team_dashboards(account: Account, team: Team) -> TeamPanel | None:
-    """The shared dashboards, narrowed to the team. One query; nothing where the account has no shared board."""
+    """Return links to the shared dashboards, filtered by the team. One query; none without shared boards."""
     boards = list(Dashboard.objects.filter(account=account, owner=None)[:SHOWN])
     if not boards:
         return None
@@ -25,7 +25,7 @@ def team_dashboards(account: Account, team: Team) -> TeamPanel | None:
 
 @dimension_uses.register("dashboards")
 def dashboards_of_dimension(account: Account, dimension: str) -> list[str]:
-    """Personal ones have no name here: the caller may not be their owner."""
+    """Return dashboards that use a dimension. Personal ones are not named: the caller may not be their owner."""
     rows = Widget.objects.filter(account=account).select_related("dashboard")
     dashboards = [row.dashboard for row in rows if _uses(row.config, dimension.casefold())]
     labels = [f"dashboard {each.name}" if each.is_shared else "a personal dashboard" for each in dashboards]

@@ -1,4 +1,4 @@
-"""Widgets as somebody wants them, and what of that a board takes. Pure but for the checks of what settings name."""
+"""Requested widgets and their validation for a board. Pure, except for checking the names in settings."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from finops.lib.sentences import truncate
 
 MAX_WIDGETS: Final = 40
 MAX_LAYOUT_BYTES: Final = 18_000
-"""A board's widgets as JSON: with the rest of its answer they stay under a tool's 25 KB."""
+"""The maximum of bytes of a board's widgets as JSON, so that the whole answer stays below a tool's 25 KB."""
 
 MAX_TITLE: Final = 100
 
 
 @dataclass(frozen=True, kw_only=True)
 class WidgetDraft:
-    """A widget as somebody wants it. Without a place it takes the first free one. `plans_ahead`: as of CheckContext."""
+    """A requested widget. Without a place it gets the first free one. `plans_ahead`: as in CheckContext."""
 
     type: WidgetType[Any]
     config: Config
@@ -47,14 +47,14 @@ class WidgetDraft:
 
 @dataclass(frozen=True, kw_only=True)
 class PlacedWidget:
-    """A widget that a board takes, at its place."""
+    """A validated widget with its place."""
 
     draft: WidgetDraft
     place: Place
 
 
 def draft_of(widget: Widget) -> WidgetDraft:
-    """A stored widget as one that would be wanted the same."""
+    """Return a draft equal to a stored widget."""
     kind = CATALOGUE[widget.type]
     return WidgetDraft(
         type=kind, config=kind.read_config(widget.config), title=widget.title, place=place_of(widget)
@@ -66,7 +66,7 @@ def place_of(widget: Widget) -> Place:
 
 
 def layout_of(widget: Widget) -> WidgetLayout:
-    """A stored widget as tools say it; given back, it is the same widget."""
+    """Return a stored widget in the form of the tools; sending it back gives the same widget."""
     config = CATALOGUE[widget.type].read_config(widget.config)
     return WidgetLayout(
         type=widget.type,
@@ -79,11 +79,11 @@ def layout_of(widget: Widget) -> WidgetLayout:
 def arrange_widgets(
     account: Account, drafts: Sequence[WidgetDraft], old_settings: Collection[tuple[str, str]] = ()
 ) -> list[PlacedWidget]:
-    """The widgets at their places. `old_settings` are the settings (`settings_of`) that the board has already: what they name
-    is not looked for again, so that a board is kept as it is when a budget or a unit metric of it is gone.
+    """Return the widgets with their places. `old_settings` are the board's current settings (`settings_of`): names in
+    them are not checked again, so that a board stays valid after a budget or unit metric of it is deleted.
 
-    Raises UserError that names the widget: too many, a title or layout too long, settings that name what is not there, a
-    place that cannot be.
+    Raises UserError that names the widget: too many, a title or layout too long, settings with an unknown name, or an
+    invalid place.
     """
     if len(drafts) > MAX_WIDGETS:
         raise UserError(
@@ -109,12 +109,12 @@ def arrange_widgets(
 
 
 def settings_of(draft: WidgetDraft) -> tuple[str, str]:
-    """What a widget shows, to compare it."""
+    """Return a widget's settings for comparison."""
     return draft.type.name, msgspec.json.encode(draft.config, order="deterministic").decode()
 
 
 def _name(index: int, draft: WidgetDraft) -> str:
-    """As messages call it; the index is that of the tool's list."""
+    """Return the widget's name in messages; the index is that in the tool's list."""
     return f"widgets[{index}] {truncate(draft.shown_title, 60)!r}"
 
 

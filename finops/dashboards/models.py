@@ -13,7 +13,7 @@ from finops.lib.constraints import not_empty
 
 
 class Dashboard(AccountModel):
-    """Shared when it has no owner; else that person's alone."""
+    """A board. Shared if it has no owner, else visible to its owner only."""
 
     name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
     owner = models.ForeignKey(
@@ -55,7 +55,7 @@ class Dashboard(AccountModel):
 
 
 class Widget(AccountModel):
-    """One piece of a board. `type` and what `config` holds are the catalogue's; x and w are columns, y and h rows."""
+    """A widget of a board. `type` and the content of `config` come from the catalogue; x, w in columns; y, h in rows."""
 
     dashboard = models.ForeignKey(Dashboard, on_delete=models.CASCADE, related_name="widgets")
     order = models.PositiveSmallIntegerField()

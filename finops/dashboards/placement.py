@@ -1,4 +1,4 @@
-"""Where widgets stand on a board of twelve columns. Pure."""
+"""Places of widgets on a board of twelve columns. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Place:
 
 @dataclass(frozen=True)
 class PlacementRequest:
-    """A widget as messages name it, and its place; None takes the first free one of the given size."""
+    """A widget's name in messages, and its place; None requests the first free one of the given size."""
 
     name: str
     place: Place | None
@@ -42,11 +42,11 @@ class PlacementRequest:
 
 
 def places_of(requests: Sequence[PlacementRequest]) -> list[Place]:
-    """The place of each widget, in their order: given places as they are, overlaps included; the others in reading order
-    into the first gap that all before them leave.
+    """Return the place of each widget, in their order: given places unchanged, even if they overlap; the others, in
+    reading order, in the first gap left by those before.
 
     Raises UserError for a place beyond the board, and for two widgets with the same x and y, naming both. Cost: the
-    square of the widgets.
+    square of the number of widgets.
     """
     for each in requests:
         if each.place is not None:
@@ -63,8 +63,8 @@ def places_of(requests: Sequence[PlacementRequest]) -> list[Place]:
 
 
 def first_free(occupied: Sequence[Place], width: int, height: int) -> Place:
-    """The highest, then leftmost place of this size that overlaps none. It begins at the top, or right below a widget:
-    else it could move up."""
+    """Return the highest, then leftmost free place of this size. It starts at the top, or directly below a widget:
+    otherwise it could move up."""
     for y in sorted({0, *(place.bottom for place in occupied)}):
         for x in range(COLUMNS - width + 1):
             place = Place(x, y, width, height)

@@ -23,13 +23,13 @@ SHOWN_NAMES = 20
 
 
 def dashboards_of(user: User) -> QuerySet[Dashboard]:
-    """The shared ones and the person's own, by name, with how many widgets each has."""
+    """Return shared dashboards and the person's own, by name, with their number of widgets."""
     mine = Dashboard.objects.filter(Q(owner=None) | Q(owner=user)).select_related("created_by")
     return mine.annotate(widget_count=Count("widgets"))
 
 
 def last_author(dashboard: Dashboard) -> str:
-    """Who changed a shared dashboard last, as the audit log says; empty where the log does not. One query."""
+    """Return who last changed a shared dashboard, from the audit log; empty if the log has no entry. One query."""
     entries = AuditEntry.objects.filter(
         at__gte=dashboard.changed_at, target=dashboard.name, action__startswith="dashboard."
     )
@@ -38,7 +38,7 @@ def last_author(dashboard: Dashboard) -> str:
 
 
 def shared_dashboard(dashboard_id: int) -> Dashboard:
-    """One of the shared. Raises UserError that names those there are; a person's own is as if it were not there."""
+    """Return a shared dashboard. Raises UserError that lists the existing ones; personal ones do not exist here."""
     dashboard = (
         Dashboard.objects.filter(pk=dashboard_id, owner=None).first() if dashboard_id < 2**63 else None
     )
@@ -60,8 +60,8 @@ def first_shared_dashboard() -> Dashboard | None:
 def read_widget(
     account: Account, widget: Widget, board: BoardQuery, *, deadline: float | None = None
 ) -> Mapping[str, Any]:
-    """What a widget shows on a board with these days and filters, as its type's template takes it. Cost and errors as the
-    query of its type."""
+    """Return the template context of a widget on a board with these days and filters. Cost and errors as the query of
+    its type."""
     kind = CATALOGUE[widget.type]
     return kind.read(WidgetContext(account, kind.read_config(widget.config), board, deadline))
 
@@ -69,7 +69,7 @@ def read_widget(
 def list_dashboards(
     account: Account, *, search: str = "", limit: int = 50, cursor: str = ""
 ) -> DashboardsAnswer:
-    """The shared dashboards by name, page by page. Two queries."""
+    """Return the shared dashboards by name, page by page. Two queries."""
     offset = offset_of(cursor, "dashboards", search)
     every = list(Dashboard.objects.filter(owner=None).annotate(widget_count=Count("widgets")))
     matches = [each for each in every if search.strip().casefold() in each.name.casefold()]
@@ -100,7 +100,7 @@ def _row(dashboard: Dashboard) -> DashboardRow:
 
 
 def board_answer(dashboard: Dashboard, *, done: str = "") -> BoardAnswer:
-    """A shared dashboard with its whole layout; `done` is what was done with it. One query."""
+    """Return a shared dashboard with its whole layout; `done` describes the change. One query."""
     widgets: Sequence[Widget] = list(dashboard.widgets.all())
     account = dashboard.account
     noun = "widget" if len(widgets) == 1 else "widgets"
@@ -117,7 +117,7 @@ def board_answer(dashboard: Dashboard, *, done: str = "") -> BoardAnswer:
 
 
 def no_board_answer(account: Account) -> BoardAnswer:
-    """For an account that has no shared dashboard."""
+    """Return the answer for an account without shared dashboards."""
     return BoardAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=f"{quote(account.name)} has no shared dashboard.",

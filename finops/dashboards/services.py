@@ -1,4 +1,4 @@
-"""Writes on dashboards. Who may call them is the door's matter; the cap and the checks are the same for every door."""
+"""Writes on dashboards. The caller checks permissions; the maximum number and the validation apply to every caller."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from finops.lib.errors import UserError
 from finops.lib.sentences import truncate
 
 Rows = list[tuple[int | None, WidgetDraft]]
-"""Widgets with the id of the row that each has, None for a new one."""
+"""Widgets with their row ids, None for a new one."""
 
 
 @transaction.atomic
@@ -33,10 +33,11 @@ def create_dashboard(
     owner: User | None = None,
     widgets: Sequence[WidgetDraft] = (),
 ) -> Dashboard:
-    """A new dashboard with its widgets, shared unless it has an owner; all or nothing.
+    """Create a dashboard with its widgets, shared unless it has an owner; all or nothing.
 
-    Raises UserError for a name that is taken (it says which dashboard has it), a full account (cap and count; boards of
-    one person do not count), and for widgets as `arranged` does; ValidationError for what the database would refuse.
+    Raises UserError for a name that is taken (naming the dashboard that has it), an account at its maximum (with
+    maximum and count; personal boards do not count), and for widgets as `arranged` does; ValidationError for what the
+    database would refuse.
     """
     with account_scope(account):
         lock_account(account)
@@ -62,8 +63,8 @@ def create_dashboard(
 
 @transaction.atomic
 def change_dashboard(*, dashboard: Dashboard, actor: Actor, name: str, owner: User | None) -> Dashboard:
-    """Rename a dashboard, share it (no owner), or take it for oneself. Raises as `create_dashboard` does, and UserError
-    for a dashboard that is gone."""
+    """Rename a dashboard, share it (no owner), or make it personal. Raises as `create_dashboard` does, and UserError
+    for a deleted dashboard."""
     account = dashboard.account
     with account_scope(account):
         lock_account(account)
@@ -87,7 +88,7 @@ def change_dashboard(*, dashboard: Dashboard, actor: Actor, name: str, owner: Us
 
 @transaction.atomic
 def delete_dashboard(*, dashboard: Dashboard, actor: Actor) -> int:
-    """Remove a dashboard with its widgets; its id. Raises UserError for one that is gone already."""
+    """Delete a dashboard with its widgets and return its id. Raises UserError when it is already deleted."""
     account = dashboard.account
     with account_scope(account):
         lock_account(account)
@@ -100,8 +101,8 @@ def delete_dashboard(*, dashboard: Dashboard, actor: Actor) -> int:
 
 @transaction.atomic
 def set_dashboard_widgets(*, dashboard: Dashboard, actor: Actor, widgets: Sequence[WidgetDraft]) -> Dashboard:
-    """Make a dashboard's widgets these, all or nothing; what it has already stays as it is, and the same again changes
-    nothing. Raises UserError as `arranged` does, and for a dashboard that is gone."""
+    """Replace a dashboard's widgets, all or nothing; existing ones keep their rows, and repeating changes nothing.
+    Raises UserError as `arranged` does, and for a deleted dashboard."""
 
     def replace_all(rows: Rows) -> Rows:
         ids = [pk for pk, _draft in rows]
@@ -111,12 +112,12 @@ def set_dashboard_widgets(*, dashboard: Dashboard, actor: Actor, widgets: Sequen
 
 
 def add_widget(*, dashboard: Dashboard, actor: Actor, widget: WidgetDraft) -> Dashboard:
-    """One more widget. Raises as `set_dashboard_widgets` does."""
+    """Add a widget. Raises as `set_dashboard_widgets` does."""
     return _rewrite(dashboard, actor, lambda rows: [*rows, (None, widget)])
 
 
 def change_widget(*, dashboard: Dashboard, actor: Actor, widget_id: int, widget: WidgetDraft) -> Dashboard:
-    """Another title and other settings for a widget, at its place. Raises UserError for one that is gone too."""
+    """Change a widget's title and settings, at its place. Raises UserError also for a deleted widget."""
 
     def replace_one(rows: Rows) -> Rows:
         _check_there(rows, [widget_id])
@@ -126,7 +127,7 @@ def change_widget(*, dashboard: Dashboard, actor: Actor, widget_id: int, widget:
 
 
 def remove_widget(*, dashboard: Dashboard, actor: Actor, widget_id: int) -> Dashboard:
-    """One widget less. Raises UserError for one that is gone already."""
+    """Remove a widget. Raises UserError when it is already removed."""
 
     def drop(rows: Rows) -> Rows:
         _check_there(rows, [widget_id])
@@ -136,7 +137,7 @@ def remove_widget(*, dashboard: Dashboard, actor: Actor, widget_id: int) -> Dash
 
 
 def move_widgets(*, dashboard: Dashboard, actor: Actor, places: Mapping[int, Place]) -> Dashboard:
-    """Other places for the widgets of these ids; the others stay. Raises as `set_dashboard_widgets` does."""
+    """Move the widgets with these ids; the others stay. Raises as `set_dashboard_widgets` does."""
 
     def reposition(rows: Rows) -> Rows:
         _check_there(rows, list(places))
@@ -149,8 +150,7 @@ def move_widgets(*, dashboard: Dashboard, actor: Actor, places: Mapping[int, Pla
 
 
 def copy_widget(*, dashboard: Dashboard, actor: Actor, widget_id: int) -> Dashboard:
-    """The same widget once more, at the first free place. Raises UserError for one that is gone, and as
-    `set_dashboard_widgets` does."""
+    """Copy a widget to the first free place. Raises UserError for a deleted one, and as `set_dashboard_widgets` does."""
 
     def repeat(rows: Rows) -> Rows:
         _check_there(rows, [widget_id])
@@ -164,7 +164,7 @@ def copy_widget(*, dashboard: Dashboard, actor: Actor, widget_id: int) -> Dashbo
 def restore_widgets(
     *, dashboard: Dashboard, actor: Actor, rows: Sequence[tuple[int | None, WidgetDraft]]
 ) -> Dashboard:
-    """A dashboard's widgets as they were: those that are still there keep their id, the others are made again. Raises as
+    """Restore a dashboard's earlier widgets: existing ones keep their id, the others are created again. Raises as
     `set_dashboard_widgets` does."""
 
     def restore(current: Rows) -> Rows:
@@ -243,7 +243,7 @@ def _current_widgets(dashboard: Dashboard) -> list[PlacedWidget]:
 
 
 def _write(dashboard: Dashboard, ids: Sequence[int | None], placed: Sequence[PlacedWidget]) -> None:
-    """The rows of a board; those whose id is not named go. Few statements, whatever the number of widgets."""
+    """Write the rows of a board; rows with other ids are deleted. Few statements, whatever the number of widgets."""
     remaining_ids = [pk for pk in ids if pk is not None]
     Widget.objects.filter(dashboard=dashboard).exclude(pk__in=remaining_ids).delete()
     rows = [
@@ -276,12 +276,12 @@ def _head(dashboard: Dashboard) -> dict[str, Any]:
 
 
 def _target(dashboard: Dashboard) -> str:
-    """What one person keeps for herself, administrators do not read in the log."""
+    """Return the audit target; personal boards are not named, so that administrators cannot read them in the log."""
     return dashboard.name if dashboard.is_shared else "a personal dashboard"
 
 
 def _audit_snapshot(dashboard: Dashboard, placed: Sequence[PlacedWidget]) -> dict[str, Any]:
-    """What the audit log keeps."""
+    """Return the values for the audit log."""
     if not dashboard.is_shared:
         return {}
     return {**_head(dashboard), "widgets": [_line(each) for each in placed]}

@@ -1,4 +1,4 @@
-"""The settings of a widget as fields of its form, and what somebody filled in."""
+"""The settings of a widget as form fields, and their submitted values."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ COMMON: Final = (
     Setting("basis", "Basis", "select", BASES, first="As in the cost view"),
     Setting("compare_to", "Compare with", "select", COMPARISONS),
 )
-"""Those that a type does not declare itself."""
+"""Settings that a type does not declare itself."""
 
 
 def _settings(kind: WidgetType[Any]) -> list[tuple[FieldInfo, Setting]]:
-    """Each field of the type's config but the filters, with its setting."""
+    """Yield each field of the type's config except the filters, with its setting."""
     settings = {setting.name: setting for setting in (*COMMON, *kind.settings)}
     fields = msgspec.structs.fields(kind.config)
     return [(info, settings[info.name]) for info in fields if info.name != "filters"]
 
 
 def fields_of(kind: WidgetType[Any], config: Config | None) -> list[Setting]:
-    """With what a widget says now, or else the defaults. A query for each list to choose from."""
+    """Return the form fields with a widget's current values, or the defaults. One query for each list of choices."""
     fields = []
     for info, setting in _settings(kind):
         value = getattr(config, info.name) if config is not None else _default(info)
@@ -49,7 +49,7 @@ def _default(info: FieldInfo) -> Any:
 
 
 def config_from_form(kind: WidgetType[Any], params: Mapping[str, Sequence[str]]) -> Config:
-    """The settings that a form says. Raises UserError that names the field."""
+    """Return the settings of a form. Raises UserError that names the field."""
     raw: dict[str, Any] = {}
     if kind.takes_filters:
         filters = BoardQuery.from_params(params).with_complete_filters().filters

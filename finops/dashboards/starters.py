@@ -1,4 +1,4 @@
-"""What a new board may begin with."""
+"""Starters: the initial widgets of a new board."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STARTERS: Final = [
 
 
 def draft(name: str, place: tuple[int, int, int, int], /, title: str = "", **config: Any) -> WidgetDraft:
-    """A widget of the catalogue at a place (x, y, w, h)."""
+    """Return a widget of the catalogue at a place (x, y, w, h)."""
     kind = CATALOGUE[name]
     return WidgetDraft(
         type=kind, title=title, place=Place(*place), config=msgspec.convert(config, kind.config)
@@ -31,7 +31,7 @@ def draft(name: str, place: tuple[int, int, int, int], /, title: str = "", **con
 
 
 def starter(account: Account, name: str) -> list[WidgetDraft]:
-    """The widgets of a starter that the account, which is in scope, has something for."""
+    """Return the widgets of a starter for which the account, which is in scope, has data."""
     if name == "ai_spend":
         return _ai_spend()
     return _spend_overview(account) if name == "spend" else []

@@ -1,4 +1,4 @@
-"""The last changes of a person to boards, in the session, and how one is taken back."""
+"""A person's last changes to boards, stored in the session, and how to undo them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from finops.lib.errors import UserError
 
 KEY: Final = "board_changes"
 MAX_CHANGES: Final = 5
-"""Each is up to 18 KB (`layouts.MAX_LAYOUT_BYTES`) of the session."""
+"""The maximum of changes: each is up to 18 KB (`layouts.MAX_LAYOUT_BYTES`) of the session."""
 
 
 @contextmanager
 def undoable(session: SessionBase, dashboard: Dashboard, what: str) -> Iterator[None]:
-    """Around a change of a board's widgets: keeps what they were, as the last of the changes that can be taken back.
-    Nothing is kept of a change that fails or changes nothing. Two queries."""
+    """A context around a change of a board's widgets that stores the earlier ones for undo. A change that fails or
+    changes nothing is not stored. Two queries."""
     before = _rows(dashboard)
     yield
     after = _rows(dashboard)
@@ -36,14 +36,14 @@ def undoable(session: SessionBase, dashboard: Dashboard, what: str) -> Iterator[
 
 
 def last_change(session: SessionBase, dashboard: Dashboard) -> str:
-    """What of this board can be taken back; empty for nothing, also where somebody else changed it since."""
+    """Return the change of this board that can be undone; empty without one, or if another person changed it."""
     change = _last(session, dashboard)
     return f"Undo: {change['what']}" if change and _is_current(change, dashboard) else ""
 
 
 def undo(session: SessionBase, dashboard: Dashboard, actor: Actor) -> str:
-    """Take the last change of this board back; what it was. Raises UserError where there is none, where somebody changed
-    the board since, and as `services.restore_widgets` does."""
+    """Undo the last change of this board and return it. Raises UserError without one, if another person changed the
+    board since, and as `services.restore_widgets` does."""
     change = _last(session, dashboard)
     if change is None:
         raise UserError("There is no change to undo.")
@@ -65,7 +65,7 @@ def _is_current(change: dict[str, Any], dashboard: Dashboard) -> bool:
 
 
 def _digest(rows: list[dict[str, Any]]) -> str:
-    """Of what a board shows and where: a widget that was restored has another id and is the same."""
+    """Return a digest of a board's content and places, without ids: a restored widget has another id."""
     contents = [[row["type"], row["title"], row["config"], row["place"]] for row in rows]
     return hashlib.sha256(msgspec.json.encode(contents, order="sorted")).hexdigest()
 

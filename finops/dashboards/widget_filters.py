@@ -1,4 +1,4 @@
-"""The filters of a widget's form as chips, as in the cost explorer. A change of theirs is asked of the form's page."""
+"""The filters of a widget's form as chips, as in the cost explorer. A change reloads the form's page."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from finops.dashboards.widget_type import Config
 
 
 class WidgetFilters(FilteredQuery, frozen=True, kw_only=True):
-    """What the URL of a widget's form says. `draft`: the filters are the URL's, and not those of the settings."""
+    """The state in the URL of a widget's form. `draft`: the filters come from the URL, not from the settings."""
 
     type: str = ""
     draft: Literal["", "1"] = ""
 
 
 def filters_of(config: Config | None) -> list[Filter]:
-    """Those of a widget's settings."""
+    """Return the filters of a widget's settings."""
     filters: list[Filter] = list(getattr(config, "filters", []))
     return filters
 
 
 def widget_filter_row(account: Account, query: WidgetFilters, dimensions: DimensionChoices) -> FilterRow:
-    """As costly as `value_labels`."""
+    """Return the row of filters. Costs as `value_labels`."""
     of_url = WidgetFilters(type=query.type, draft="1", filters=query.filters)
     return filter_row(of_url, dimensions, value_labels(account, query.filters))

@@ -1,4 +1,4 @@
-"""What a type of widget is. Each is a module of `widgets/` with one subclass of `WidgetType`."""
+"""The interface of a widget type. Each type is a module of `widgets/` with one subclass of `WidgetType`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ Cost = TypeVar("Cost", bound=CostConfig)
 
 
 class BoardQuery(FilteredQuery, frozen=True, kw_only=True):
-    """What the URL of a board says: days and filters for all its widgets. Without days, each widget has its own."""
+    """The state in a board's URL: days and filters for all its widgets. Without days, each widget has its own."""
 
     start_date: date | None = None
     end_date: date | None = None
@@ -71,8 +71,7 @@ class BoardQuery(FilteredQuery, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class WidgetContext(Generic[C]):
-    """A widget's settings, and the days and filters of the board that it stands on. `deadline` is a `time.monotonic()`
-    moment."""
+    """A widget's settings, and the days and filters of its board. `deadline` is a `time.monotonic()` time."""
 
     account: Account
     config: C
@@ -81,7 +80,7 @@ class WidgetContext(Generic[C]):
 
     @property
     def days(self) -> dict[str, Any]:
-        """The board's days where it has any, else the widget's own period, as fields of a query."""
+        """Return the board's days if it has any, else the widget's own period, as fields of a query."""
         board = self.board
         if board.has_days:
             return {"period": board.period, "start_date": board.start_date, "end_date": board.end_date}
@@ -89,7 +88,7 @@ class WidgetContext(Generic[C]):
 
     @property
     def filters(self) -> list[CostFilter]:
-        """The widget's and the board's, joined by and."""
+        """Return the widget's and the board's filters, which must all match."""
         own: list[CostFilter] = getattr(self.config, "filters", [])
         of_board = [
             CostFilter(dimension=item.dimension, op=item.op, values=item.values)
@@ -98,7 +97,7 @@ class WidgetContext(Generic[C]):
         return [*own, *of_board]
 
     def spend_query(self, **rest: Any) -> SpendQuery:
-        """The question about spend with the widget's days, filters, basis and splits; `rest` are its other fields."""
+        """Return the question about spend with the widget's days, filters, basis and splits; `rest`: other fields."""
         basis: BasisName | None = getattr(self.config, "basis", None)
         splits: Splits = getattr(self.config, "splits", "before")
         return SpendQuery(filters=list(self.filters), basis=basis, splits=splits, **self.days, **rest)
@@ -106,7 +105,7 @@ class WidgetContext(Generic[C]):
 
 @dataclass(frozen=True)
 class CheckContext:
-    """What the checks of one board share. `plans_ahead`: a usage metric may be named before the account has usage."""
+    """Data that the checks of one board share. `plans_ahead`: a usage metric may be named before it has usage."""
 
     account: Account
     plans_ahead: bool = False
@@ -122,9 +121,9 @@ class CheckContext:
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting as a field of the widget's form. `kind`: select, dimension, dimensions, checks, number, text or textarea;
-    `first`: what the empty choice is called; `may_be_empty`: an empty text says something, while another empty field is
-    one that nobody filled in."""
+    """A setting as a form field. `kind`: select, dimension, dimensions, checks, number, text or textarea; `first`:
+    the label of the empty choice; `may_be_empty`: an empty text is a value, while other empty fields count as not
+    filled in."""
 
     name: str
     label: str
@@ -137,26 +136,26 @@ class Setting:
 
     @property
     def group_fields(self) -> list[tuple[int, str]]:
-        """The two fields of `dimensions`."""
+        """Return the two fields of `dimensions`."""
         return list(enumerate([*(self.value or ["service"]), "", ""][:2], start=1))
 
 
 def word_choices(values: Iterable[str]) -> Choices:
-    """The values of a Literal with the words that people read."""
+    """Return the values of a Literal with their labels."""
     return [(value, value.replace("_", " ").capitalize()) for value in values]
 
 
 def name_choices(values: Iterable[str]) -> Choices:
-    """Names that people gave, as they are."""
+    """Return names that users gave, unchanged."""
     return [(value, value) for value in values]
 
 
 class WidgetType(ABC, Generic[C]):
-    """A type of widget. Its template is `dashboards/widgets/<name>.html`. `order` is its place in the catalogue; width in
-    columns and height in rows are what it takes unless a board says otherwise; `page` is the name of the page that shows
-    the same at length; `settings` are the fields of its form that `setting_fields.COMMON` does not have. A type without
-    `has_data` asks for none, so days and filters of a board mean nothing to it; one with
-    `has_markers` shows change events on its chart."""
+    """A type of widget. Its template is `dashboards/widgets/<name>.html`. `order` is its place in the catalogue;
+    width in columns and height in rows are its default size; `page` is the name of the page that shows the same in
+    detail; `settings` are the fields of its form that `setting_fields.COMMON` does not have. A type without
+    `has_data` runs no query, so a board's days and filters do not apply to it; one with `has_markers` shows change
+    events on its chart."""
 
     name: str
     title: str
@@ -183,20 +182,20 @@ class WidgetType(ABC, Generic[C]):
         return "filters" in self.config.__struct_fields__
 
     def read_config(self, settings: Mapping[str, Any]) -> C:
-        """Stored settings, which were checked when they were stored."""
+        """Return stored settings, which were validated when they were stored."""
         return msgspec.convert(settings, self.config, strict=False)
 
     def check(self, config: C, context: CheckContext) -> None:
-        """Raises UserError for what the settings name and the account does not have. Without a query of the lake."""
+        """Raises UserError for names in the settings that the account does not have. No lake query."""
 
     @abstractmethod
     def read(self, context: WidgetContext[C]) -> dict[str, Any]:
-        """The context of the template; `params` in it are those of the page that asks the same. As exact and costly as the
-        query that it calls, and raises UserError as that does."""
+        """Return the template's context; its `params` are those of the page with the same question. As exact and
+        costly as the query that it calls, and raises UserError as that does."""
 
 
 class SpendWidget(WidgetType[Cost]):
-    """A widget that asks what the cost explorer asks."""
+    """A widget with a question of the cost explorer."""
 
     page = "cost_explorer"
 

@@ -49,7 +49,7 @@ def focus_expressions(lines: Any) -> dict[str, Any]:
         "BillingPeriodStart": lines.billing_period_start.coalesce(period.cast(_MOMENT)),
         "BillingPeriodEnd": lines.billing_period_end.coalesce(next_month.cast(_MOMENT)),
         "ChargePeriodStart": lines.charge_period_start.coalesce(day.cast(_MOMENT)),
-        # Of a bill that names days alone the period is the day; where it names moments, an end that it lacks stays unknown.
+        # In a bill with days only, the period is the day; in a bill with times, a missing end stays unknown.
         "ChargePeriodEnd": lines.charge_period_end.coalesce(
             ibis.ifelse(is_day, next_day.cast(_MOMENT), None)
         ),

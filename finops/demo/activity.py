@@ -1,4 +1,4 @@
-"""What Lumenly's assistants asked in the last five weeks: more on working days, now and then wrongly."""
+"""Calls by Lumenly's assistants in the last five weeks: more on working days, some with errors."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ CORRECTION_DELAY = timedelta(seconds=6)
 
 @dataclass(frozen=True, kw_only=True)
 class SampleCall:
-    """A call as an assistant makes it: what is usual of its answer, and how often it is asked beside the others.
+    """A call by an assistant: typical values of its answer, and its relative frequency.
 
-    `problem` is what the tool answers to wrong arguments; `corrected_call` is the next call then.
+    `problem` is the tool's error for invalid arguments; `corrected_call` is the next call then.
     """
 
     tool: str
@@ -164,7 +164,7 @@ _PROMPTS = ("weekly_cost_digest", "top_cost_drivers", "savings_review")
 
 
 def ensure_activity(account: Account) -> None:
-    """The account must be in scope. Does nothing when something was asked already."""
+    """Create the calls. The account must be in scope. Does nothing when there are calls already."""
     keys = list(MCPKey.objects.filter(revoked_at=None).order_by("pk"))
     if AssistantCall.objects.exists() or not keys:
         return
@@ -191,7 +191,7 @@ def _calls(credentials: list[Credential], chance: random.Random) -> Iterator[Cal
 
 
 def _calls_at(at: datetime, credential: Credential, chance: random.Random) -> Iterator[CallRecord]:
-    """A question, or a prompt, or a mistake and a moment later what was meant."""
+    """Return a query, or a prompt, or an invalid call followed by the corrected one."""
     kind = chance.random()
     if kind < 0.04:
         yield _prompt(at, credential, chance)

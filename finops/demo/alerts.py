@@ -1,4 +1,4 @@
-"""Alerts of the demo company: who is told of budgets, anomalies and the week, by e-mail, and what they were sent."""
+"""Alerts of the demo company: e-mail subscriptions to budgets, anomalies and the weekly digest, and their messages."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from finops.lib import clock
 
 CHANNELS: Final = {"FinOps": "finops", "Platform on call": "platform-oncall", "Leadership": "leadership"}
 BEGAN: Final = timedelta(weeks=2)
-"""So long ago that the digest of last week is due."""
+"""The age of subscriptions: old enough that the digest of last week is due."""
 
 
 def ensure_alerts(account: Account, actor: Actor) -> bool:
-    """Make channels and subscriptions if there is no channel yet, in the account in scope, before its anomalies are looked
-    for: what was known before a subscription is not told."""
+    """Create channels and subscriptions if there is no channel yet, in the account in scope, before the detection of its
+    anomalies: a subscription does not report earlier ones."""
     if AlertChannel.objects.exists():
         return False
     statuses = budget_statuses(account)
@@ -63,8 +63,8 @@ def _draft(channel: str, trigger: str, /, **rest: Any) -> SubscriptionDraft:
 
 
 def send_alerts(account: Account) -> int:
-    """Evaluate when that is due, and send what waits; how many were sent. Where no mail server is set up, mails go to the
-    terminal: nobody needs these there."""
+    """Evaluate alerts when that is due, send pending messages, and return how many were sent. Without a mail server mails would
+    be printed to the terminal; they are discarded."""
     services.evaluate_if_due(account)
     with account_scope(account), redirect_stdout(io.StringIO()):
         waiting = AlertDelivery.objects.filter(status=AlertDelivery.Status.WAITING).order_by("pk")

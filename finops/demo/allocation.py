@@ -1,5 +1,5 @@
-"""Whose cost it is: teams with a cost tag that gathers how clouds spell the team tag, further cost tags, and a shared-cost
-split of each kind, over what the bills have."""
+"""Cost allocation of the demo: teams with a cost tag that unifies the clouds' spellings of the team tag, further cost tags, and
+a shared-cost split of each kind, over the bills' data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TEAM_RULES = [
 
 @dataclass(frozen=True)
 class TeamPlan:
-    """A team with the values that it owns and the colleagues that are in it."""
+    """A team with the values that it owns and its members."""
 
     name: str
     description: str
@@ -47,11 +47,11 @@ TEAM_PLANS = (
     TeamPlan("Data & ML", "Warehouse, pipelines and models", ("data", "ml"), ("sofia.rossi",)),
     TeamPlan("Growth", "The assistant, trials and the website", ("growth",), ("omar.haddad",)),
 )
-"""What the security team tags has no team yet: somebody is to assign it."""
+"""The security team's tag values have no team yet: they are left for a person to assign."""
 
 
 def ensure_teams(account: Account, actor: Actor) -> None:
-    """Make those that are not there, in the account in scope. None where no bill has the tag."""
+    """Create missing teams in the account in scope. None where no bill has the tag."""
     if not {"team", "Team"} & set(lake_queries.tag_keys(account)):
         return
     if not CostTag.objects.filter(key__iexact=TEAM_TAG).exists():
@@ -185,7 +185,7 @@ _COST_TAGS = (_ENVIRONMENT, _CUSTOMER, _COST_CENTRE)
 
 
 def ensure_cost_tags(account: Account, actor: Actor) -> None:
-    """Make those that are not there, in the account in scope, where its bills have tags."""
+    """Create missing cost tags in the account in scope, where its bills have tags."""
     if "env" not in lake_queries.tag_keys(account):
         return
     there = {key.casefold() for key in CostTag.objects.values_list("key", flat=True)}
@@ -202,7 +202,7 @@ def ensure_cost_tags(account: Account, actor: Actor) -> None:
 
 
 _BUILDERS = ("payments", "search", "data", "growth", "ml")
-"""Those that build the product: they share what platform and security cost."""
+"""The product teams, which share the cost of platform and security."""
 
 _SERVICES = (("cdn", "35"), ("ranking", "30"), ("warehouse", "25"), ("guard", "10"))
 _REQUESTS = "requests"
@@ -241,8 +241,8 @@ _SPLITS = (
 
 
 def ensure_splits(account: Account, actor: Actor) -> None:
-    """Make those that are not there, in the account in scope, as far as its data has what they name. A split that somebody
-    made of the same value stays in the demo's place."""
+    """Create missing splits in the account in scope, where its data has the values they name. A person's split of the same
+    value replaces the demo's."""
     there = set(SharedCostSplit.objects.values_list("name", flat=True))
     keys = {f"tag:{key}" for key in lake_queries.tag_keys(account)}
     metrics = {metric.name for metric in metrics_of(account)}

@@ -21,7 +21,7 @@ from finops.demo.company import SOURCES
 
 @dataclass(frozen=True)
 class BudgetPlan:
-    """A budget, and the status that it shall have on the day it is made."""
+    """A budget, and its intended status on the day it is created."""
 
     name: str
     status: str
@@ -31,7 +31,7 @@ class BudgetPlan:
 
 
 def ensure_budgets(account: Account, actor: Actor) -> int:
-    """Make those that are not there, in the account in scope; how many. Amounts follow what their scopes cost now."""
+    """Create missing budgets in the account in scope and return how many. Amounts follow the current cost of their scopes."""
     there = set(Budget.objects.values_list("name", flat=True))
     missing = [plan for plan in _plans(account) if plan.name not in there]
     return sum(_make(account, actor, plan) for plan in missing)
@@ -65,7 +65,7 @@ def _team_plans() -> list[BudgetPlan]:
 
 
 def _cost_tag_plans(account: Account) -> list[BudgetPlan]:
-    """The costliest value of the first cost tag, whose rules are there by then."""
+    """Plans for the costliest value of the first cost tag, whose rules exist by then."""
     tag = CostTag.objects.order_by("key").first()
     if tag is None:
         return []
@@ -82,7 +82,7 @@ def _cost_tag_plans(account: Account) -> list[BudgetPlan]:
 
 
 def _make(account: Account, actor: Actor, plan: BudgetPlan) -> bool:
-    """With an amount that gives it its status today; none where the scope's cost gives nothing to go by."""
+    """Create a budget whose amount gives it its status today; none where the scope has too little cost for that."""
     draft = BudgetDraft(
         name=plan.name, amount=Decimal(1), currency=plan.currency, period=plan.period, scope=plan.scope
     )
@@ -95,7 +95,7 @@ def _make(account: Account, actor: Actor, plan: BudgetPlan) -> bool:
 
 
 def _amount(status: BudgetStatus, target_status: str) -> Decimal | None:
-    """A round one; exceeded needs something spent."""
+    """Return a round amount; exceeded needs some spend."""
     spent, forecast = status.spent or Decimal(0), status.forecast
     if forecast is None or forecast <= 0:
         return None

@@ -1,4 +1,4 @@
-"""What the vendors sell: one row a SKU, with the list price of one unit."""
+"""The vendors' price lists: one row a SKU, with the list price of one unit."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ _ROWS: tuple[tuple[str, tuple[str, str, str], str, str, str, str, str], ...] = (
 
 
 def units(price: str, scale: int) -> int:
-    """A decimal text as a whole number of 10 to the minus scale."""
+    """Return a decimal text as a whole number of 10 to the minus scale."""
     return int(Decimal(price).scaleb(scale))
 
 

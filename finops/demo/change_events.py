@@ -1,5 +1,5 @@
-"""What happened at Lumenly: deployments on weekdays, purchases of commitments, and what was behind each surprise of the story. Incidents
-and purchases are pushed through the door's own checks, by a source with a key; the others are pulled (`finops.demo.replays`)."""
+"""Change events of Lumenly's tools: deployments on weekdays, purchases of commitments, and the cause of each surprise of the
+story. Validated like pushed events, by a source with a key."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ from finops.lib.periods import DateRange, each_day
 from ingestion.parsing import MAX_EVENTS
 
 SOURCE_NAME: Final = "Delivery pipeline"
-PULLED_KINDS: Final = ("deployment", "change")
-"""What a replay of GitHub brings (`finops.demo.replays`)."""
 
 BEHIND: Final[dict[str, tuple[str, str, str, str]]] = {
     "nat-loop": ("deployment", "exporter 2.3: retry uploads until they succeed", "maya.okafor", "prod"),
@@ -34,7 +32,7 @@ BEHIND: Final[dict[str, tuple[str, str, str, str]]] = {
     "forgotten-gpu": ("change", "GPU machine started for a test", "sofia.rossi", "sandbox"),
     "cosmos-outage": ("incident", "EU search is down", "maya.okafor", "eu-prod"),
 }
-"""Surprise of the story -> kind, title, person, account: what its people would have sent."""
+"""Surprise of the story -> kind, title, person, account of its event."""
 
 _SERVICES: Final = (
     ("checkout", "Amazon Elastic Compute Cloud", "prod"),
@@ -46,20 +44,18 @@ _SERVICES: Final = (
     ("gateway", "Amazon Virtual Private Cloud", "staging"),
     ("audit-trail", "Amazon CloudWatch", "shared"),
 )
-"""What is deployed, the service it runs on, the account it runs in."""
+"""Deployed component, the service it runs on, the account it runs in."""
 
 
 def ensure_change_events(account: Account, actor: Actor, first: date, last: date) -> int:
-    """Push incidents and purchases of the days that are not there yet, into the account in scope; how many events that were.
-    Nothing where somebody deleted the source or ended its key. Of a demo that was loaded before there were replays, everything."""
+    """Push the events of missing days into the account in scope and return how many. Does nothing if the source was deleted or
+    its key revoked."""
     credential = _credential(account, actor)
     if credential is None:
         return 0
-    own = ChangeEvent.objects.filter(source_id=credential.source_id)
-    newest, has_all = own.first(), own.filter(kind__in=PULLED_KINDS).exists()
+    newest = ChangeEvent.objects.filter(source_id=credential.source_id).first()
     begin = newest.occurred_at.date() + timedelta(days=1) if newest else first
-    found = events_on(DateRange(begin, last)) if begin <= last else ()
-    events = [event for event in found if has_all or event["kind"] not in PULLED_KINDS]
+    events = [*events_on(DateRange(begin, last))] if begin <= last else []
     for start in range(0, len(events), MAX_EVENTS):
         body = msgspec.json.encode({"events": events[start : start + MAX_EVENTS]})
         accept_events(credential=credential, batch=check_events(body))
@@ -67,7 +63,7 @@ def ensure_change_events(account: Account, actor: Actor, first: date, last: date
 
 
 def events_on(days: DateRange) -> Iterator[dict[str, Any]]:
-    """As a pipeline sends them; the same whenever they are made."""
+    """Return the events of a day as a pipeline sends them; the same at every call."""
     for one in anomalies(days.start, days.end):
         if days.start <= one.start <= days.end:
             kind, title, who, where = BEHIND[one.name]
@@ -84,7 +80,7 @@ def events_on(days: DateRange) -> Iterator[dict[str, Any]]:
 
 
 def _deployments(day: date) -> Iterator[dict[str, Any]]:
-    """Two a weekday."""
+    """Two deployments a weekday."""
     for hour in (10, 15):
         place = int(digest("deployment", str(day), hour, length=8), 16)
         name, service, where = _SERVICES[place % len(_SERVICES)]
@@ -107,7 +103,7 @@ def _event(
 
 def _credential(account: Account, actor: Actor) -> EventCredential | None:
     source = EventSource.objects.filter(name=SOURCE_NAME).first()
-    if source is None and EventSource.objects.filter(kind=EventSource.Kind.PUSH).exists():
+    if source is None and EventSource.objects.exists():
         return None
     if source is None:
         source = create_event_source(account=account, actor=actor, name=SOURCE_NAME)

@@ -1,4 +1,4 @@
-"""The lines of a bill that no machine causes: fees, credits, refunds, corrections, tax."""
+"""Lines of a bill that are not usage: fees, credits, refunds, corrections, tax."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from finops.demo.story import growth
 
 @dataclass(frozen=True)
 class Charge:
-    """One charge: amount in 1e-12 of the currency, negative for what comes back. `day` may lie before posting."""
+    """One charge: amount in 1e-12 of the currency, negative for credits. `day` may be before the posting."""
 
     source: str
     day: date
@@ -62,7 +62,7 @@ _CALENDAR: tuple[tuple[str, tuple[int, ...], int, str, str, str, str, str | None
 
 
 def charges_on(source: str, day: date) -> Iterator[Charge]:
-    """What a vendor posts on that day besides usage and commitments. Tax is apart: it follows the month."""
+    """Return a vendor's charges posted on that day besides usage and commitments. Tax is separate: it is computed by month."""
     for vendor, months, when, account, service, category, kind, klass, frequency, text, amount in _CALENDAR:
         if vendor == source and day.day == when and (not months or day.month in months):
             charged = day - timedelta(days=day.day + 4) if klass else day
@@ -73,7 +73,7 @@ def charges_on(source: str, day: date) -> Iterator[Charge]:
 
 
 def tax_on(source: Source, month_end: date, billed: int) -> Charge | None:
-    """Tax on a whole month's bill (in 1e-12), posted on its last day; None where none is due."""
+    """Return the tax on a whole month's bill (in 1e-12), posted on its last day; None where none is due."""
     if not source.tax_rate or billed <= 0:
         return None
     account = {"aws": "shared", "azure": "eu-prod"}[source.key]

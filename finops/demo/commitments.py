@@ -1,7 +1,7 @@
-"""Lumenly's commitments: what they cover of a day's usage, what they cost, what of them is wasted.
+"""Lumenly's commitments: covered usage of a day, cost, and unused part.
 
-Over a whole term of each commitment sum(Purchase billed) == sum(Used effective) + sum(Unused effective), to the
-last digit; where the fee is paid by the day, on each day; where by the month, in each month.
+Over a whole term of each commitment sum(Purchase billed) == sum(Used effective) + sum(Unused effective), to the last digit;
+where the fee is paid by the day, on each day; where by the month, in each month.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from finops.demo.story import growth
 
 @dataclass(frozen=True)
 class DemoCommitment:
-    """A promise renewed every year on the same day.
+    """A commitment renewed every year on the same day.
 
-    Spend: `size` is money an hour in the vendor's currency at volume 1, covered usage costs `rate` per mille of
-    its list price. Usage: `size` is machines around the clock, each hour costs `rate` per mille of the list price
-    of `plan`'s one SKU. `paid` is daily, monthly (on the first), or upfront (once a term).
+    Spend: `size` is money an hour in the vendor's currency at volume 1, covered usage costs `rate` per mille of its list price.
+    Usage: `size` is machines around the clock, each hour costs `rate` per mille of the list price of `plan`'s one SKU. `paid`
+    is daily, monthly (on the first), or upfront (once a term).
     """
 
     key: str
@@ -75,19 +75,19 @@ class CommitmentYear:
 
     @property
     def daily_money(self) -> int:
-        """Spend: what a day must be used for, in 1e-12; the hourly promise is to the tenth of a unit."""
+        """Spend: the committed amount of a day, in 1e-12; the hourly commitment is rounded to a tenth of a unit."""
         hourly = units(self.commitment.size, 1) * (growth(self.start) if self.commitment.grows else 1.0)
         return round(hourly) * 24 * 10 * CENT
 
     @property
     def daily_hours(self) -> int:
-        """Usage: hours of machines that a day pays for, in 1e-3."""
+        """Usage: hours of machines that a day's fee covers, in 1e-3."""
         return int(self.commitment.size) * 24 * 1000
 
 
 @dataclass(frozen=True)
 class CoveredUsage:
-    """A part of a line's day that a commitment took: quantity in 1e-3, worth (effective cost) in 1e-12."""
+    """The part of a line's day that a commitment covered: quantity in 1e-3, worth (effective cost) in 1e-12."""
 
     line: ResourceLine
     quantity: int
@@ -96,7 +96,7 @@ class CoveredUsage:
 
 @dataclass(frozen=True)
 class CommitmentDay:
-    """A commitment's day: what it covered, what was left over, what is paid that day."""
+    """A commitment's day: covered usage, unused part, and the amount paid that day."""
 
     term: CommitmentYear
     covered: list[CoveredUsage]
@@ -106,7 +106,7 @@ class CommitmentDay:
 
     @property
     def hours_paid(self) -> int:
-        """Usage: the hours, in 1e-3, that the fee of that day pays for."""
+        """Usage: the hours, in 1e-3, that the fee of that day covers."""
         return self.fee // _hour_price(self.term.commitment)
 
 
@@ -137,7 +137,7 @@ def term_of(commitment: DemoCommitment, day: date) -> CommitmentYear:
 
 
 def _fee(term: CommitmentYear, day: date, daily: int) -> int:
-    """What is billed for the commitment on that day."""
+    """Return the billed fee of the commitment on that day."""
     if term.commitment.paid == "daily":
         return daily
     if term.commitment.paid == "upfront":
@@ -146,7 +146,7 @@ def _fee(term: CommitmentYear, day: date, daily: int) -> int:
 
 
 def _paid_days(term: CommitmentYear, day: date) -> int:
-    """Days that a monthly fee pays for: from the first, or the term's start, to the month's or the term's end."""
+    """Days that a monthly fee covers: from the first, or the term's start, to the month's or the term's end."""
     if day.day != 1 and day != term.start:
         return 0
     following = date(day.year + day.month // 12, day.month % 12 + 1, 1)
@@ -154,7 +154,7 @@ def _paid_days(term: CommitmentYear, day: date) -> int:
 
 
 def settle(commitment: DemoCommitment, day: date, usage: Sequence[tuple[ResourceLine, int]]) -> CommitmentDay:
-    """Cover a day's usage (line, quantity in 1e-3), in the order given, until the promise is used up."""
+    """Cover a day's usage (line, quantity in 1e-3), in the order given, until the commitment is used up."""
     term = term_of(commitment, day)
     spend = commitment.category == "Spend"
     remaining = term.daily_money if spend else term.daily_hours
@@ -171,7 +171,7 @@ def settle(commitment: DemoCommitment, day: date, usage: Sequence[tuple[Resource
 
 
 def daily_worth(term: CommitmentYear) -> int:
-    """What one day of the promise costs, in 1e-12."""
+    """The cost of one day of the commitment, in 1e-12."""
     if term.commitment.category == "Spend":
         return term.daily_money
     return term.daily_hours * _hour_price(term.commitment)

@@ -14,13 +14,13 @@ DOMAIN = "lumenly.example"
 
 @cache
 def digest(*parts: object, length: int = 17) -> str:
-    """Hex that stays the same for the same parts: the ids of resources, and every choice that looks random."""
+    """Return a stable hex digest of the parts: for ids of resources, and every choice that looks random."""
     text = "/".join(str(part) for part in parts)
     return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()[:length]
 
 
 def fraction(*parts: object) -> float:
-    """A number from 0 to below 1 that stays the same for the same parts."""
+    """Return a stable number from 0 to below 1 for the parts."""
     return int(digest(*parts, length=12), 16) / 16**12
 
 
@@ -69,7 +69,7 @@ TEAMS: dict[str, tuple[str, ...]] = {
 
 
 def person(name: str) -> str:
-    """Somebody's e-mail address."""
+    """Return a person's e-mail address."""
     return f"{name}@{DOMAIN}"
 
 
@@ -87,7 +87,7 @@ class SubAccount:
 
 @dataclass(frozen=True)
 class Source:
-    """A vendor that bills Lumenly: one cost source of the demo account. `negotiated` is the price factor it gives."""
+    """A vendor that bills Lumenly: one cost source of the demo account. `negotiated` is its price factor."""
 
     key: str
     name: str

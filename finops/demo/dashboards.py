@@ -1,4 +1,4 @@
-"""The demo company's shared board: what leadership looks at each week, the answer first and its causes below."""
+"""The demo company's shared dashboard: leadership's weekly figures, the answer first and its causes below."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ UNIT_COSTS = {
     "Cost per document": ("Cost per document", 6),
     "Cloud cost as share of revenue": ("Cost to revenue", 9),
 }
-"""The two that say most of a software company: the title and column of each."""
+"""The two most telling unit costs of a software company: the title and column of each."""
 
 
 def ensure_dashboard(account: Account, actor: Actor) -> bool:
-    """Make the board if it is not there, in the account in scope."""
+    """Create the dashboard if it is missing, in the account in scope."""
     if Dashboard.objects.filter(owner=None, name__iexact=NAME).exists():
         return False
     create_dashboard(account=account, actor=actor, name=NAME, widgets=_widgets())
@@ -29,8 +29,8 @@ def ensure_dashboard(account: Account, actor: Actor) -> bool:
 
 
 def _widgets() -> list[WidgetDraft]:
-    """Four tiles, then the trend beside the budgets, then who spends and what changed, then what to do about it. What the
-    account has no data for is left out."""
+    """Four tiles, then the trend beside the budgets, then the largest spenders and changes, then recommendations. Widgets
+    without data in the account are left out."""
     drafts = [
         draft("total", (0, 0, 3, 3), "Month to date", period="month_to_date"),
         draft("total", (3, 0, 3, 3), "Last 7 days", period="last_7_days"),

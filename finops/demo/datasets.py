@@ -1,8 +1,8 @@
-"""What vendors deliver beside their bills, as files of FOCUS datasets.
+"""Files of further FOCUS datasets that vendors deliver with their bills.
 
-Contract Commitment (1.3): what was promised, for how much, until when. Invoice Detail (1.4): what each charge category of
-a month was invoiced at. Google Cloud, Anthropic and DigitalOcean invoice what the lines add up to; AWS and Microsoft whole
-cents; and in even months AWS invoices a purchase that its cost export leaves out.
+Contract Commitment (1.3): committed amounts and terms. Invoice Detail (1.4): the invoiced amount of each charge category of a
+month. Google Cloud, Anthropic and DigitalOcean invoice the exact sum of the lines; AWS and Microsoft whole cents; and in even
+months AWS invoices a purchase that its cost export leaves out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _IN_CENTS = ("aws", "azure")
 
 
 def write_contracts(source: str, path: Path, start: date, end: date) -> bool:
-    """Write a vendor's terms that touch the days from start to end. False, and no file, when it has none."""
+    """Write a vendor's terms that overlap the days from start to end. Returns False, without a file, when it has none."""
     terms: dict[CommitmentYear, None] = {}
     for commitment in COMMITMENTS:
         renewals = [date(year, commitment.month, commitment.day) for year in range(start.year, end.year + 1)]
@@ -59,7 +59,7 @@ def _contract_row(term: CommitmentYear) -> dict[str, str]:
 def write_invoices(
     vendor: Source, path: Path, billed: Mapping[date, Mapping[str, Decimal]], end: date
 ) -> bool:
-    """Write the invoices of the billing months that are over by `end`. False, and no file, when none is."""
+    """Write the invoices of the billing months that are over by `end`. Returns False, without a file, when none is."""
     rows = [
         row
         for month, sums in billed.items()
@@ -92,7 +92,7 @@ def _invoice_rows(vendor: Source, month: date, billed: Mapping[str, Decimal]) ->
 
 
 def _details(vendor: Source, month: date, billed: Mapping[str, Decimal]) -> list[tuple[str, str, Decimal]]:
-    """Charge category, description and amount of each detail of a month's invoice, of what its lines add up to by charge
+    """Return charge category, description and amount of each detail of a month's invoice, from the lines' sums by charge
     category."""
     amounts = dict(billed)
     if vendor.key in _IN_CENTS:
@@ -106,7 +106,7 @@ def _details(vendor: Source, month: date, billed: Mapping[str, Decimal]) -> list
 
 
 def _write(path: Path, rows: Sequence[Mapping[str, str]]) -> bool:
-    """False, and no file, without rows."""
+    """Write the file; return False, without a file, if there are no rows."""
     if rows:
         with path.open("w", newline="") as file:
             writer = csv.DictWriter(file, fieldnames=list(rows[0]))

@@ -1,4 +1,4 @@
-"""How the made-up company's bills arrive: its cloud providers write them into a folder of this server, and syncs read them."""
+"""Delivery of the made-up company's bills: its cloud providers write them into a folder of this server, and syncs read them."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from finops.lib.errors import UserError
 from finops.lib.periods import add_months, month_start
 
 WAIT_SECONDS: Final = 600
-"""For a worker that has taken a sync up before this process did."""
+"""Seconds to wait for a worker that has claimed a sync before this process did."""
 
 FAILING_SOURCE: Final = "Oracle Cloud"
 DAILY: Final = 24 * 60
-"""Minutes: nobody mends its report."""
+"""Minutes between syncs: its report never improves."""
 _REPORT: Final = """\
 BillingPeriodStart,BillingPeriodEnd,ChargePeriodStart,ChargePeriodEnd,ProviderName,ServiceName,ChargeCategory,\
 BillingCurrency,BilledCost,EffectiveCost
 {month}T00:00:00Z,{end}T00:00:00Z,{month}T00:00:00Z,{next_day}T00:00:00Z,Oracle,Compute,Usage,USD,12.40,12.40
 {month}T00:00:00Z,{end}T00:00:00Z,{month}T00:00:00Z,{next_day}T00:00:00Z,Oracle,Block Storage,Usage,USD,pending,pending
 """
-"""A report that was cut while its amounts were computed."""
+"""A report that ends before its amounts were computed."""
 
 
 def folder_of(vendor: str) -> Path:
@@ -40,25 +40,25 @@ def folder_of(vendor: str) -> Path:
 
 
 def write_bills(vendor: str, path: Path, months: Sequence[date]) -> None:
-    """Lay out a generated file, which has a row group a month, as the provider does."""
+    """Write a generated file, which has a row group a month, in the provider's layout."""
     with pq.ParquetFile(path) as file:
         for index, month in enumerate(months):
             write_month(folder_of(vendor), vendor, month, file.read_row_group(index))
 
 
 def connection_of(name: str) -> CostConnection | None:
-    """Of the source of this name in the account in scope, where it has one."""
+    """The connection of the source with this name in the account in scope, if any."""
     return CostConnection.objects.select_related("account", "source").filter(source__name=name).first()
 
 
 def connect_vendor(account: Account, actor: Actor, name: str, vendor: str) -> CostConnection:
-    """A new source whose bills lie in the vendor's folder; its first sync waits."""
+    """Create a source for the vendor's folder; its first sync is queued."""
     values = {"folder": str(folder_of(vendor)), "pattern": LAYOUTS[vendor].pattern}
     return create_connection(account=account, actor=actor, name=name, connector="folder", values=values)
 
 
 def sync_to_the_end(connection: CostConnection, actor: Actor) -> CostSync:
-    """The sync that waits, or else a new one, once it has ended: here, or by a worker that took it up. Raises UserError for
+    """Return the queued sync, or else a new one, once it has ended: here, or by a worker that claimed it. Raises UserError for
     one that takes too long."""
     sync = CostSync.objects.filter(connection=connection, status__in=UNFINISHED_STATUSES).first()
     sync = sync or queue_sync(connection=connection, actor=actor)
@@ -67,15 +67,13 @@ def sync_to_the_end(connection: CostConnection, actor: Actor) -> CostSync:
         if not run_sync(sync.pk):
             time.sleep(0.2)
         if time.monotonic() > deadline:
-            raise UserError(
-                f"The sync of {connection.cost_source.name} has not ended in {WAIT_SECONDS} seconds."
-            )
+            raise UserError(f"The sync of {connection.target.name} has not ended in {WAIT_SECONDS} seconds.")
         sync.refresh_from_db()
     return sync
 
 
 def ensure_failing_connection(account: Account, actor: Actor) -> None:
-    """A source whose first report cannot be imported, for a reason that its page says."""
+    """Create a source whose first report cannot be imported, for a reason that its page shows."""
     if connection_of(FAILING_SOURCE) is not None:
         return
     month = month_start(clock.today())

@@ -1,7 +1,7 @@
 """Lumenly's bills as FOCUS 1.2 Parquet files.
 
-A month is made from its first day on, each day from its own seed, so a day's lines are the same whatever day
-they are generated. Quantities are whole 1e-3, prices whole 1e-9, so every cost is exact in 1e-12.
+A month is generated from its first day on, each day from its own seed, so a day's lines are the same whatever day they are
+generated. Quantities are whole 1e-3, prices whole 1e-9, so every cost is exact in 1e-12.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class SourceFile:
 
 
 def first_day(today: date, months: int = MONTHS) -> date:
-    """Where that many months of data begin, today's being the last: 14, so that this month and the last have one a year before."""
+    """Return the first day of that many months, this one the last: 14, so that this and the last have one a year before."""
     return add_months(today, 1 - months)
 
 

@@ -1,4 +1,4 @@
-"""What a visitor of the demo needs, in `var/demo.json`: addresses, sign-in, keys. Private to who runs the console."""
+"""A demo visitor's data in `var/demo.json`: URLs, sign-in, keys. Readable only by the user who runs the console."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def path() -> Path:
 
 
 def stored_handout() -> dict[str, str]:
-    """What the last run wrote; empty when there is nothing readable."""
+    """Return the data that the last run wrote; empty when nothing is readable."""
     try:
         content = json.loads(path().read_text())
     except (FileNotFoundError, ValueError):
@@ -39,7 +39,7 @@ def stored_handout() -> dict[str, str]:
 
 
 def write(people: People, actor: Actor) -> dict[str, str]:
-    """Note everything. Keys and password of the last run stay while they work; what no longer works is made anew."""
+    """Write the data. Keys and password of the last run stay while they work; others are created again."""
     before = stored_handout()
     handout = {
         "url": settings.PUBLIC_URL,
@@ -62,7 +62,7 @@ def write(people: People, actor: Actor) -> dict[str, str]:
 
 
 def _is_active(plaintext: str, scope: MCPKey.Scope) -> bool:
-    """Is it a key of the account in scope that still opens the door? Asked without noting a use."""
+    """Whether it is a live key of the account in scope. Does not record a use."""
     lookup = keys.lookup_of(plaintext, keys.PREFIX)
     key = MCPKey.objects.filter(lookup=lookup, scope=scope).first() if lookup else None
     return (
@@ -79,7 +79,7 @@ def _mint(account: Account, actor: Actor, name: str, scope: MCPKey.Scope) -> str
 
 
 def _usage_key(account: Account, actor: Actor, stored_key: str) -> str:
-    """The key of the demo's usage source: the noted one while it lives, else a new one in its place."""
+    """Return the key of the demo's usage source: the stored one while it is live, else a new one that replaces it."""
     source = usage_source(account, actor)
     living = UsageKey.objects.filter(source=source, revoked_at=None).first()
     if living is None:

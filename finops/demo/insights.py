@@ -1,4 +1,4 @@
-"""Anomalies and savings of the demo: the detection in Lumenly's bills, and what its people noted on two of each."""
+"""Anomalies and savings of the demo: detection in Lumenly's bills, and notes of its people on two of each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ACTED = ("weekends_off", "lumenly-staging", "Relational")
 
 
 def look_for_anomalies(accounts: list[Account], actor: Actor, say: Callable[[str], None]) -> None:
-    """Look at each account when that is due; the first time, say something of two that ended."""
+    """Detect anomalies in each account when that is due; the first time, add notes to two that ended."""
     for account in accounts:
         with account_scope(account):
             first = not Anomaly.objects.exists()
@@ -46,7 +46,7 @@ def _mark_anomalies(account: Account, actor: Actor) -> None:
 
 
 def ensure_savings(account: Account, actor: Actor) -> None:
-    """The account must be in scope. Does nothing when somebody has said something already."""
+    """Add notes to savings. The account must be in scope. Does nothing when there are notes already."""
     if SavingsDismissal.objects.exists():
         return
     open_candidates = find_candidates(SavingsReader(account, load_sources(account), None), ()).open

@@ -1,4 +1,4 @@
-"""Bills as providers lay them out in a bucket: a folder a billing month, whole files with their manifest beside them."""
+"""Providers' layouts of bills in a bucket: a folder a billing month, whole files with their manifest beside them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from finops.lib.periods import month_end
 
 @dataclass(frozen=True)
 class Layout:
-    """Of one provider. `data` is the path of a month's file, `pattern` finds it as the connector `folder` reads it, and
-    `manifest` is the path of the file that says which there are."""
+    """The layout of one provider. `data` is the path of a month's file, `pattern` matches it for the connector `folder`, and
+    `manifest` is the path of the file that lists the others."""
 
     pattern: str
     data: Callable[[date], str]
@@ -53,18 +53,18 @@ LAYOUTS: Final = {
 
 
 def write_month(folder: Path, vendor: str, month: date, table: pa.Table) -> None:
-    """A month's file, then its manifest. One that holds the same is left alone, so that its fingerprint stays."""
+    """Write a month's file, then its manifest. A file with the same content is not rewritten, so that its fingerprint stays."""
     layout = LAYOUTS[vendor]
     sink = io.BytesIO()
     pq.write_table(table, sink, compression="snappy")
-    replace_file(folder / layout.data(month), sink.getvalue())
+    _replace(folder / layout.data(month), sink.getvalue())
     if layout.manifest is not None:
         manifest = {"dataFiles": [layout.data(month)], "rows": table.num_rows}
-        replace_file(folder / layout.manifest(month), json.dumps(manifest).encode())
+        _replace(folder / layout.manifest(month), json.dumps(manifest).encode())
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Whole or not at all: a sync may read meanwhile."""
+def _replace(path: Path, content: bytes) -> None:
+    """Replace a file atomically: a sync may be reading."""
     if path.exists() and path.read_bytes() == content:
         return
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""One line of a bill before it has a day: what it is of, where, whose, how much of it a day has."""
+"""One line of a bill without a day: its SKU, place, owner, and daily quantity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Load the demo: people, accounts, cost, usage, keys. Safe to run twice, and on any later day."""
+"""Loads the demo: people, accounts, cost, usage, keys. Safe to run twice, and on any later day."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ from finops.demo.generate import MONTHS, first_day, months_between, write_source
 from finops.demo.insights import ensure_savings, look_for_anomalies
 from finops.demo.layouts import LAYOUTS
 from finops.demo.people import People, ensure_people, remove_people
-from finops.demo.replays import ensure_replays
+from finops.demo.stripe import SOURCE_NAME as STRIPE_NAME
+from finops.demo.stripe import ensure_stripe
 from finops.demo.unit_costs import ensure_customer_key, ensure_unit_metrics
 from finops.demo.usage import SOURCE_NAME, load_usage
 from finops.lake.models import LakeSegment
@@ -53,14 +54,14 @@ LABS_MONTHS = 3
 PRODUCT_KEY = "tag:service"
 CLOSING_NOTE = "Reported to the board."
 LATE_SOURCE, LATE_CHARGE = "anthropic", "Claude Team plan, seats"
-"""What the first delivery of the month that is closed lacks: the import after the closing has it."""
+"""Charges that the first delivery of the closed month does not have: the import after the closing has them."""
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class LoadResult:
-    """What a run did: cost lines and usage events added, seconds it took, what it handed out."""
+    """The result of a run: cost lines and usage events added, seconds it took, and the visitor's data."""
 
     rows: int
     events: int
@@ -69,10 +70,10 @@ class LoadResult:
 
 
 def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int = MONTHS) -> LoadResult:
-    """Bring the demo up to yesterday. `reset` begins from nothing; `if_empty` leaves cost and usage that are there.
+    """Bring the demo up to yesterday. `reset` starts from nothing; `if_empty` keeps existing cost and usage.
 
-    A second run of a day imports nothing and keeps password and keys; on a later day only the months of cost and the
-    days of usage since come. Raises UserError while another process loads it.
+    A second run of a day imports nothing and keeps password and keys; on a later day it adds only the months of cost and the
+    days of usage since then. Raises UserError while another process loads it.
     """
     began = time.monotonic()
     actor = Actor.command("load_demo")
@@ -103,14 +104,14 @@ def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int =
             today = clock.today()
             yesterday = today - timedelta(days=1)
             ensure_change_events(people.account, actor, first_day(today, months), yesterday)
-            ensure_replays(people.account, actor, first_day(today, months), yesterday)
+        _load_stripe(people.labs, actor, say, months)
         look_for_anomalies([people.account, people.labs], actor, say)
         send_alerts(people.account)
     return LoadResult(rows, events, time.monotonic() - began, handed_out)
 
 
 def _has(kind: Kind) -> bool:
-    """Does the account in scope have segments of that kind?"""
+    """Whether the account in scope has segments of that kind."""
     return LakeSegment.objects.filter(kind=kind, retired_at=None).exists()
 
 
@@ -148,6 +149,14 @@ def _load_usage(account: Account, actor: Actor, say: Say, months: int) -> int:
     return events
 
 
+def _load_stripe(labs: Account, actor: Actor, say: Say, months: int) -> None:
+    """A replay of Stripe into Lumenly Labs: usage that is pulled, beside what Lumenly's backend pushes."""
+    today, began = clock.today(), time.monotonic()
+    with account_scope(labs):
+        events = ensure_stripe(labs, actor, first_day(today, min(months, LABS_MONTHS)), today)
+    say(f"{labs.name}: {STRIPE_NAME}, {events:,} usage events (pulled in {time.monotonic() - began:.1f} s)")
+
+
 def _ensure_cost_view(account: Account, actor: Actor) -> None:
     if not CostView.objects.exists():
         change_cost_view(
@@ -156,7 +165,7 @@ def _ensure_cost_view(account: Account, actor: Actor) -> None:
 
 
 class _Loader:
-    """Generates and imports into the account in scope, saying how long each took."""
+    """Generates and imports data into the account in scope, and prints how long each step took."""
 
     def __init__(self, folder: Path, actor: Actor, say: Say, end: date) -> None:
         self.folder, self.actor, self.say, self.end = folder, actor, say, end
@@ -194,8 +203,8 @@ class _Loader:
     def _deliver(
         self, account: Account, vendor: Source, path: Path, start: date
     ) -> tuple[CostSource, list[Path]]:
-        """The vendor's source, and the files that are still to be imported: none where a sync reads the bill. A source of
-        uploads, of a demo that was loaded before there were syncs, stays one."""
+        """Return the vendor's source, and the files still to import: none where a sync reads the bill. The upload source of a
+        demo from an earlier version remains one."""
         connection = connection_of(vendor.name)
         source = connection.cost_source if connection else CostSource.objects.filter(name=vendor.name).first()
         if vendor.key not in LAYOUTS or (source is not None and connection is None):
@@ -211,7 +220,7 @@ class _Loader:
         return connection.cost_source, []
 
     def restate(self, account: Account, vendor: Source, month: date) -> None:
-        """Import a vendor's whole billing month again, now with the charges that came late."""
+        """Import a vendor's whole billing month again, now with the late charges."""
         path = self.folder / f"{vendor.key}-{month:%Y-%m}.parquet"
         write_source(vendor.key, path, month, month_end(month))
         self._import(account, self._source(account, vendor.name), [path])

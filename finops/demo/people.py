@@ -1,4 +1,4 @@
-"""The demo's people and accounts, made once."""
+"""The demo's people and accounts, created once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COLLEAGUES = {
 
 @dataclass(frozen=True)
 class People:
-    """The demo person with the accounts she owns. `password` is set when it had to be made anew."""
+    """The demo person with their accounts. `password` is set when a new one was needed."""
 
     user: User
     account: Account
@@ -43,7 +43,7 @@ def demo_user() -> User | None:
 
 
 def demo_account(slug: str) -> Account | None:
-    """The demo's account of that address. Raises UserError when the address is somebody else's."""
+    """Return the demo's account at that address. Raises UserError when another account has the address."""
     account = Account.objects.filter(slug=slug).first()
     if (
         account
@@ -58,7 +58,7 @@ def demo_account(slug: str) -> Account | None:
 
 @transaction.atomic
 def ensure_people(actor: Actor, password: str | None) -> People:
-    """Make whoever and whatever is missing. `password` is the one noted at the last run; it stays when it works."""
+    """Create missing people and accounts. `password` is that of the last run; it stays when it works."""
     user, new_password, hashed = _person(EMAIL, "Demo Person"), None, ""
     if not (password and user.check_password(password)):
         new_password = "".join(secrets.choice(_PASSWORD_LETTERS) for _ in range(16))
@@ -91,7 +91,7 @@ def _set_password(user: User, hashed: str) -> None:
 
 @transaction.atomic
 def remove_people() -> None:
-    """Take the demo's accounts with all they hold, and its people, out of the database."""
+    """Delete the demo's accounts with all their data, and its people, from the database."""
     for slug in (SLUG, LABS_SLUG):
         account = demo_account(slug)
         if account:

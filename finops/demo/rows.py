@@ -1,7 +1,7 @@
-"""Lines with days, growing into an Arrow table of the FOCUS columns that a vendor's export has.
+"""Lines with days, collected into an Arrow table of the FOCUS columns that a vendor's export has.
 
-Most columns of a row depend on its line alone: they are kept once a line as a template, and spread over the rows
-by one vectorised take. Only dates, quantities and costs are kept a row.
+Most columns of a row depend on its line only: they are stored once a line as a template, and expanded to the rows by one
+vectorised take. Only dates, quantities and costs are stored a row.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _moments(days: Sequence[date]) -> pa.Array:
 
 
 class Rows:
-    """A vendor's rows, growing. Amounts are whole 1e-12, quantities whole 1e-3."""
+    """A vendor's rows. Amounts are whole 1e-12, quantities whole 1e-3."""
 
     def __init__(self, source: str) -> None:
         self.vendor = VENDORS[source]
@@ -58,13 +58,13 @@ class Rows:
         self._committed: list[int | None] = []
 
     def add_usage(self, line: ResourceLine, quantity: int, day: date) -> None:
-        """Usage at the negotiated price."""
+        """Add usage at the negotiated price."""
         cost = quantity * contracted_price(self.vendor, line.sku.price)
         template = self._template_of((line.key, ""), lambda: templates.usage(self.vendor, line))
         self._add(template, day, (cost, cost, quantity * line.sku.price, cost), quantity)
 
     def add_commitment(self, settled: CommitmentDay, day: date) -> None:
-        """What a commitment covered, wasted, and cost on a day."""
+        """Add a commitment's covered usage, unused part and fee of a day."""
         term = settled.term
         spend = term.commitment.category == "Spend"
         for part in settled.covered:
@@ -92,7 +92,7 @@ class Rows:
         self._add(template, day, costs, part.quantity, amount)
 
     def add_charge(self, charge: Charge, posted: date) -> None:
-        """A charge of no machine; its day may lie before the day it is posted."""
+        """Add a charge without usage; its day may be before the day it is posted."""
         key = (charge.description, charge.charge_category)
         template = self._template_of(key, lambda: templates.charge(self.vendor, charge))
         monthly = charge.frequency == "Recurring"

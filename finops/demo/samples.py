@@ -22,7 +22,7 @@ MONTHS: Final = 3
 
 
 def create_sample_connection(*, account: Account, actor: Actor) -> CostConnection:
-    """A connection to the sample bill, with its first sync queued. Every account reads the same files, made up to yesterday.
+    """Create a connection to the sample bill and queue its first sync. All accounts read the same files, up to yesterday.
 
     Raises ValidationError where the account has a source of this name. Cost: some two seconds, for 70,000 lines.
     """

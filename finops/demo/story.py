@@ -1,7 +1,7 @@
-"""What happens to Lumenly over time, as pure functions of the calendar.
+"""Events in Lumenly's history, as pure functions of the calendar.
 
-Everything is anchored to absolute dates, never to today: what a day cost is the same whatever day it is
-generated on. So that any thirteen months tell the same kind of story, events repeat with the calendar.
+Everything is anchored to absolute dates, never to today: the cost of a day is the same whatever day it is generated on. Events
+repeat with the calendar, so that any thirteen months have the same kind of events.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ def _years(day: date) -> float:
 
 @cache
 def growth(day: date) -> float:
-    """Business volume, 1 at the epoch, about a third of that more each year, with a slow swell."""
+    """Business volume, 1 at the epoch, about a third of that more each year, with a slow oscillation."""
     return max(0.2, 1 + _YEARLY_GROWTH * _years(day) + 0.03 * math.sin(2 * math.pi * _years(day) * 2))
 
 
 @cache
 def week(day: date) -> float:
-    """Business customers work on weekdays; over the turn of the year few do."""
+    """Weekly pattern: business customers work on weekdays; over the turn of the year few do."""
     factor = (1.06, 1.08, 1.07, 1.05, 0.98, 0.62, 0.58)[day.weekday()]
     quiet = (day.month, day.day) >= (12, 24) or (day.month, day.day) <= (1, 1)
     return factor * (0.72 if quiet else 1)
@@ -42,7 +42,7 @@ def _month_end(day: date) -> float:
 
 
 def migrated_share(day: date) -> float:
-    """How much of the warehouse runs on BigQuery and no longer on Redshift.
+    """The share of the warehouse that runs on BigQuery and no longer on Redshift.
 
     It moves there from April to July of even years, and the other way in odd years.
     """
@@ -52,17 +52,17 @@ def migrated_share(day: date) -> float:
 
 
 def _office(day: date) -> float:
-    """Ten hours of a weekday, nothing at weekends: environments that a schedule turns off."""
+    """Ten hours of a weekday, nothing at weekends: for environments that a schedule turns off."""
     return 10 / 24 if day.weekday() < 5 else 0.0
 
 
 def _people(day: date) -> float:
-    """Work by hand: hardly any at weekends."""
+    """Manual work: hardly any at weekends."""
     return growth(day) * (1.0 if day.weekday() < 5 else 0.12)
 
 
 def _storage(day: date) -> float:
-    """Storage that nobody deletes from."""
+    """Storage without deletions."""
     return max(0.1, 1 + 0.55 * _years(day))
 
 
@@ -147,7 +147,7 @@ _PLANS: tuple[_Plan, ...] = (
 
 
 def anomalies(start: date, end: date) -> list[DemoAnomaly]:
-    """The planted anomalies that touch the days from start to end, both inside, oldest first."""
+    """The planted anomalies that overlap the days from start to end, both inclusive, oldest first."""
     planted = [
         DemoAnomaly(plan.name, plan.source, plan.service, plan.workload, date(year, month, plan.day), plan.days,
                 plan.factor, plan.cause)
@@ -160,5 +160,5 @@ def anomalies(start: date, end: date) -> list[DemoAnomaly]:
 
 
 def surprises(day: date) -> dict[str, float]:
-    """Workload to factor, for the workloads that behave oddly on that day."""
+    """Factor by workload, for the workloads with an anomaly on that day."""
     return {one.workload: one.factor for one in anomalies(day, day)}

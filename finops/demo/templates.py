@@ -1,4 +1,4 @@
-"""The FOCUS columns that follow from a line alone, whatever the day: a template for each kind of row."""
+"""The FOCUS columns that depend on a line only, not on the day: a template for each kind of row."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ SCHEMA: dict[str, pa.Schema] = {
 
 
 def contracted_price(vendor: Source, price: int) -> int:
-    """What Lumenly negotiated: the list price less the vendor's discount, in 1e-9."""
+    """Lumenly's negotiated price: the list price less the vendor's discount, in 1e-9."""
     return price * vendor.negotiated // 1000
 
 
@@ -137,7 +137,7 @@ def covered_usage(vendor: Source, line: ResourceLine, term: CommitmentYear) -> d
 
 
 def unused_commitment(vendor: Source, term: CommitmentYear) -> dict[str, Any]:
-    """The part of a commitment that no usage took."""
+    """The unused part of a commitment."""
     return {
         **_commitment_line(vendor, term),
         "ChargeCategory": "Usage",

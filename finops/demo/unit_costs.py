@@ -1,4 +1,4 @@
-"""Unit cost of the demo company: the key by which cost meets usage, and saved unit metrics."""
+"""Unit cost of the demo company: the key that joins cost and usage, and saved unit metrics."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ PLANS = {
 
 
 def ensure_customer_key(account: Account, actor: Actor) -> None:
-    """Cost meets usage by the customer tag, in the account in scope; one misspelt customer is mapped, the others wait for
-    somebody to do it."""
+    """Join cost and usage by the customer tag, in the account in scope; one misspelt customer is mapped, the others are left
+    for a person to map."""
     if CustomerKey.objects.exists() or CUSTOMER_TAG not in lake_queries.tag_keys(account):
         return
     set_customer_key(account=account, actor=actor, dimension=f"tag:{CUSTOMER_TAG}")
@@ -49,7 +49,7 @@ def ensure_customer_key(account: Account, actor: Actor) -> None:
 
 
 def ensure_unit_metrics(account: Account, actor: Actor) -> None:
-    """Save those that are not there and whose usage metric is, in the account in scope."""
+    """Save missing unit metrics whose usage metric exists, in the account in scope."""
     there = set(UnitMetric.objects.values_list("name", flat=True))
     metrics, key = {metric.name for metric in metrics_of(account)}, customer_key(account)
     for name, (description, question) in PLANS.items():

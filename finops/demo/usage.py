@@ -1,8 +1,8 @@
-"""What Lumenly's product counts of its customers: the events that its backend would have pushed on a day.
+"""Usage events of Lumenly's product by customer: those that its backend would have pushed on a day.
 
-A day is made from its own seed and the calendar alone, as its bills are, and by the same shapes and weights: so a
-customer's usage moves with what it costs. `load_usage` writes the events straight into segments, a month at a time: pushing
-125,000 would take longer and show nothing more.
+A day is generated from its own seed and the calendar only, like its bills, and by the same shapes and weights: so a customer's
+usage changes with its cost. `load_usage` writes the events directly into segments, a month at a time: pushing 125,000 would
+take longer and show nothing more.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from ingestion.services import create_usage_source, set_metric
 QUANTITY_SCALE = 3
 
 TRIAL = DemoCustomer("cust-041", "Pebble Analytics (trial)", 0.06, False)
-"""Uses the product on shared machines: usage without a line of cost."""
+"""A trial customer on shared machines: usage without a line of cost."""
 
 ONBOARDING = "cust-040"
-"""Has its bucket already and has not begun: cost without usage."""
+"""A customer whose bucket exists and who has not started: cost without usage."""
 
 KNOWN: tuple[DemoCustomer, ...] = (*CUSTOMERS, TRIAL)
 USING: tuple[DemoCustomer, ...] = tuple(customer for customer in KNOWN if customer.id != ONBOARDING)
 
 _ENDPOINTS = (("/v1/search", 0.46), ("/v1/documents", 0.31), ("/v1/events", 0.18), ("/v1/export", 0.05))
 REVENUE = 2_400
-"""Dollars a day that the largest customer pays."""
+"""Revenue of the largest customer in dollars a day."""
 
 _TOKENS = (("input", 1.0), ("output", 0.11))
 DIMENSIONS = ("direction", "endpoint", "model", "plan", "region")
@@ -64,7 +64,7 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric with its unit, how it adds up, and the events of a day."""
+    """A metric with its unit, its aggregation, and the events of a day."""
 
     name: str
     label: str
@@ -134,7 +134,7 @@ def _documents(
 
 
 def _tokens(customer: DemoCustomer, day: date, rng: random.Random) -> Iterator[tuple[dict[str, str], float]]:
-    """The assistant of customers with a key of their own: what the AI vendor bills for them."""
+    """Tokens of customers with an API key of their own, as the AI vendor bills them."""
     if customer.dedicated:
         load = _load(customer, day, rng)
         for direction, share in _TOKENS:
@@ -142,12 +142,12 @@ def _tokens(customer: DemoCustomer, day: date, rng: random.Random) -> Iterator[t
 
 
 def _seats(customer: DemoCustomer, day: date, rng: random.Random) -> Iterator[tuple[dict[str, str], float]]:
-    """Contracts change on the first of a month."""
+    """Seats: contracts change on the first of a month."""
     yield {"plan": plan_of(customer)}, int((8 + 400 * customer.weight) * growth(month_start(day)))
 
 
 def _revenue(customer: DemoCustomer, day: date, rng: random.Random) -> Iterator[tuple[dict[str, str], float]]:
-    """What is invoiced for the day, by the contract; a trial pays nothing."""
+    """The invoiced revenue of the day, by the contract; none for a trial."""
     if customer is not TRIAL:
         yield {"plan": plan_of(customer)}, round(REVENUE * customer.weight * growth(month_start(day)), 2)
 
@@ -181,24 +181,24 @@ SOURCE_NAME = "Product backend"
 PUSHED_AT = time(23, 50)
 _BATCHES = uuid.UUID("5d1c7b90-4417-4230-8a00-6c756d656e6c")
 _MARK = "seats"
-"""The metric that every loaded day has: by its batch a day is known again, also among events that people pushed."""
+"""The metric that every loaded day has: its batch identifies a loaded day, also among events that people pushed."""
 
 
 def usage_source(account: Account, actor: Actor) -> UsageSource:
-    """The demo's source of usage, made when it is missing. The account must be in scope."""
+    """Return the demo's source of usage, creating it when it is missing. The account must be in scope."""
     source = UsageSource.objects.filter(name=SOURCE_NAME, kind=UsageSource.Kind.PUSH).first()
     return source or create_usage_source(account=account, actor=actor, name=SOURCE_NAME)
 
 
 def batch_of(day: date) -> uuid.UUID:
-    """The batch that a day's events are of."""
+    """The batch of a day's events."""
     return uuid.uuid5(_BATCHES, day.isoformat())
 
 
 def load_usage(account: Account, actor: Actor, first: date, last: date) -> int:
-    """Bring the usage from `first` up to `last` into the account in scope; how many events that took.
+    """Bring the usage from `first` up to `last` into the account in scope and return how many events were added.
 
-    Days that are there stay as they are, and so does whatever else was pushed.
+    Existing days do not change, and neither do other pushed events.
     """
     source = usage_source(account, actor)
     _upsert_customers(account, first)
@@ -251,7 +251,7 @@ def _load_month(account: Account, source: UsageSource, days: Sequence[date]) -> 
 
 
 def _ledger(account: Account, source: UsageSource, table: pa.Table) -> list[UsageBatch]:
-    """The batch of each day as if it had been pushed at the day's end: what is stored is metered."""
+    """Return the batch of each day as if it had been pushed at the day's end: stored usage is metered."""
     events = table.group_by("day").aggregate([("position", "count")]).to_pylist()
     return [
         UsageBatch(

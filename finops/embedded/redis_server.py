@@ -87,7 +87,7 @@ class RedisServer:
             f'logfile "{self.log}"',
             "loglevel warning",
             f"maxmemory {MAX_MEMORY}",
-            # What has an end is given up first: caches and windows of limits. Messages have none.
+            # Keys with an expiry are evicted first: caches and windows of limits. Messages have none.
             "maxmemory-policy volatile-lru",
         ]
 

@@ -1,4 +1,4 @@
-"""How much of the cost without an actor in the bill is of resources whose actor change events name."""
+"""Coverage of cost without an actor in the bill by change events that name an actor of its resource."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ MAX_RESOURCES: Final = 5_000
 
 @dataclass(frozen=True)
 class ActorCoverage:
-    """Of a provider and currency: amortized cost without an actor in the bill, and what of it is of a resource with one."""
+    """For a provider and currency: amortized cost without an actor in the bill, and the part on resources with an
+    actor by events."""
 
     provider: str
     currency: str
@@ -47,8 +48,8 @@ class ActorCoverageBuild:
 
 
 def actor_coverage(reader: CostReader) -> list[ActorCoverage]:
-    """Of the newest DAYS days with cost, by provider; those alone with a resource that events name, of which the newest
-    MAX_RESOURCES count. One query and one lake query, none without such events."""
+    """Return the coverage of the newest DAYS days with cost, by provider; only providers with a resource named by
+    events, of which the newest MAX_RESOURCES count. One query and one lake query, none without such events."""
     names = tuple(resource_actors())[:MAX_RESOURCES]
     coverage = reader.sources.coverage
     if not names or coverage.last_day is None:

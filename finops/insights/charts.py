@@ -1,4 +1,4 @@
-"""From answers about insights to what their pages draw."""
+"""Charts of insight pages, from their answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NAME_LENGTH = 28
 
 @dataclasses.dataclass(frozen=True)
 class Waterfall:
-    """The change of one currency: its total, its moves, and the drawing from the earlier amount to the later."""
+    """The change in one currency: its total, its drivers, and the chart from the previous amount to the current one."""
 
     total: ChangeTotal
     moves: Sequence[Move]
@@ -38,12 +38,12 @@ class Waterfall:
 
     @property
     def unlisted_groups(self) -> int:
-        """Groups that one move sums up."""
+        """Number of groups in the row other."""
         return sum(move.other_groups for move in self.moves)
 
 
 def waterfalls(answer: SpendChangeAnswer) -> list[Waterfall]:
-    """One for each currency, what most of the money moved in first."""
+    """Return a waterfall for each currency, the one with the largest change first."""
     charts = [
         _waterfall(total, [move for move in answer.moves if move.currency == total.currency])
         for total in answer.totals
@@ -52,12 +52,12 @@ def waterfalls(answer: SpendChangeAnswer) -> list[Waterfall]:
 
 
 def move_name(move: Move) -> str:
-    """What a person calls it."""
+    """Return the readable name of a driver."""
     return other_name(move.other_groups) if move.other_groups else text.name_of(move)
 
 
 def _waterfall(total: ChangeTotal, moves: Sequence[Move]) -> Waterfall:
-    """Steps as [from, to]: the earlier amount, each move on top of those before it, the later amount."""
+    """Return steps as [from, to]: the previous amount, each change added to those before, the current amount."""
     changed_moves = [move for move in moves if move.change]
     at, steps = total.previous_amount, [(Decimal(0), total.previous_amount)]
     for move in changed_moves:
@@ -79,14 +79,14 @@ def _waterfall(total: ChangeTotal, moves: Sequence[Move]) -> Waterfall:
 
 @dataclasses.dataclass(frozen=True)
 class CommitmentChart:
-    """One currency: what was used and unused of its commitments over time; no table for granularity none."""
+    """One currency: used and unused commitment over time; no table for granularity none."""
 
     total: CommitmentTotal
     table: SeriesTable | None
 
 
 def commitment_charts(answer: CommitmentAnswer, granularity: str) -> list[CommitmentChart]:
-    """One for each currency, the most committed first."""
+    """Return a chart for each currency, the largest commitment first."""
     totals = sorted(answer.totals, key=lambda total: -total.committed_cost)
     return [CommitmentChart(total, _utilization_series(total, granularity)) for total in totals]
 
@@ -108,7 +108,7 @@ def _utilization_series(total: CommitmentTotal, granularity: str) -> SeriesTable
 
 ACTUAL, EXPECTED, BAND = "Actual", "Expected", "Normal range"
 CONTEXT_BEFORE, CONTEXT_AFTER = 14, 7
-"""Days around an anomaly that its chart shows, or as many as it has itself."""
+"""Days before and after an anomaly on its chart, or as many as it has itself."""
 BEFORE_DAYS = 28
 
 
@@ -130,7 +130,7 @@ class DayFigure:
 
 @dataclass(frozen=True)
 class BandChart:
-    """The drawing and the figures that it draws."""
+    """A chart and its figures."""
 
     days: list[DayFigure]
     chart: dict[str, Any]
@@ -138,7 +138,7 @@ class BandChart:
 
 @dataclass(frozen=True)
 class CauseBar:
-    """A cause with the length of its bar, 0 to 100, by the largest of its dimension."""
+    """A cause with the length of its bar, 0 to 100, relative to the largest of its dimension."""
 
     cause: AnomalyCause
     width: int
@@ -157,8 +157,9 @@ class CauseTable:
 def band_chart(
     anomalies: Sequence[Anomaly], events: Sequence[AnomalyEvent] = (), display: AnomalyDisplay = AS_STORED
 ) -> BandChart:
-    """Actual cost by day against the expected one and its band, of one anomaly or of several together: their days shaded,
-    some days around them, and the changes of those days, numbered as the list beside the chart is."""
+    """Return actual cost by day with the expected cost and its normal range, of one anomaly or of several together:
+    their days shaded, some days around them, and the changes on those days, numbered as in the list beside the chart.
+    """
     first_day, last_day = min(each.first_day for each in anomalies), max(each.last_day for each in anomalies)
     first, last = str(first_day), str(last_day)
     days = [
@@ -184,7 +185,7 @@ def band_chart(
 
 
 def with_band_markers(band: BandChart, filters: Sequence[Filter]) -> tuple[BandChart, list[Marker]]:
-    """The chart with what happened on its days and fits the filters, and that as a list."""
+    """Return the chart with markers of the events on its days that match the filters, and these events as a list."""
     if not band.days:
         return band, []
     starts = [date.fromisoformat(day.day) for day in band.days]
@@ -199,7 +200,7 @@ def _shade(labels: Sequence[str]) -> tuple[str, str] | None:
 def _days_around(
     anomalies: Sequence[Anomaly], first: date, last: date, display: AnomalyDisplay
 ) -> Iterator[tuple[str, Cells]]:
-    """Days that all of them have, with actual, expected, low and high summed up."""
+    """Return the days that all anomalies have, with the sums of actual, expected, low and high."""
     length = (last - first).days + 1
     start = first - timedelta(days=max(CONTEXT_BEFORE, length))
     end = last + timedelta(days=max(CONTEXT_AFTER, length // 2))
@@ -213,7 +214,7 @@ def _days_around(
 
 
 def _event_flags(events: Sequence[AnomalyEvent], labels: Sequence[str]) -> list[tuple[str, str]]:
-    """A flag a day, with the numbers of its changes: `1, 2`."""
+    """Return a marker for each day with changes, labeled with their numbers: `1, 2`."""
     numbers_by_day: dict[str, list[str]] = {}
     for number, event in enumerate(events, start=1):
         numbers_by_day.setdefault(str(event.at.date()), []).append(str(number))
@@ -221,12 +222,12 @@ def _event_flags(events: Sequence[AnomalyEvent], labels: Sequence[str]) -> list[
 
 
 def spark_values(anomaly: Anomaly) -> list[Decimal | None]:
-    """The days of the list's small drawing: as many before as fit."""
+    """Return the days of the list's small chart: as many before as fit."""
     return [Decimal(day[1]) for day in anomaly.days]
 
 
 def cause_tables(impact: Decimal, causes: list[Causes], explorer: SpendQuery) -> list[CauseTable]:
-    """The finest dimension first: a resource says more than its region."""
+    """Return the causes by dimension, the finest first: a resource is more specific than its region."""
     tables = []
     for each in sorted(causes, key=lambda each: place_of(each.dimension)):
         if each.rows:
@@ -244,7 +245,7 @@ def cause_tables(impact: Decimal, causes: list[Causes], explorer: SpendQuery) ->
 
 
 def _cause_query(explorer: SpendQuery, dimension: str, cause: AnomalyCause) -> SpendQuery:
-    """The same question of one cause alone."""
+    """Return the query filtered by one cause."""
     filters = [each for each in explorer.filters if each.dimension != dimension]
     return msgspec.structs.replace(
         explorer, filters=[*filters, Filter(dimension=dimension, values=[cause.value])]
@@ -252,8 +253,8 @@ def _cause_query(explorer: SpendQuery, dimension: str, cause: AnomalyCause) -> S
 
 
 def explorer_query(anomalies: Sequence[Anomaly], through: date) -> SpendQuery:
-    """The cost explorer's question about one anomaly, or several of one dimension: their scope by day and usage type, four
-    weeks before them included."""
+    """Return the cost explorer's query for one anomaly, or several of one dimension: their scope by day and usage
+    type, with the four weeks before."""
     anomaly = anomalies[0]
     first_day, last_day = min(each.first_day for each in anomalies), max(each.last_day for each in anomalies)
     return SpendQuery(

@@ -1,7 +1,7 @@
-"""The cost that an insight reads: all of an account's, or part of it by team, source, account and provider.
+"""Cost that an insight reads: all of an account's, or a part by team, source, account and provider.
 
-Each of these is a filter as in `querySpend`: aliases and names count. A value that no cost line has is refused with the
-nearest there are.
+Each of these is a filter as in `querySpend`: aliases and names are accepted. A value that no cost line has is refused
+with the nearest values.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SCOPES = ("team", "source", "account", "provider")
 
 @dataclass(frozen=True)
 class CostReader:
-    """The cost lines of an account. `deadline`: a value of `time.monotonic()`, None for the lake's own."""
+    """Reads the cost lines of an account. `deadline`: a value of `time.monotonic()`, None for the lake's own."""
 
     account: Account
     sources: Sources
@@ -52,9 +52,11 @@ class CostReader:
     def run(
         self, days: DateRange, build: Any, tag_keys: Iterable[str] = (), *, allow_rollups: bool = True
     ) -> pa.Table:
-        """The result of `build` over the lines of the days. One lake query, whose answer is kept while no file changes.
+        """Return the result of `build` over the lines of the days. One lake query, whose result is cached while no
+        file changes.
 
-        `allow_rollups` as in `engine.run`. Raises LakeTimeout, LakeTooLarge or LakeUnavailable."""
+        `allow_rollups` as in `engine.run`. Raises LakeTimeout, LakeTooLarge or LakeUnavailable.
+        """
         return engine.run(
             self.account,
             Kind.COST,
@@ -68,16 +70,17 @@ class CostReader:
         )
 
     def look_up(self, question: Question) -> FilterFindings:
-        """What cost lines say of the filters of a question. One or two lake queries, none without filters.
+        """Resolve the filters of a query against the cost lines. One or two lake queries, none without filters.
 
-        Raises UserError for a value that no line has."""
+        Raises UserError for a value that no line has.
+        """
         if not question.filters:
             return FilterFindings()
         return look_up(self.account, plan_of(question), self.deadline, self.sources.manifest)
 
 
 class CostScope(msgspec.Struct, frozen=True, kw_only=True):
-    """All four empty: the whole account."""
+    """A scope of cost. All four empty: the whole account."""
 
     __doc__ = None
     team: Annotated[str, Meta(description="Name.")] = ""
@@ -87,12 +90,12 @@ class CostScope(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def scope_values(self) -> dict[str, str]:
-        """The dimensions that narrow, each with its value."""
+        """Filtered dimensions with their values."""
         return {name: value for name in SCOPES if (value := getattr(self, name).strip())}
 
     @property
     def scope_text(self) -> str:
-        """` of team 'Core' and provider 'AWS'`; empty for the whole account."""
+        """Return ` of team 'Core' and provider 'AWS'`; empty for the whole account."""
         parts = [f"{name} {truncate(value, NAME_LENGTH)!r}" for name, value in self.scope_values.items()]
         return f" of {join_with_and(parts)}" if parts else ""
 
@@ -101,7 +104,7 @@ WHOLE_ACCOUNT = CostScope()
 
 
 def dimension_columns(lines: Any, dimensions: Sequence[Dimension]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """`key0`, `key1` …: the value of each dimension; `label0` …: its dated name, where it has names."""
+    """Return `key0`, `key1` …: the value of each dimension; `label0` …: its dated name, if it has names."""
     keys = {f"key{at}": each.value(lines).coalesce(each.absent) for at, each in enumerate(dimensions)}
     labels = {
         f"label{at}": with_date_prefix(lines, each.label(lines))
@@ -112,13 +115,13 @@ def dimension_columns(lines: Any, dimensions: Sequence[Dimension]) -> tuple[dict
 
 
 def scope_from_params(params: Mapping[str, str]) -> dict[str, Any]:
-    """The fields of a CostScope that a page's URL names."""
+    """Return the fields of a CostScope in a page's URL."""
     return {name: params[name] for name in SCOPES if params.get(name)}
 
 
 def check_currency(reader: CostReader, currency: str) -> None:
-    """Raises UserError, with the currencies there are, for one that no cost of the account is in; nothing for none, and
-    for an account without cost, and for the display currency. One lake query."""
+    """Check a currency. Raises UserError, with the account's currencies, for one that no cost is in; none, the
+    display currency, and an account without cost pass. One lake query."""
     code = currency.strip().upper()
     code = "" if code == display_currency() else code
     currencies = currencies_of(reader.account, reader.sources) if code else []
@@ -127,8 +130,8 @@ def check_currency(reader: CostReader, currency: str) -> None:
 
 
 def resolve_scope(reader: CostReader, scope: CostScope) -> tuple[tuple[ResolvedFilter, ...], list[str]]:
-    """The scope as filters of cost lines, and sentences about accounts under an older name. One lake query, none for the
-    whole account. Raises UserError for a value that no line has: "no anomalies of" it would read as good news."""
+    """Return the scope as filters of cost lines, and warnings about accounts under an earlier name. One lake query,
+    none for the whole account. Raises UserError for a value that no line has: "no anomalies" for it would mislead."""
     filters = [Filter(dimension=name, values=[value]) for name, value in scope.scope_values.items()]
     if not filters:
         return (), []

@@ -1,4 +1,4 @@
-"""How well the data of every connection is: the one query behind the page Data health and the tool getDataHealth."""
+"""Health of the data of every connection: the query of the page Data health and of the tool getDataHealth."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from typing import Any, Final
 import msgspec
 
 from accounts.models import Account
-from accounts.scoping import account_scope
-from finops.connections.queries import connections_overview, months_to_read_again
 from finops.costs.answers import AccountRef, SourceHealth
 from finops.costs.coverage import Coverage
 from finops.costs.queries.closed_months import restatement_sentences
@@ -32,7 +30,7 @@ from finops.costs.queries.sources import (
 )
 from finops.insights.cost_scope import CostReader
 from finops.insights.savings.freshness import recommendation_refreshes
-from finops.insights.sync_health import with_recommendations, with_syncs
+from finops.insights.sync_health import SyncFacts, with_recommendations
 from finops.lake.engine.engine import LakeTooLarge, LakeUnavailable
 from finops.lake.usage import flush_scheduler
 from finops.lake.usage.flush_scheduler import StuckFlush
@@ -90,18 +88,18 @@ class HealthAnswer(AccountAnswer, frozen=True, kw_only=True):
 
 
 health_warnings: Registry[Callable[[Account], list[str]]] = Registry("health warning")
-"""What of an account besides its connections needs somebody: apps above add a function each."""
+"""Warnings about an account besides its connections: apps above register a function each."""
 
 FEWEST: Final = 3
-"""Days with a delivery from which there is a rhythm."""
+"""Minimum number of days with a delivery from which a schedule is known."""
 NEWEST: Final = 14
 LOOKED_AT_DAYS: Final = 92
 DAILY_SHARE: Final = 0.8
-"""A source with lines on fewer of its days than this does not deliver by the day, so a day without is no gap."""
+"""A source with lines on a smaller share of its days does not deliver daily, so a day without lines is not a gap."""
 MAX_GAPS: Final = 12
-"""Gaps and months of one connection that an answer has."""
+"""Maximum number of gaps and months of one connection in an answer."""
 FAILING_SHARE: Final = 0.5
-"""From this share of rejected events on, a usage source fails; any smaller one is a matter of single events."""
+"""Share of rejected events from which a usage source is failing; a smaller share concerns single events."""
 
 IRREGULAR = f"Schedule unknown: fewer than {FEWEST} deliveries on different days."
 WORST_FIRST: Final = (FAILING, STALE, PARTIAL, NO_DATA, IMPORTING, HEALTHY)
@@ -119,8 +117,8 @@ _COST_ADVICE = {
 
 
 def next_delivery(days: Sequence[date], last: datetime | None, now: datetime) -> tuple[datetime | None, bool]:
-    """When the next delivery is late, and whether it is: after the usual time between days with deliveries (the median of
-    the newest) and half of it again, at least half a day. None where there are too few to tell."""
+    """Return when the next delivery is late, and whether it is: after the median time between the newest days with
+    deliveries plus half of it, at least half a day. None for too few deliveries."""
     newest = sorted(set(days))[-NEWEST:]
     if last is None or len(newest) < FEWEST:
         return None, False
@@ -130,7 +128,7 @@ def next_delivery(days: Sequence[date], last: datetime | None, now: datetime) ->
 
 
 class _DaysOfSources:
-    """Which source has lines on which day."""
+    """Days with lines of each source."""
 
     def __call__(self, table: Any) -> Any:
         return table.group_by(["source", "charge_date"]).aggregate(lines=table.count())
@@ -140,7 +138,7 @@ _DAYS = _DaysOfSources()
 
 
 def days_of_sources(reader: CostReader, days: DateRange) -> Mapping[int, set[date]]:
-    """The days that have cost lines, by source. One lake query over two columns."""
+    """Return the days that have cost lines, by source. One lake query over two columns."""
     by_source: dict[int, set[date]] = defaultdict(set)
     for row in reader.run(days, _DAYS, allow_rollups=False).to_pylist():
         # A line without a source is of no connection.
@@ -150,7 +148,7 @@ def days_of_sources(reader: CostReader, days: DateRange) -> Mapping[int, set[dat
 
 
 def gaps_between(present: Collection[date], days: DateRange) -> list[Gap]:
-    """Runs of days without lines; none for what does not deliver by the day."""
+    """Return runs of days without lines; none for a source that does not deliver daily."""
     missing = [day for day in each_day(days) if day not in present]
     if len(missing) > days.days * (1 - DAILY_SHARE):
         return []
@@ -164,7 +162,7 @@ def gaps_between(present: Collection[date], days: DateRange) -> list[Gap]:
 
 
 def missing_months(months: Collection[date]) -> list[date]:
-    """Billing months between the first and the last that a source has nothing of."""
+    """Return billing months without lines between the first and the last of a source."""
     if not months:
         return []
     missing, month = [], min(months)
@@ -176,7 +174,7 @@ def missing_months(months: Collection[date]) -> list[date]:
 
 
 def restated_months(deliveries: Sequence[Delivery]) -> list[RestatedMonth]:
-    """Months that were brought again after they were over and had been brought whole, the newest first."""
+    """Return months that were imported again after they were over and complete, newest first."""
     days: dict[date, list[date]] = defaultdict(list)
     for delivery in deliveries:
         for month in delivery.months:
@@ -199,7 +197,7 @@ def cost_connection(
     days: DateRange | None,
     now: datetime,
 ) -> ConnectionHealth:
-    """Of a cost source. `present` are its days with lines among `days`, those looked at."""
+    """Return the health of a cost source. `present` are its days with lines among the checked `days`."""
     last = deliveries[-1].at if deliveries else None
     due, overdue = next_delivery([delivery.at.date() for delivery in deliveries], last, now)
     span = coverage.sources.get(source_id)
@@ -229,7 +227,7 @@ def cost_connection(
 
 
 def usage_connection(source: UsageDeliveries, now: datetime) -> ConnectionHealth:
-    """Of a usage source."""
+    """Return the health of a usage source."""
     last_day = None
     if source.days:
         # From the end of its last day: events come all day long.
@@ -280,10 +278,10 @@ def needs_attention(each: ConnectionHealth) -> bool:
 
 
 def data_health(account: Account, *, deadline: float | None = None, shown: int = SHOWN) -> HealthAnswer:
-    """Every connection of the account and how it is, those that need somebody first; and whether usage is stuck.
+    """Return the health of every connection, unhealthy ones first, and whether usage ingestion is delayed.
 
-    Nine queries of PostgreSQL, three more with synced sources, and one lake query (two columns of 92 days) that finds days without cost lines; where the
-    lake cannot answer it, gaps are not looked for and a warning says so.
+    Nine queries of PostgreSQL, three more with synced sources, and one lake query (two columns of 92 days) for days
+    without cost lines; if the lake cannot answer it, gaps are not checked and a warning says so.
     """
     sources, usage = load_sources(account), flush_scheduler.stuck(account)
     notices, low_disk = import_notices(account), disk.low_disk()
@@ -336,23 +334,16 @@ def _connections(
         )
         for source_id, health in sources.health.items()
     ]
-    syncs = {row.connection.cost_source.pk: row for row in connections_overview(account)}
-    uploaded: Mapping[int, Sequence[date]] = {}
-    if syncs:
-        with account_scope(account):
-            uploaded = months_to_read_again([row.connection for row in syncs.values()])
-    cost = [
-        with_syncs(each, syncs[source_id], uploaded.get(syncs[source_id].connection.pk, ()))
-        if source_id in syncs
-        else each
-        for source_id, each in zip(sources.health, cost, strict=True)
-    ]
+    syncs = SyncFacts.of_account(account)
+    cost = [syncs.with_cost(source_id, each) for source_id, each in zip(sources.health, cost, strict=True)]
     refreshes = {row.source_id: row for row in recommendation_refreshes()}
     cost = [
         with_recommendations(each, refreshes[source_id]) if source_id in refreshes else each
         for source_id, each in zip(sources.health, cost, strict=True)
     ]
-    usage = [usage_connection(each, now) for each in usage_deliveries(account)]
+    usage = [
+        syncs.with_usage(each.source_id, usage_connection(each, now)) for each in usage_deliveries(account)
+    ]
 
     def need(each: ConnectionHealth) -> tuple[int, bool, str]:
         return WORST_FIRST.index(each.status), not each.overdue, each.name
@@ -361,7 +352,7 @@ def _connections(
 
 
 def _present(reader: CostReader, days: DateRange | None) -> tuple[list[str], Mapping[int, set[date]]]:
-    """The days with lines by source; what health says must not fail with the lake."""
+    """Return the days with lines by source; the health must not fail with the lake."""
     if days is None:
         return [], {}
     try:

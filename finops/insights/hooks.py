@@ -1,4 +1,4 @@
-"""What insights add to answers about cost, and to their own about a change of spend."""
+"""Hooks of insights: warnings for answers about cost, and related events of a change of spend."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from finops.lib.money import ratio
 from finops.lib.periods import previous_period
 
 RECENT_DAYS = 62
-"""A source that stopped longer before the asked days than this is history and no news."""
+"""A source without new data for more days than this before the queried days is not reported."""
 
 WHOLE = Decimal("0.9")
 MAX_COMPARED = 200
@@ -42,8 +42,8 @@ optional_checks.add("recommendations", check_recommendations)
 
 @answer_warnings.register("unhealthy_connections")
 def unhealthy_connections(facts: AnswerFacts) -> list[str]:
-    """Failing sources always, but those whose syncs `source_notes` names; stale ones when the asked days reach beyond their
-    data."""
+    """Return warnings about failing sources, except those whose syncs `source_notes` names, and about stale ones if
+    the queried days reach beyond their data."""
     warnings = []
     with_problem = {problem.source_id for problem in facts.sources.problems}
     for source_id, source in facts.sources.health.items():
@@ -58,7 +58,7 @@ def unhealthy_connections(facts: AnswerFacts) -> list[str]:
 
 @resource_panels.register("events")
 def resource_events(request: ResourceQuestion) -> ResourcePanel:
-    """Anomalies and new sources in the days, as far as they are in the resource's cost."""
+    """Return anomalies and new sources on the days that belong to the resource's cost."""
     question = request.question
     reader = CostReader(request.account, request.sources)
     facts = RelatedEventFacts(reader, question.days, previous_period(question.days), question.filters)
@@ -77,10 +77,10 @@ def actor_coverage_panel(source: EventSource) -> EventSourcePanel | None:
 
 @related_events.register("anomalies")
 def anomaly_events(facts: RelatedEventFacts) -> list[RelatedEvent]:
-    """Anomalies on the later days whose cost the filters hold: the largest of the services, whatever their state. They are
-    stored of the whole account, so a reader with limited cost access gets none.
+    """Return anomalies on the later days whose cost matches the filters: the largest of the services, in any state.
+    They are stored for the whole account, so a reader with limited cost access gets none.
 
-    One query; with filters one lake query more.
+    One query; with filters one more lake query.
     """
     if current_limit() is not None:
         return []

@@ -1,4 +1,4 @@
-"""Anomalies and savings as the database keeps them, with what people decided about them."""
+"""Anomalies and savings in the database, with the decisions of people."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Severity(models.TextChoices):
 
 
 class Incident(AccountModel):
-    """Anomalies of the same money on the same days, as one: listed, reviewed and counted once.
+    """Anomalies with the same cost on the same days, as one: listed, reviewed and counted once.
 
-    A detection brings members and figures up to date; `state` is a person's, but for what a restated bill took away and
-    what went on after it was resolved. Amounts as of `Anomaly`, of the members that are counted: the headline alone, or
-    several services with one root cause, none of whose lines is in two.
+    A detection updates members and amounts; `state` is set by people, except for incidents that a restated bill
+    removed and those that continued after they were resolved. Amounts as of `Anomaly`, of the counted members: the
+    headline alone, or several services with one root cause, which share no lines.
     """
 
     class State(models.TextChoices):
@@ -88,10 +88,10 @@ class Incident(AccountModel):
 
 
 class Anomaly(AccountModel):
-    """A run of days on which one source and value cost something else than expected.
+    """A run of days on which the cost of one source and value was outside its expected range.
 
-    The detector keeps figures and days up to date; what people say of it is its incident's. Amounts: amortized cost
-    without taxes, credits, refunds, one-time fees and commitment purchases.
+    The detector updates amounts and days; reviews belong to the incident. Amounts: amortized cost without taxes,
+    credits, refunds, one-time fees and commitment purchases.
     """
 
     class Kind(models.TextChoices):
@@ -151,7 +151,7 @@ class Anomaly(AccountModel):
 
     @property
     def state(self) -> str:
-        """Its incident's; one that was just found is open."""
+        """State of the incident; a new anomaly is open."""
         return self.incident.state if self.incident is not None else Incident.State.OPEN
 
     def __str__(self) -> str:
@@ -159,7 +159,7 @@ class Anomaly(AccountModel):
 
 
 class AnomalySettings(AccountModel):
-    """What the account wants watched, and from which impact on. An account without a row has the defaults."""
+    """Monitored dimensions and minimum impacts of an account. An account without a row has the defaults."""
 
     account = models.OneToOneField(
         "accounts.Account", on_delete=models.CASCADE, related_name="anomaly_settings"
@@ -177,7 +177,7 @@ class AnomalySettings(AccountModel):
     )
 
     def minimum(self, currency: str) -> Decimal | None:
-        """The amount that the account set in this currency, if it did."""
+        """Return the account's minimum impact in this currency, if it is set."""
         text = self.minimum_impacts.get(currency)
         return Decimal(text) if text is not None else None
 
@@ -186,7 +186,7 @@ class AnomalySettings(AccountModel):
 
 
 class AnomalyRun(AccountModel):
-    """When the account's cost was last looked at, and of which data: what says whether a look is due."""
+    """The last detection of an account, and the data that it used: determines whether a detection is due."""
 
     account = models.OneToOneField("accounts.Account", on_delete=models.CASCADE, related_name="anomaly_run")
     data_version = models.CharField(max_length=60, blank=True)
@@ -223,10 +223,10 @@ class DerivedEventRun(AccountModel):
 
 
 class SavingsDismissal(AccountModel):
-    """A recommendation that a person put aside: dismissed with a reason, or acted on a day.
+    """A decision on a recommendation: dismissed with a reason, or marked as done on a day.
 
-    Recommendations are computed from the bills and are not rows; this is found again by `key`. The other fields are what
-    it was then, so that it can be shown and followed when the bills no longer show it.
+    Recommendations are computed from the bills and have no rows; `key` identifies them. The other fields are a copy
+    of the recommendation then, so that it can be shown and followed when the bills no longer show it.
     """
 
     class Status(models.TextChoices):
@@ -270,9 +270,9 @@ class SavingsDismissal(AccountModel):
 
 
 class ImportedSaving(AccountModel):
-    """One recommendation of a cloud provider, as the newest file or API answer for its cost source has it.
+    """A recommendation of a cloud provider, from the newest file or API response for its cost source.
 
-    Amounts are the provider's estimates of a month, in `currency`; `formula` says of which.
+    Amounts are the provider's monthly estimates, in `currency`; `formula` describes them.
     """
 
     source = models.ForeignKey("costs.CostSource", on_delete=models.CASCADE, related_name="+")
@@ -338,9 +338,9 @@ class ImportedSaving(AccountModel):
 
 
 class RecommendationRefresh(AccountModel):
-    """When the provider's recommendations of a cost source were read last, by file or API, and what could not be read.
+    """The last read of a provider's recommendations for a cost source, by file or API, and what could not be read.
 
-    What a failed read did not bring stays as it was: `succeeded_at` is the day of what there is.
+    A failed read leaves the recommendations unchanged: `succeeded_at` is their date.
     """
 
     class Origin(models.TextChoices):

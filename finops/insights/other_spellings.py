@@ -1,8 +1,9 @@
-"""Beside an answer about tags: what other spellings of key and value hold, and what cost tags and teams make of it.
+"""Cost under other spellings of a tag's key and value, beside an answer about tags, and what cost tags and teams make
+of it.
 
-A filter `tag:env in production` takes neither `tag:Environment = production` nor `tag:env = prod`; each is cost that the
-question may have meant. Likewise for lines without a tag, without a team and with a cost tag's default value, three
-answers to what nobody owns. All amounts come from one lake query.
+A filter `tag:env in production` matches neither `tag:Environment = production` nor `tag:env = prod`; each is cost
+that the query may have meant. The same applies to lines without a tag, without a team and with a cost tag's default
+value, three ways to ask for unallocated cost. All amounts come from one lake query.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ TAG = "tag:"
 TEAM = "team"
 
 WORTH_SAYING = Decimal("0.1")
-"""The share of the answer from which what other spellings hold stands in its first sentence."""
+"""Share of the answer from which cost under other spellings is reported in its first sentence."""
 
 MOST_KEYS = 10
 MOST_COVERS = 3
 MOST_ABSENT = 5
 MOST_COST_TAGS = 50
-"""Cost tags that are looked through."""
+"""Maximum number of cost tags that are compared."""
 
 NAMED = 5
 NAMED_IN_SUMMARY = 2
@@ -58,14 +59,14 @@ SPELT = {
     "starts_with": "beginning with",
     "ends_with": "ending with",
 }
-"""Operators that name a value to which there may be other spellings."""
+"""Operators whose values may have other spellings."""
 
 TOO_LATE = "Similar tag spellings were not checked: time limit reached. Use fewer days."
 
 
 @dataclass(frozen=True)
 class Topic:
-    """What a part of the lake query is of: `name` as the answer says it, the keys by place, and for covers the name."""
+    """Subject of a part of the lake query: `name` in the answer, the keys by index, and the name for covers."""
 
     part: Part
     what: str
@@ -73,11 +74,12 @@ class Topic:
 
 
 Sums = dict[tuple[int, str], dict[str, Decimal]]
-"""Amounts by currency, by place and value."""
+"""Amounts by currency, by index and value."""
 
 
 def other_spellings(question: SpendNoteContext) -> SpendNotes:
-    """Empty where no tag, cost tag or team is used. One lake query, and at most three of PostgreSQL."""
+    """Return notes on other spellings; empty if no tag, cost tag or team is used. One lake query, and at most three
+    of PostgreSQL."""
     same = _same_rows(question)
     topics = _topics(question)
     if not topics:
@@ -136,7 +138,7 @@ def _filter_topics(question: SpendNoteContext, item: ResolvedFilter) -> list[Top
 def _team(
     question: SpendNoteContext, item: ResolvedFilter, filters: tuple[ResolvedFilter, ...], shown: str
 ) -> list[Topic]:
-    """The teams that own the value, where the team key reads a tag that means the same."""
+    """Return the teams that own the value, if the team key reads a tag with the same meaning."""
     team = _resolve_or_none(question, TEAM)
     (key,) = item.dimension.tag_keys
     if team is None or key_meaning(key) not in {key_meaning(each) for each in team.tag_keys}:
@@ -159,7 +161,7 @@ def _group_topics(question: SpendNoteContext, dimension: Dimension) -> list[Topi
 
 
 def _absent_value_topics(question: SpendNoteContext) -> list[Topic]:
-    """Of a question about lines without a value: the same of the other ways to say whose cost it is."""
+    """Return, for a query about lines without a value, the other ways to ask for unallocated cost."""
     plan = question.plan
     for item in plan.filters:
         if _is_owner(item.dimension) and _wants_absent(item):
@@ -179,7 +181,8 @@ def _missing_value_topics(
     *,
     related: bool = False,
 ) -> list[Topic]:
-    """`related`: of cost tags only those of these tags, because the rules of each cost lake time."""
+    """Return the topics of lines without a value. `related`: only cost tags over these tags, because the rules of
+    each take lake time."""
     keys = list(dimension.tag_keys)
     if dimension.name.startswith(COST_TAG):
         keys += _keys_with_meaning(question, dimension.name.removeprefix(COST_TAG))
@@ -197,7 +200,7 @@ def _missing_value_topics(
 
 
 def _same_rows(question: SpendNoteContext) -> list[str]:
-    """Of groups by one tag: listed values that mean the same, with what they cost together."""
+    """Return listed values of one tag with the same meaning, with their total cost."""
     plan = question.plan
     if len(plan.dimensions) != 1 or not plan.dimensions[0].name.startswith(TAG):
         return []
@@ -238,7 +241,7 @@ def _keys_with_meaning(question: SpendNoteContext, key: str) -> list[str]:
 
 
 def _cost_tags(question: SpendNoteContext, keys: Sequence[str], *, related: bool = True) -> list[Dimension]:
-    """The cost tags that mean what one of the keys does, then those that read one; not related: all others."""
+    """Return the cost tags with the meaning of one of the keys, then those that read one; if not related: all others."""
     meanings = {key_meaning(key) for key in keys}
     same, reading, others = [], [], []
     for draft in list(resolution_state(question.context).drafts.values())[:MOST_COST_TAGS]:
@@ -255,7 +258,7 @@ def _cost_tags(question: SpendNoteContext, keys: Sequence[str], *, related: bool
 
 
 def _resolve_or_none(question: SpendNoteContext, name: str) -> Dimension | None:
-    """None for one that cannot be asked: cost tags in a circle, a team without a team key."""
+    """Return the dimension; None if it cannot be evaluated: circular cost tags, a team without a team key."""
     try:
         dimension = registry.resolve(question.context, name)
     except UserError:
@@ -302,7 +305,7 @@ def _columns(question: SpendNoteContext, parts: Iterable[Part]) -> list[str]:
 
 
 def _topic_text(topic: Topic, sums: Sums, answer: Amounts) -> tuple[str, str]:
-    """A clause for the answer's first sentence, empty where it is not worth one, and a warning."""
+    """Return a clause for the answer's first sentence, empty if the share is small, and a warning."""
     part, total = topic.part, total_of(sums.values())
     named = [f"{_value_text(topic, *key)} {_amounts(each)}" for key, each in _rank_by_amount(sums)]
     few, names = _names_text(named, NAMED_IN_SUMMARY), _names_text(named, NAMED)

@@ -1,15 +1,18 @@
-"""What the syncs of a cost source add to how healthy it is: when it is looked at next, and why its syncs fail;
+"""What the syncs of a cost or usage source add to how healthy it is: when it is looked at next, and why its syncs fail;
 and what its cloud's recommendations lack."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from finops.connections.queries import ConnectionOverview
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.connections.queries import ConnectionOverview, data_connections_overview, months_to_read_again
 from finops.costs.queries.sources import ERROR_LENGTH, FAILING, HEALTHY, IMPORTING, NO_DATA, PARTIAL
 from finops.insights.models import RecommendationRefresh
 from finops.insights.savings.candidates import RULES
@@ -21,9 +24,50 @@ if TYPE_CHECKING:
 
 _RETRY: Final = "Fix the last error, then sync again."
 _RESUME: Final = "Resume syncs on its page."
-_NOTHING: Final = "Check the connection's settings and that the provider writes its export there."
+_NOTHING: Final = {
+    "cost": (
+        "No cost lines found yet.",
+        "Check the connection's settings and that the provider writes its export there.",
+    ),
+    "usage": ("No usage found yet.", "Check the connection's settings and that the vendor has usage."),
+}
 MONTHS_NAMED: Final = 6
-_OLD: Final = "The last sync found no newer data. Check that the provider still writes its export."
+_OLD: Final = {
+    "cost": "The last sync found no newer data. Check that the provider still writes its export.",
+    "usage": "The last sync found no newer usage. Check that the vendor still has it.",
+}
+
+
+@dataclass(frozen=True)
+class SyncFacts:
+    """How the connections of an account are, by the source that each fills."""
+
+    cost: Mapping[int, ConnectionOverview]
+    usage: Mapping[int, ConnectionOverview]
+    uploaded: Mapping[int, Sequence[date]]
+    """Months that an upload has changed since a sync, by connection."""
+
+    @classmethod
+    def of_account(cls, account: Account) -> SyncFacts:
+        """Three queries, two more with synced cost sources."""
+        rows = data_connections_overview(account)
+        cost = {row.connection.source_id: row for row in rows if row.connection.source_id is not None}
+        usage = {
+            row.connection.usage_source_id: row for row in rows if row.connection.usage_source_id is not None
+        }
+        with account_scope(account):
+            uploaded = months_to_read_again([row.connection for row in cost.values()]) if cost else {}
+        return cls(cost, usage, uploaded)
+
+    def with_cost(self, source_id: int, health: ConnectionHealth) -> ConnectionHealth:
+        """The health of a cost source with what its syncs add, if it has any."""
+        row = self.cost.get(source_id)
+        return with_syncs(health, row, self.uploaded.get(row.connection.pk, ())) if row else health
+
+    def with_usage(self, source_id: int, health: ConnectionHealth) -> ConnectionHealth:
+        """As `with_cost`, of a usage source."""
+        row = self.usage.get(source_id)
+        return with_syncs(health, row) if row else health
 
 
 def with_syncs(
@@ -55,10 +99,10 @@ def with_syncs(
             facts, status=IMPORTING, reason="The first sync is running.", what_to_do=""
         )
     if health.status == NO_DATA:
-        reason = "No cost lines found yet."
-        return msgspec.structs.replace(facts, reason=reason, what_to_do=_NOTHING)
+        reason, advice = _NOTHING[health.kind]
+        return msgspec.structs.replace(facts, reason=reason, what_to_do=advice)
     if health.overdue or health.status not in (HEALTHY, IMPORTING, PARTIAL, FAILING):
-        return msgspec.structs.replace(facts, what_to_do=_OLD)
+        return msgspec.structs.replace(facts, what_to_do=_OLD[health.kind])
     return facts
 
 

@@ -80,11 +80,11 @@ class LakeSegment(AccountModel):
                 condition=Q(retired_at__isnull=True),
                 name="lake_segment_live_months",
             ),
-            # The sweep: files whose hour is over.
+            # The sweep: files retired for an hour.
             models.Index(
                 fields=["retired_at"], condition=Q(retired_at__isnull=False), name="lake_segment_retired"
             ),
-            # What is still to be summarised, if anything.
+            # Segments without rollups.
             models.Index(
                 fields=["account"],
                 condition=Q(kind="cost", retired_at__isnull=True, summarised_at__isnull=True),

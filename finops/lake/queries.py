@@ -130,7 +130,7 @@ def segment_files(
 
 def magnitudes(account: Account, kind: Kind, paths: Sequence[str]) -> list[tuple[int, dict[str, int] | None]]:
     """The rows of these segments, and the digits of the largest amount of each column; None where those are not known."""
-    # Also of one that was retired since the question's manifest was read.
+    # Also for a segment that was retired since the query's manifest was read.
     every = LakeSegment.objects.unscoped().filter(account=account, kind=kind.value)
     return list(every.filter(path__in=paths).values_list("rows", "magnitudes"))
 
@@ -177,7 +177,7 @@ def _segment_ranges(account: Account, kind: Kind) -> list[SourceRange]:
     ]
 
 
-# One statement each, like the engine's: an event on its way from the inbox to a segment is seen once.
+# One statement each, like the engine's: an event that moves from the inbox to a segment is counted once.
 _USAGE_RANGES: Final = """
 SELECT source_id, min(first_day), max(last_day), sum(rows)::bigint FROM (
     SELECT source_id, first_day, last_day, rows FROM lake_lakesegment

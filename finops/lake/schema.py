@@ -14,7 +14,7 @@ import pyarrow as pa
 
 # Real bills carry 14 decimals; 18 holds them and every product of the clouds' price lists (ADR 0002).
 MONEY: Final = pa.decimal128(38, 18)
-# The ingestion door takes 12 decimals below 10^20; scale 12 leaves room to add 1.7 million such events.
+# Ingestion accepts 12 decimals below 10^20; scale 12 leaves room to add 1.7 million such events.
 QUANTITY: Final = pa.decimal128(38, 12)
 MOMENT: Final = pa.timestamp("us", tz="UTC")
 
@@ -103,7 +103,7 @@ _REQUIRED_COLUMNS: Final = pa.schema(
     ]
 )
 
-# What a bill may have besides: a segment has those that its files had. A segment without one is as one where it is null.
+# Optional columns of a bill: a segment has those of its files. A missing column is the same as one that is null.
 _OPTIONAL_COLUMNS: Final = pa.schema(
     [
         ("billing_period_start", MOMENT),

@@ -17,7 +17,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 log = logging.getLogger(__name__)
 
-# Managed servers end transactions that stay idle; this one has nothing to do until its block is over.
+# Managed servers end idle transactions; this one is idle until its block ends.
 _LOCK = """
 SELECT set_config('idle_in_transaction_session_timeout', '0', true), pg_try_advisory_xact_lock{mode}(hashtextextended(%s, 0))
 """

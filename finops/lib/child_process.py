@@ -135,7 +135,7 @@ def run(
         code = _watch(child, memory, deadline, is_wanted)
     except BaseException:
         child.kill(ChildOutcome.CANCELED)
-        wait([process.sentinel], KILL_SECONDS)  # what it writes to is removed next
+        wait([process.sentinel], KILL_SECONDS)  # its output directory is removed next
         raise
     result = ChildResult(ChildOutcome.DONE if code == 0 else child.end, code, child.peak)
     if result.end not in (ChildOutcome.DONE, ChildOutcome.CANCELED):
@@ -203,7 +203,7 @@ def _end_with_parent() -> None:
     # The parent is the server, which ends with the process that started it.
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    # Both are sent to a whole group; the parent decides what becomes of the work.
+    # Both are sent to a whole group; the parent decides whether the work continues.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 

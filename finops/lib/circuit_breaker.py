@@ -1,5 +1,4 @@
-"""Circuit breakers: a dependency that is unavailable is tried once in a while by one caller, so the others do not wait for
-its timeout."""
+"""Circuit breakers: few callers retry an unavailable dependency, once in a while, so the others do not wait for it."""
 
 from __future__ import annotations
 

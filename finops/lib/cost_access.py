@@ -1,5 +1,4 @@
-"""Which cost a reader may see: all of the account, or the lines within a limit. The lake applies the limit to every
-statement.
+"""Which cost a reader may see: all of the account, or the lines within a limit. The lake applies the limit to every statement.
 
 A view or tool decides once, and everything that runs inside follows. A web process that reads cost without a decision is
 refused; workers and commands say "the whole account" (ADR 0058).

@@ -72,7 +72,7 @@ def unknown_value(
     show: Callable[[str], str] = quote,
 ) -> UserError:
     """Return the error for a value outside a set: names the field, the value, the nearest choices, and where all are
-    listed. `show` formats a choice: `str` for the product's own words, `dimension_words` for dimensions."""
+    listed. `show` formats a choice: `str` for the product's own words, `dimension_text` for dimensions."""
     choice_list = list(choices)
     suggestions = [truncate(choice, MAX_CHOICE) for choice in nearest_choices(value, choice_list)]
     parts = [f"{field}: {truncate(value, MAX_CHOICE)!r} does not exist."]

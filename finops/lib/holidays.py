@@ -21,7 +21,7 @@ def holidays_of(country: str, year: int) -> frozenset[date]:
     """Return the national public holidays of a year; none for a country that is blank or unknown. 1 ms, then cached."""
     if country not in countries():
         return frozenset()
-    # Imported when first wanted: most processes never ask.
+    # Imported on first use: most processes never need it.
     from holidays import country_holidays
 
     return frozenset(country_holidays(country, years=year))

@@ -31,7 +31,7 @@ _FIELD = re.compile(
 _INNER = re.compile(rf'(\\"{_NAMES}\\"\s*:\s*\\").*?(?=(?<!\\)\\"|\Z)', re.IGNORECASE | re.DOTALL)
 
 
-# What each of them has in it, in lower case. Nearly all texts have none, and looking for it costs a thirtieth.
+# A part of each of them, in lower case. Nearly all texts have none, and this test costs a thirtieth.
 _HINTS = (
     *(
         "fmcp_",

@@ -15,7 +15,7 @@ EXCESS_FACTOR: Final = 4
 EXCESS_SECONDS: Final = 10.0
 
 # Reads at once whose time is limited, each a thread until the client goes on or away: what refusals may cost. Beyond
-# that nothing more is read. Strangers take none of the readers of those who have a key.
+# that nothing more is read. Unknown clients use none of the readers for clients with a key.
 _EXCESS_READERS: Final = threading.BoundedSemaphore(4)
 _TIMED_READERS: Final = threading.BoundedSemaphore(4)
 
@@ -53,7 +53,7 @@ def drain_excess(request: HttpRequest, limit: int, *, keep: bool = False) -> byt
     """Read the rest of a body that is over the limit; with `keep`, return its bytes.
 
     Clients such as urllib send everything before they read the response: if a server responds and closes before, they get a
-    broken pipe. Reads at most EXCESS times the limit and EXCESS_SECONDS; nothing of a body that announces more, or that the
+    broken pipe. Reads at most EXCESS_FACTOR times the limit and EXCESS_SECONDS; nothing of a body that announces more, or that the
     client holds back until the server confirms (`Expect`).
     """
     content_length = _content_length(request)

@@ -1,7 +1,6 @@
 """Encryption of secrets that must be readable again, for the database: Fernet under keys derived from SECRET_KEY.
 
-Text sealed under a key that is now in SECRET_KEY_FALLBACKS can still be unsealed; `is_current` says whether to seal it
-again.
+Text sealed under a key that is now in SECRET_KEY_FALLBACKS can still be unsealed; `is_current` says whether to seal it again.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ HIDDEN_CHARACTERS = re.compile(
 
 
 def escape_hidden(text: str) -> str:
-    """Return the text with its HIDDEN characters escaped as in JSON, such as backslash, u202e."""
+    """Return the text with its HIDDEN_CHARACTERS escaped as in JSON, such as backslash, u202e."""
     return HIDDEN_CHARACTERS.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 

@@ -14,8 +14,7 @@ _UNAVAILABLE_ERRORS: Final = (OperationalError, InterfaceError, PoolTimeout, Red
 
 
 def is_unavailable(error: BaseException | None) -> bool:
-    """Whether the error means that the database or Redis could not be reached, disconnected meanwhile, or has no space (a
-    full disk)."""
+    """Whether the database or Redis could not be reached, disconnected meanwhile, or has no space (a full disk)."""
     while error is not None:
         if isinstance(error, _UNAVAILABLE_ERRORS):
             return True

@@ -26,8 +26,7 @@ class UrlQuery(msgspec.Struct, frozen=True, kw_only=True):
     def from_params(cls, params: Mapping[str, Sequence[str]]) -> Self:
         """Return the query of a URL: `dict(request.GET.lists())`. Unknown names and empty values are ignored.
 
-        Filters are f0, f0op, f0v, f1 …: dimension, op, values; of usage u0, u0v …. Raises UserError that names the
-        parameter.
+        Filters are f0, f0op, f0v, f1 …: dimension, op, values; of usage u0, u0v …. Raises UserError that names the parameter.
         """
         return from_text(cls.raw_fields(params), cls)
 

@@ -252,6 +252,7 @@ IMPORTS = ModelGroup(
         Entry("costs.ClosedMonthSum"),
         Entry("costs.ContractCommitment"),
         Entry("costs.DailyCostSnapshot"),
+        Entry("ai_spend.AiPrice", title="AI prices"),
         Entry("exchange_rates.ExchangeRate"),
         Entry("exchange_rates.ExchangeRateTable"),
         Entry(

@@ -63,7 +63,7 @@ def _is_of_the_service(provider: IdentityProvider) -> bool:
 
 
 def _change_enforcement(is_enforced: bool, outcome: str) -> Callable[[Any, Actor], str]:
-    # An operator signs in at her own provider or by password: she cannot have signed in through that of an account.
+    # An operator signs in at the service's own provider or by password: never through that of an account.
     return service_call(
         change_enforcement, "provider", outcome, is_enforced=is_enforced, signed_in_through_it=True
     )

@@ -18,7 +18,7 @@ from finops.operations.status import DatabaseStatus, ServiceStatus, findings, ve
 LATE: Final = timedelta(hours=1)
 """A sync that has been due for this long is late."""
 
-# What waits in a suspended account is not counted: no task of it runs. Tables that grow with traffic are read account by account, since their indexes begin with it.
+# Waiting work of a suspended account is not counted: none of its tasks run. Tables that grow with traffic are read account by account, since their indexes begin with it.
 _STATUS: Final = f"""
 WITH batches AS (
     SELECT count(*) AS n, sum(accepted) AS accepted, sum(rejected) AS rejected

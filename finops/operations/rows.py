@@ -35,6 +35,7 @@ PLAIN = frozenset(
         "sso.ScimUser.external_id",  # the provider's name for her
         "sso.ScimGroup.external_id",
         "ingestion.UsageDay.digest",  # of lines that a day had, to know them again
+        "ai_spend.AiPrice.token_type",  # input, output
         "backup.BackupRun.target",  # a folder or URL, whose password is hidden
         "alerts.AlertSubscription.target",  # the unit cost that it compares with
     }
@@ -50,7 +51,7 @@ ALSO_SECRET = frozenset(
         "ingestion.PushAnswer.key",  # a client's own
     }
 )
-"""Secret fields whose names do not match SECRET."""
+"""Fields that are hidden although their names do not match SECRET."""
 
 
 def all_rows(model: type[Row]) -> models.QuerySet[Any]:

@@ -1,4 +1,4 @@
-"""What the converted amounts of a report were billed as, as texts: `100 EUR; 8 USD`."""
+"""The billed amounts behind a report's converted amounts, as texts: `100 EUR; 8 USD`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _OTHER: Final = "other"
 
 
 class BilledAmounts:
-    """Of a section, by its own answer in the currencies of the bills; no text where nothing is converted. What has no rate is not
-    in it: that has lines of its own."""
+    """The billed amounts of a section, from its own answer in the bills' currencies; empty without conversion. Cost
+    without an exchange rate is not included: it has lines of its own."""
 
     def __init__(self, answer: SpendAnswer, own: SpendAnswer | None) -> None:
         self._buckets = list(answer.totals[0].series) if answer.totals else []
@@ -30,8 +30,8 @@ class BilledAmounts:
             self._by_row[key][currency] = figures
 
     def of(self, row: SpendRow | SpendTotal, day: str = "") -> str:
-        """Of a row or total, in the bucket that begins on `day`, the largest amount first. Empty for what is not converted, and for
-        the sum of many groups where some have no rate."""
+        """Return the amounts of a row or total, in the bucket that starts on `day`, largest first. Empty for
+        unconverted amounts, and for the sum of many groups if some have no exchange rate."""
         if not is_converted(row):
             return ""
         place = self._buckets.index(day) + 1 if day else 0
@@ -46,7 +46,7 @@ class BilledAmounts:
                 yield key, row.currency, [row.amount, *(row.series.get(day) for day in self._buckets)]
 
     def _key_of(self, row: SpendRow | SpendTotal) -> Hashable:
-        """Groups that the section does not list are its other groups."""
+        """Return the key of a group; groups that the section does not list are its other groups."""
         if isinstance(row, SpendTotal):
             return None
         key = tuple(row.group.values())
@@ -58,5 +58,5 @@ def is_converted(part: SpendRow | SpendTotal) -> bool:
 
 
 def amounts_text(amounts: dict[str, Decimal]) -> str:
-    """`100 EUR; 8 USD`, the largest first."""
+    """Format amounts: `100 EUR; 8 USD`, largest first."""
     return "; ".join(f"{amounts[code]:f} {code}" for code in currencies_by_amount(amounts))

@@ -1,4 +1,4 @@
-"""A report as CSV: a line for each figure, exact, with its section, name, period and currency or unit."""
+"""A report as CSV: a line per figure, exact, with its section, name, period and currency or unit."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from finops.reports.report import Report, ReportScope, Section, UnitCostSection
 HEADER = ("section", "name", "period", "figure", "value", "unit", "reason", "original amounts")
 
 Line = tuple[Any, ...]
-"""Values of HEADER, as many as there are."""
+"""Values in the order of HEADER."""
 
 
 def csv_rows(report: Report) -> list[Line]:
-    """Every figure of the report. An unknown one is empty, with its reason; beside a converted one what was billed. In the
-    currency scope of the report."""
+    """Yield every figure of the report. An unknown one is empty, with its reason; a converted one has its billed
+    amounts. Call in the report's currency scope."""
     return [_whole(line) for line in _lines(report)]
 
 
@@ -52,7 +52,7 @@ def _lines(report: Report) -> Iterator[Line]:
 
 
 def csv_name(scope: ReportScope) -> str:
-    """`report-2026-10`, `report-2026-10-Core`."""
+    """Return the file name: `report-2026-10`, `report-2026-10-Core`."""
     return f"report-{scope.month:%Y-%m}{f'-{scope.team}' if scope.team else ''}"
 
 
@@ -110,7 +110,7 @@ def _groups(section: str, answer: SpendAnswer, report: Report) -> Iterator[Line]
 
 
 def _rates() -> Iterator[Line]:
-    """Each rate that amounts were converted with, the newest first."""
+    """Yield each exchange rate that was used, newest first."""
     display = current_display()
     for span in used_rates(display).spans if display else ():
         name, when = f"1 {span.currency}", f"{span.start} to {span.end}"
@@ -187,7 +187,7 @@ def _unit_cost(unit_cost: UnitCostSection) -> Iterator[Line]:
 
 
 def _section_notes(report: Report) -> Iterator[Line]:
-    """What sections rest on or leave out, as the page has it below each."""
+    """Yield the notes of sections on what they include or leave out, as on the page."""
     anomalies = report.anomalies.answer
     notes: dict[str, Sequence[str]] = {
         "Trend": report.trend_warnings,
@@ -206,7 +206,7 @@ def _section_notes(report: Report) -> Iterator[Line]:
 
 
 def _problems(report: Report) -> Iterator[Line]:
-    """Sections that could not be read."""
+    """Yield the sections that could not be read."""
     sections: dict[str, Section[Any]] = {
         "Movers": report.change,
         "Budgets": report.budgets,

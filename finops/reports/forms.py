@@ -14,12 +14,12 @@ from finops.reports.models import LAST_DAY, LAST_HOUR, ReportSchedule
 from finops.reports.services import ReportScheduleDraft
 
 FIRST_DAY = 5
-"""By when most bills of the month before are complete."""
+"""The first day on which most bills of the previous month are complete."""
 FIRST_HOUR = 8
 
 
 class ReportScheduleForm(forms.Form):
-    """The account must be in scope: it offers its e-mail channels and teams."""
+    """The form of a schedule. The account must be in scope: its e-mail channels and teams are the choices."""
 
     team = forms.ChoiceField(label="Report of", required=False)
     channel = forms.ChoiceField(label="Send to", error_messages={"required": "Choose a channel."})
@@ -58,7 +58,7 @@ class ReportScheduleForm(forms.Form):
             field.choices = values
 
     def draft(self) -> ReportScheduleDraft:
-        """What a valid form says, but for the pause."""
+        """Return the schedule of a valid form, without the pause."""
         data = self.cleaned_data
         channel_id = id_of(data["channel"])
         assert channel_id is not None  # noqa: S101 - one of the choices
@@ -73,7 +73,7 @@ class ReportScheduleForm(forms.Form):
 
 
 def settings_of(row: ReportSchedule) -> dict[str, Any]:
-    """The fields of a form that shows the schedule as it is."""
+    """Return the initial values of the form of a saved schedule."""
     return {
         "channel": row.channel_id,
         "team": row.team_id or "",

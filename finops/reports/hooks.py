@@ -1,4 +1,4 @@
-"""What reports add to lower apps: schedules that go with a deleted channel or team."""
+"""What reports register with lower apps: schedules that are deleted with a channel or team."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report as a message: what its e-mail says."""
+"""A report as a message: the content of its e-mail."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ ANOMALIES: Final = 3
 
 
 def report_message(report: Report, *, schedule_id: int, with_csv: bool = False) -> Message:
-    """The report of a month in figures, with its trend as a chart and what it leaves out before them. `with_csv`: every figure
-    in a file beside."""
+    """Return the report of a month in figures, with its trend as a chart, after what it leaves out. `with_csv`:
+    attach every figure as a file."""
     scope, month = report.scope, dates.long_month(report.scope.month)
     of = f" of {sentences.quote(scope.team)}" if scope.team else ""
     page = f"{console_url(report.account, 'report')}?{urlencode(scope.query.to_params(), doseq=True)}"
@@ -58,7 +58,7 @@ def _csv(report: Report) -> Attachment:
 
 
 def _summary(report: Report) -> Iterator[str]:
-    """The first sentence and the notes of the page, as far as a mail has room; between them the change."""
+    """Return the first sentence, the change, and the page's notes, as far as an e-mail has room."""
     notes = report_notes(report)
     yield notes.first_sentence
     for total in shown_totals(report):
@@ -70,7 +70,7 @@ def _summary(report: Report) -> Iterator[str]:
 
 
 def _change_text(total: SpendTotal) -> str:
-    """`+$120.00 (+4.1%) vs $2,900.00 in the month before`; nothing where there is nothing to compare with."""
+    """Format the change: `+$120.00 (+4.1%) vs $2,900.00 in the month before`; empty without a comparison."""
     change = total.change
     if change is None or change.previous_amount is None or not (text := change_text(total)):
         return ""
@@ -188,6 +188,6 @@ def _price(unit_cost: Decimal | None, share: Decimal | None, currency: str, unit
 
 
 def _chart(report: Report) -> ColumnChart | None:
-    """The trend of the currency with the most."""
+    """Return the trend chart of the currency with the largest cost."""
     tables = series_tables(drop_other_currencies(report.trend, display_currency()))
     return chart_of(tables[0], f"Spend by month in {tables[0].currency}") if tables else None

@@ -1,4 +1,4 @@
-"""Who is mailed a monthly report."""
+"""Schedules of monthly reports by e-mail."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from finops.lib.formats.locales import DEFAULT_TIME_ZONE
 from finops.reports.schedule_days import SendTime
 
 LAST_DAY = 28
-"""A day that every month has."""
+"""The last day that every month has."""
 LAST_HOUR = 23
 
 
 class ReportSchedule(AccountModel):
-    """The report of each month, by e-mail on a day of the next one. Beat asks every ten minutes whose time has come; `sent_month` says
-    what was sent on schedule, so asking twice sends nothing twice."""
+    """A schedule that e-mails each month's report on a day of the next month. Beat checks every ten minutes what is
+    due; `sent_month` is the last month sent on schedule, so repeated checks send nothing twice."""
 
     class Format(models.TextChoices):
         EMAIL = "email", "E-mail"

@@ -1,4 +1,4 @@
-"""What a report's figures leave out, mix or rest on: its first sentence with the amounts, and notes after it."""
+"""What a report's figures leave out, mix or include: its first sentence with the amounts, and notes after it."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from finops.lib.sentences import join_with_and
 from finops.reports.report import Report
 
 _AMOUNT_FIRST: Final = re.compile(r"[+-]?\d[\d,]*\.\d+ [A-Z]{3}\b")
-"""How warnings begin that are of an amount: what is incomplete, what may be counted twice."""
+"""The beginnings of warnings about an amount: incomplete cost, or cost that may be counted twice."""
 
 
 @dataclass(frozen=True)
 class ReportNotes:
-    """Both in the reader's formats. `rest` are the warnings whose amounts the first sentence does not have."""
+    """Notes in the reader's formats. `rest` are the warnings whose amounts are not in the first sentence."""
 
     first_sentence: str
     rest: list[str]
 
 
 def shown_totals(report: Report) -> list[SpendTotal]:
-    """What the month cost; of a converted report what has a rate, where anything has one."""
+    """Return the month's totals; in a converted report those with an exchange rate, if any have one."""
     return drop_other_currencies(report.spend, display_currency()).totals
 
 
@@ -49,7 +49,7 @@ def report_notes(report: Report) -> ReportNotes:
 
 
 def _clauses(report: Report) -> Iterator[str]:
-    """With an amount each."""
+    """Return the clauses that have an amount."""
     for warning in report.spend.warnings:
         if _AMOUNT_FIRST.match(warning):
             yield warning.removesuffix(".").partition(": ")[0]
@@ -65,5 +65,5 @@ def _amount_with_share(row: SpendRow) -> str:
 
 
 def _adds(warning: str) -> bool:
-    """Whether it says more than its clause."""
+    """Return whether a warning says more than its clause."""
     return not _AMOUNT_FIRST.match(warning) or ": " in warning

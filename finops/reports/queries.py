@@ -1,4 +1,4 @@
-"""The monthly report: one function asks the queries of the pages, each once, and computes nothing itself."""
+"""The monthly report: one function calls the queries of the pages, once each, and computes nothing itself."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from finops.unitcosts.queries.unit_metrics import unit_metrics_of
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 
 TREND_MONTHS: Final = 12
-"""Before the report's own."""
+"""The number of months before the report's own."""
 TREND_GROUPS: Final = 8
 SERVICES: Final = 10
 MOVERS: Final = 8
@@ -57,8 +57,8 @@ T = TypeVar("T")
 
 
 def report_months(sources: Sources) -> list[date]:
-    """The first day of each month that a report can be of: those with cost data up to today's, the newest first. Bills have
-    lines of days to come, such as fees."""
+    """Return the first day of each month that can have a report: those with cost data up to the current month, newest
+    first. Bills may have lines of future days, such as fees."""
     first, last = sources.coverage.first_day, sources.coverage.last_day
     if first is None or last is None or first > clock.today():
         return []
@@ -69,8 +69,8 @@ def report_months(sources: Sources) -> list[date]:
 
 
 def resolve_scope(account: Account, query: ReportQuery, sources: Sources) -> ReportScope:
-    """The month and team that a query means. One query for a team. Raises UserError for a month without data and a team that
-    the account does not have; and where it has no cost data at all."""
+    """Return the month and team of a query. One query for a team. Raises UserError for a month without data, for an
+    unknown team, and for an account without cost data."""
     months, today = report_months(sources), clock.today()
     if not months:
         raise UserError("There is no cost data yet. Connect a cost source on the Connections page.")
@@ -96,13 +96,13 @@ def build_report(
     has_teams: bool | None = None,
     with_originals: bool = False,
 ) -> Report:
-    """The report of a month. The account must be in scope. `has_teams`: where the caller has read them.
+    """Return the report of a month. The account must be in scope. `has_teams`: pass it if already known.
 
-    Raises UserError where the spend of the month or its trend cannot be read; another section says its own problem.
-    Cost in lake queries: one each for spend, trend and teams, those of `explain_spend_change`, `budget_statuses`,
-    `list_savings` and, for each unit metric, `query_unit_cost`; of a team a small one more for most; where the reader has
-    one currency of several, one for the others. `with_originals` adds, to a converted report, one lake query for each of
-    spend, trend and teams.
+    Raises UserError if the month's spend or its trend cannot be read; other sections contain their own error. Cost in
+    lake queries: one each for spend, trend and teams, those of `explain_spend_change`, `budget_statuses`,
+    `list_savings` and, for each unit metric, `query_unit_cost`; for a team a small one more for most; if the reader
+    selected one currency of several, one for the others. `with_originals` adds, to a converted report, one lake query
+    for each of spend, trend and teams.
     """
     sources = (sources or load_sources(account)).for_several_questions
     reader = _Reader(account, scope, sources, deadline)
@@ -128,7 +128,7 @@ def build_report(
 
 
 class _Reader:
-    """The question of each section; a page or tool that is asked the same answers the same."""
+    """The question of each section; a page or tool with the same question has the same answer."""
 
     def __init__(
         self, account: Account, scope: ReportScope, sources: Sources, deadline: float | None
@@ -169,7 +169,7 @@ class _Reader:
         return self._spend(self.teams_query())
 
     def originals(self, *, with_teams: bool) -> dict[str, SpendAnswer]:
-        """What is converted as it was billed, with every group, by the section's title; empty where nothing is."""
+        """Return the converted sections as billed, with every group, by section title; empty without conversion."""
         if not display_currency():
             return {}
         queries = {"Services": self.spend_query(), "Trend": self.trend_query()}
@@ -182,7 +182,7 @@ class _Reader:
             }
 
     def other_currencies(self) -> list[MoneyAmount]:
-        """The month in the currencies that a scope of one of them leaves out; empty in any other scope."""
+        """Return the month in the currencies that a single-currency scope leaves out; empty in any other scope."""
         scope = current_currencies()
         if not isinstance(scope, OneCurrency):
             return []
@@ -203,7 +203,7 @@ class _Reader:
         return explain_spend_change(self.account, query, sources=self.sources, deadline=self.deadline)
 
     def budgets(self) -> Sequence[BudgetStatus]:
-        """As they stood on the last day, the worst first; of a team those of its scope."""
+        """Return budgets as of the last day, most urgent first; for a team those with its scope."""
         team = self.scope.team
         budgets = budgets_of(self.account)
         chosen = [each for each in budgets if not team or (each.team is not None and each.team.name == team)]
@@ -228,7 +228,7 @@ class _Reader:
         return list_savings(self.account, query, sources=self.sources, deadline=self.deadline, evidence=0)
 
     def unit_costs(self) -> tuple[list[UnitCostSection], int]:
-        """The first saved unit metrics by name, and how many more there are."""
+        """Return the first saved unit metrics by name, and the number of others."""
         saved = unit_metrics_of(self.account)
         if not saved:
             return [], 0

@@ -1,4 +1,4 @@
-"""What a monthly report is of, and its sections: the answers of the queries that pages and tools show, untouched."""
+"""The subject of a monthly report, and its sections: the unchanged answers of the queries of pages and tools."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ T = TypeVar("T")
 
 
 class ReportQuery(UrlQuery, frozen=True, kw_only=True):
-    """`month` as 2026-10, empty for the newest that is over; `team` by name, empty for the whole account."""
+    """`month` as 2026-10, empty for the newest complete one; `team` by name, empty for the whole account."""
 
     month: str = ""
     team: str = ""
 
 
 def read_month(text: str) -> date:
-    """The first day of a month such as 2026-10. Raises UserError."""
+    """Return the first day of a month such as 2026-10. Raises UserError for other text."""
     if not _MONTH.fullmatch(text) or text < "1970":
         raise UserError(f"month: {text[:20]!r} is not a month. Use YYYY-MM.", field="month", value=text)
     return date.fromisoformat(f"{text}-01")
@@ -44,7 +44,7 @@ def read_month(text: str) -> date:
 
 @dataclass(frozen=True)
 class ReportScope:
-    """The month and whose cost. `is_running`: the month is this one, and days up to `today` count."""
+    """The month of a report, and its account or team. `is_running`: the current month, with days up to `today`."""
 
     month: date
     today: date
@@ -60,12 +60,12 @@ class ReportScope:
 
     @property
     def last_day(self) -> date:
-        """The last day that the report speaks of."""
+        """The last day that the report covers."""
         return min(self.days.end, self.today)
 
     @property
     def period_fields(self) -> dict[str, Any]:
-        """The days as fields of a query; a month that is running is compared with the same days of the one before."""
+        """Return the days as fields of a query; the current month is compared with the same days of the previous one."""
         if self.is_running:
             return {"period": "month_to_date"}
         return {"start_date": self.days.start, "end_date": self.days.end}
@@ -85,7 +85,7 @@ class ReportScope:
 
 @dataclass(frozen=True)
 class Section(Generic[T]):
-    """A part of the report: its answer, or the problem that there is none for."""
+    """A part of the report: its answer, or the error that prevents it."""
 
     answer: T | None = None
     problem: str = ""
@@ -101,8 +101,8 @@ class UnitCostSection:
 
 @dataclass(frozen=True)
 class Report:
-    """A month of an account or team. `teams` None: the account has no teams, or the report is of one; `more_unit_costs`
-    counts saved unit metrics beyond those shown."""
+    """A month of an account or team. `teams` None: the account has no teams, or the report is of one;
+    `more_unit_costs` is the number of saved unit metrics that are not shown."""
 
     account: Account
     scope: ReportScope
@@ -116,16 +116,16 @@ class Report:
     unit_costs: Sequence[UnitCostSection]
     more_unit_costs: int = 0
     other_currencies: Sequence[MoneyAmount] = ()
-    """What the month cost in currencies that its reader left out."""
+    """The month's cost in currencies that the reader left out."""
     originals: Mapping[str, SpendAnswer] = field(default_factory=dict)
-    """Of a converted report: Services, Trend and Teams as they were billed."""
+    """In a converted report: Services, Trend and Teams as billed."""
 
     @property
     def budgets_at_risk(self) -> list[BudgetStatus]:
         return [each for each in self.budgets.answer or () if each.status != OK]
 
     def section_warnings(self, answer: SpendAnswer | SpendChangeAnswer | SavingsAnswer | None) -> list[str]:
-        """What a section rests on beside what the whole report does."""
+        """Return the warnings of a section that the whole report does not have."""
         return [each for each in answer.warnings if each not in self.spend.warnings] if answer else []
 
     @property
@@ -142,7 +142,7 @@ class Report:
 
     @property
     def unit_cost_warnings(self) -> list[str]:
-        """By metric: `Cost per call: …`."""
+        """Return warnings by metric: `Cost per call: …`."""
         answers = [(each.name, each.section.answer) for each in self.unit_costs]
         return [
             f"{name}: {each}"
@@ -158,7 +158,7 @@ class Report:
 
     @property
     def no_team_rows(self) -> list[SpendRow]:
-        """What the month cost that belongs to no team, by currency; of a converted report what has a rate."""
+        """Return the month's cost without a team, by currency; in a converted report, cost with a rate."""
         if self.teams is None or self.teams.answer is None:
             return []
         rows = drop_other_currencies(self.teams.answer, display_currency()).rows

@@ -1,4 +1,4 @@
-"""Writes on schedules of reports, and sending what is due."""
+"""Writes on report schedules, and sending of due reports."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ SEND_TASK: Final = "reports.send"
 MAX_SCHEDULES: Final = 50
 SENDS_AN_HOUR: Final = 5
 DEADLINE: Final = 120.0
-"""Seconds for the lake's questions of one report."""
+"""Seconds for all lake queries of one report."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportScheduleDraft:
-    """A schedule as somebody wants it. `team_id` None: the whole account. `day` and `hour` are of the month after the report's, in
-    the time zone (an IANA name)."""
+    """The fields of a schedule. `team_id` None: the whole account. `day` and `hour` are in the month after the
+    report's, in the time zone (an IANA name)."""
 
     channel_id: int
     team_id: int | None = None
@@ -53,11 +53,11 @@ class ReportScheduleDraft:
 
 @transaction.atomic
 def create_report_schedule(*, account: Account, actor: Actor, draft: ReportScheduleDraft) -> ReportSchedule:
-    """Mail the report of each month; the first is of the month that goes on.
+    """Create a schedule. Its first report is that of the current month.
 
-    Raises UserError, with its field, for a channel or team that the account does not have, a channel that is no e-mail, a day
-    that some month lacks, an hour that a day lacks, a time zone that IANA lacks, a report that the channel gets already, and a
-    full account.
+    Raises UserError, with its field, for a channel or team that the account does not have, a channel other than
+    e-mail, a day that some months lack, an invalid hour, an unknown IANA time zone, a report that the channel already
+    gets, and an account at its maximum.
     """
     with account_scope(account):
         lock_account(account)
@@ -76,10 +76,10 @@ def create_report_schedule(*, account: Account, actor: Actor, draft: ReportSched
 def change_report_schedule(
     *, schedule: ReportSchedule, actor: Actor, draft: ReportScheduleDraft, paused: bool
 ) -> ReportSchedule:
-    """Give a schedule the draft's channel, team, time and format, and pause or resume it. A month that was sent is not sent
+    """Change a schedule's channel, team, time and format, and pause or resume it. A month that was sent is not sent
     again; one whose new time has passed is sent at once. Without a difference nothing is written.
 
-    Raises UserError as `create_report_schedule` does, and for a schedule that is gone.
+    Raises UserError as `create_report_schedule` does, and for a deleted schedule.
     """
     account = schedule.account
     with account_scope(account):
@@ -99,7 +99,7 @@ def change_report_schedule(
 
 @transaction.atomic
 def pause_report_schedule(*, schedule: ReportSchedule, actor: Actor) -> None:
-    """Send nothing until it is resumed. Twice is once. UserError for one that is gone."""
+    """Pause a schedule. Idempotent. UserError for a deleted schedule."""
     with account_scope(schedule.account):
         row = _lock(schedule)
         if _pause_or_resume(row, True):
@@ -109,7 +109,7 @@ def pause_report_schedule(*, schedule: ReportSchedule, actor: Actor) -> None:
 
 @transaction.atomic
 def resume_report_schedule(*, schedule: ReportSchedule, actor: Actor) -> None:
-    """Send again, from the month that goes on. Twice is once. UserError for one that is gone."""
+    """Resume a schedule, from the current month on. Idempotent. UserError for a deleted schedule."""
     with account_scope(schedule.account):
         row = _lock(schedule)
         if _pause_or_resume(row, False):
@@ -118,7 +118,7 @@ def resume_report_schedule(*, schedule: ReportSchedule, actor: Actor) -> None:
 
 
 def _pause_or_resume(row: ReportSchedule, paused: bool) -> bool:
-    """Not saved. Whether it was the other way; what the pause left out is passed over."""
+    """Set or clear the pause without saving, and return whether it changed. Months of the pause are skipped."""
     if paused == (row.paused_at is not None):
         return False
     if paused:
@@ -130,7 +130,7 @@ def _pause_or_resume(row: ReportSchedule, paused: bool) -> bool:
 
 @transaction.atomic
 def delete_report_schedule(*, schedule: ReportSchedule, actor: Actor) -> None:
-    """Remove it; what it sent stays in the list of deliveries. UserError for one that is gone."""
+    """Delete a schedule; its deliveries stay in the list. UserError when it is already deleted."""
     with account_scope(schedule.account):
         row = _lock(schedule)
         _record(row, actor, "delete")
@@ -138,8 +138,8 @@ def delete_report_schedule(*, schedule: ReportSchedule, actor: Actor) -> None:
 
 
 def request_report(*, schedule: ReportSchedule, actor: Actor) -> None:
-    """Send the report of the newest month that is over, within a minute. Raises UserError for one that is gone or paused, and
-    for the sixth of the account within an hour."""
+    """Request the report of the newest complete month within a minute. Raises UserError for a deleted or paused
+    schedule, and for the sixth request of the account within an hour."""
     account = schedule.account
     if seconds_to_wait("report sends", f"account {account.pk}", limit=SENDS_AN_HOUR, seconds=3600):
         raise UserError(f"{SENDS_AN_HOUR} reports were sent by hand within an hour. Try again later.")
@@ -154,15 +154,16 @@ def request_report(*, schedule: ReportSchedule, actor: Actor) -> None:
 
 
 def schedules_due() -> list[tuple[int, int]]:
-    """Account and schedule of what some worker should send now. One query over all accounts."""
+    """Return account and schedule of reports that a worker should send now. One query over all accounts."""
     # Unscoped: a sweep over all accounts.
     rows = ReportSchedule.objects.unscoped().filter(_may_be_due()).order_by("pk")
     return [(row.account_id, row.pk) for row in rows if _is_due(row)]
 
 
 def send_if_due(*, account: Account, schedule_id: int) -> AlertDelivery | None:
-    """Mail a report that is due; None for one that is not, or that cannot be made now, whose schedule then says why. Safe to
-    call twice, at once, and after a kill at any moment: the month is noted with its delivery in one transaction."""
+    """Send a report that is due; None if it is not due, or cannot be created now, and the schedule has the reason.
+    Safe to call repeatedly, concurrently, and after a kill at any moment: the month is saved with its delivery in one
+    transaction."""
     with account_scope(account), account_display(account):
         rows = ReportSchedule.objects.filter(_may_be_due()).select_related("account", "team")
         row = rows.filter(pk=schedule_id).first()
@@ -177,7 +178,7 @@ def send_if_due(*, account: Account, schedule_id: int) -> AlertDelivery | None:
 
 
 def _may_be_due() -> Q:
-    """A superset of those that `_is_due` says, in whatever time zone: nothing that was sent already."""
+    """Return a superset of the schedules that `_is_due` accepts, in any time zone, without any that were sent."""
     today = clock.today()
     month = add_months(today, -1)
     near = Q(day__lte=today.day + 1, sent_month__lt=month)
@@ -190,7 +191,7 @@ def _is_due(row: ReportSchedule) -> bool:
 
 
 def _month_to_send(row: ReportSchedule) -> date:
-    """The newest whose time has come and that was not sent; asked for by hand, the newest that is over."""
+    """Return the newest due month that was not sent; for a manual request, the newest complete one."""
     now = clock.now()
     if row.send_time.is_due(row.sent_month, now):
         return row.send_time.newest_month_due(now)
@@ -212,12 +213,12 @@ def _report(row: ReportSchedule) -> Report:
 
 
 _SENT_AS: Final = ("channel_id", "team_id", "format", "sent_month", "requested_at", "paused_at")
-"""What a report was made for: where one of these changed meanwhile, it is made again."""
+"""The fields that a report depends on: if one changes while it is created, it is created again."""
 
 
 @transaction.atomic
 def _send(snapshot: ReportSchedule, report: Report) -> AlertDelivery | None:
-    """None when somebody else sent, changed, paused or deleted it meanwhile. Two that send the same wait for each other."""
+    """Send the report; None if another process sent, changed, paused or deleted it meanwhile. Concurrent calls queue."""
     hold_channel(snapshot.channel_id)
     rows = ReportSchedule.objects.select_for_update(of=("self",), no_key=True).select_related(
         "account", "channel"
@@ -237,7 +238,7 @@ def _send(snapshot: ReportSchedule, report: Report) -> AlertDelivery | None:
 
 
 def schedule_text(row: ReportSchedule) -> str:
-    """`Core, to Finance`; its channel and team should be loaded."""
+    """Describe a schedule: `Core, to Finance`. Load its channel and team first."""
     return f"{row.team.name if row.team is not None else 'Whole account'}, to {row.channel.name}"
 
 
@@ -269,7 +270,7 @@ def _team(team_id: int | None) -> Team | None:
 
 
 def _checked_fields(draft: ReportScheduleDraft, *, but: int = 0) -> dict[str, Any]:
-    """The fields of a row, all of the account in scope. `but`: the schedule that is changed."""
+    """Return the fields of a row, all of the account in scope. `but`: the schedule that is changed."""
     channel, team = _channel(draft.channel_id), _team(draft.team_id)
     if not 1 <= draft.day <= LAST_DAY:
         raise UserError(f"day: {draft.day} is not from 1 to {LAST_DAY}.", field="day", value=draft.day)
@@ -303,7 +304,7 @@ def _check_room() -> None:
 
 
 def _audit_snapshot(row: ReportSchedule) -> dict[str, Any]:
-    """What the audit log keeps of the settings."""
+    """Return the settings for the audit log."""
     return {
         "channel": row.channel.name,
         "team": row.team.name if row.team is not None else "",

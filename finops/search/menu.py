@@ -1,4 +1,4 @@
-"""Pages and actions that the search of the console offers, to those who may open them."""
+"""Pages and actions that the console's search offers to the people who may open them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from finops.navigation import MENU, PERSONAL_SETTINGS, SETTINGS, TABS, MenuItem
 
 
 class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the search: what it is, where it leads. `detail` stands beside the label."""
+    """A search result: its label, icon and URL. `detail` is shown beside the label."""
 
     label: str
     href: str
@@ -23,8 +23,8 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Action(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to do. `page` is the URL name of its form; `role_of` that of the view whose role it takes, else the page's.
-    `words` are others that people search it by."""
+    """An action. `page` is the URL name of its form; `role_of` that of the view with the required role, else the page's.
+    `words` are other search terms."""
 
     label: str
     page: str
@@ -51,6 +51,7 @@ ACTIONS: Final = (
         label="Create MCP key", page="mcp_key_new", words="new add generate assistant connect claude chatgpt"
     ),
     Action(label="Add exchange rate", page="exchange_rate_new", words="new create currency"),
+    Action(label="Add AI price", page="ai_price_new", words="new create negotiated token price model"),
     Action(label="Import savings", page="savings_import", words="upload recommendations"),
 )
 
@@ -60,23 +61,23 @@ _OF_THE_FRAME: Final = (
     MenuItem("Cost API", "cost_api", "api"),
     MenuItem("REST API", "rest_api", "api"),
 )
-"""Pages of the bell and of the menu of help, which no navigation has."""
+"""Pages of the bell and of the help menu, which are not in a navigation."""
 
 LIMIT: Final = 8
 
 Reachable = frozenset[str] | None
-"""URL names of the pages that a reader with limited cost access reaches; None: all."""
+"""URL names of the pages that a reader with limited cost access may open; None: all."""
 
 
 @functools.cache
 def _role_of(page: str) -> Role:
-    """The role that the view of a page without arguments asks for."""
+    """Return the role that the view of a page without arguments requires."""
     role: Role = resolve(reverse(page, kwargs={"slug": "a"})).func.required_role  # type: ignore[attr-defined]
     return role
 
 
 def actions(membership: Membership, text: str, *, reachable: Reachable) -> list[SearchResult]:
-    """Actions that match, of those the member may do: none with limited cost access, which changes nothing."""
+    """Return matching actions that the member may do: none with limited cost access, which changes nothing."""
     if reachable is not None:
         return []
     results = [
@@ -89,7 +90,7 @@ def actions(membership: Membership, text: str, *, reachable: Reachable) -> list[
 
 
 def pages(membership: Membership, text: str, *, reachable: Reachable) -> list[SearchResult]:
-    """Pages that match, of those the member may open."""
+    """Return matching pages that the member may open."""
     results = [
         SearchResult(
             label=item.label, href=_href(membership, item.url_name), icon=item.icon or icon, detail=group
@@ -105,7 +106,7 @@ def _is_reachable(item: MenuItem, reachable: Reachable) -> bool:
 
 
 def _every_page() -> Iterator[tuple[str, str, MenuItem]]:
-    """Each page of the navigations once, with the heading it stands under and that one's icon."""
+    """Yield each page of the navigations once, with its heading and the heading's icon."""
     listed: set[str] = set()
     menus = (
         *((group.label, "", group.items) for group in MENU[:-1]),
@@ -122,13 +123,14 @@ def _every_page() -> Iterator[tuple[str, str, MenuItem]]:
 
 
 def _matches(text: str, *texts: str) -> bool:
-    """Whether each word that was typed is in one of the texts."""
+    """Whether each typed word is in one of the texts."""
     where = " ".join(texts).casefold()
     return all(word in where for word in text.casefold().split())
 
 
 def _best(results: list[SearchResult], text: str) -> list[SearchResult]:
-    """Those whose label begins with the text first, then those that have it, then the rest as they stand in the menu."""
+    """Return results whose label begins with the text first, then those that contain it, then the rest in the order of the
+    menu."""
     typed = text.casefold()
 
     def rank(result: SearchResult) -> int:

@@ -1,4 +1,4 @@
-"""Search results of an account: budgets, teams, tags, boards, and values of cost. The account must be in scope."""
+"""Search results of an account: budgets, teams, tags, dashboards, and values of cost. The account must be in scope."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from finops.search.menu import SearchResult
 PER_KIND: Final = 5
 MAX_TEXT: Final = 100
 LEAST_COST_TEXT: Final = 3
-"""Shorter texts are in nearly every value, so the lake is not asked for them."""
+"""Shorter texts match nearly every value, so the lake is not queried for them."""
 
 COST_SECONDS: Final = 3.0
-"""For all questions of the lake together; what is not answered by then is left out."""
+"""Time limit of all lake queries together; values that are not found by then are left out."""
 
 _COST_DIMENSIONS: Final = (("service", "stack-2"), ("account", "building"), ("resource", "server"))
 
 
 class SearchKind(msgspec.Struct, frozen=True):
-    """Rows with a name: the page of one and the argument of its URL."""
+    """A kind of rows with a name: the page of a row and the argument of its URL."""
 
     title: str
     icon: str
@@ -56,14 +56,14 @@ _KINDS: Final = {
 
 
 def clean_text(text: str) -> str:
-    """What was typed, at most MAX_TEXT characters of it, without what PostgreSQL's texts cannot have."""
+    """Return the typed text, at most MAX_TEXT characters, without characters that PostgreSQL cannot store."""
     return " ".join(text.replace("\0", " ").split())[:MAX_TEXT].strip()
 
 
 def named_rows(account: Account, user: User, text: str) -> dict[str, list[SearchResult]]:
-    """Rows whose name has the text in it, by the title of their kind; shortest names first. Of boards and saved views the
-    shared ones and the person's own. With limited cost access of budgets those that she sees, and no connections. One query, two
-    with a limit."""
+    """Return rows whose name contains the text, by the title of their kind; shortest names first. Of dashboards and saved
+    views the shared ones and the person's own. With limited cost access only visible budgets, and no connections. One
+    query, two with a limit."""
     if not text:
         return {}
     rows: dict[str, QuerySet[Any]] = {
@@ -108,8 +108,8 @@ class CostValues(msgspec.Struct, frozen=True):
 
 
 def cost_values(account: Account, text: str) -> CostValues:
-    """Tag keys, and services, provider accounts and resources of the last 365 days with data, that have the text in them, as
-    the filters of the cost explorer find them, by title. Each leads to the explorer, grouped by it or narrowed to it.
+    """Return, by title, tag keys, and services, provider accounts and resources of the last 365 days with data that contain
+    the text, as the filters of the cost explorer find them. Each links to the explorer, grouped by it or filtered to it.
 
     One lake query a dimension, COST_SECONDS for all. A dimension without an answer by then is left out.
     """

@@ -1,4 +1,4 @@
-"""The search of the console: what the dialog of Ctrl K shows for what was typed."""
+"""The search of the console: results for the text typed into the dialog of Ctrl K."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ INCOMPLETE = "X-Search-Incomplete"
 @account_page()
 @require_safe
 def results(request: AccountRequest) -> HttpResponse:
-    """Options of a listbox. Pages, actions and rows with a name, one query; with `costs`, values of cost, which ask the lake."""
+    """Return options of a listbox. Pages, actions and rows with a name, one query; with `costs`, values of cost, which
+    query the lake."""
     text = queries.clean_text(request.GET.get("q", ""))
     values = queries.cost_values(request.account, text) if "costs" in request.GET else None
     groups = values.groups if values is not None else _names(request, text)

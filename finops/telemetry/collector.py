@@ -198,7 +198,7 @@ def _part(what: str, read: Callable[[], Iterable[Sample]]) -> list[Sample]:
     try:
         return list(read())
     except Exception:
-        # Whatever it was, the counts are served without it.
+        # After any error, the counts are served without these gauges.
         logger.exception("metrics: %s did not answer", what)
         return []
 

@@ -32,7 +32,7 @@ def start(program: str, bulkheads: Sequence[Bulkhead] = ()) -> None:
 
 
 def _start_metrics(program: str, bulkheads: Sequence[Bulkhead]) -> None:
-    # A disk that is full is no reason not to serve: then it does not count.
+    # A full disk must not stop the service: metrics are then off.
     try:
         metrics.enable(settings.METRICS_DIR)
     except OSError as error:

@@ -15,7 +15,7 @@ from finops.lib.telemetry import spans
 
 def start(program: str) -> TracerProvider:
     """Start sending spans of this process, in a thread of its own; while the collector is unavailable only spans are lost."""
-    # What is given here goes before the SDK's own reading of the environment.
+    # These arguments take precedence over the environment that the SDK reads.
     service = os.environ.get("OTEL_SERVICE_NAME") or "finops"
     provider = TracerProvider(resource=Resource.create({"service.name": service, "finops.program": program}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))

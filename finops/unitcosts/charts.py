@@ -1,4 +1,4 @@
-"""From an answer about unit cost to what the page draws: three charts and one table for each currency."""
+"""Convert an answer about unit cost into three charts and one table for each currency."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DIGITS = 4
 
 @dataclasses.dataclass(frozen=True)
 class Chart:
-    """One drawing. `about` says to a screen reader what is drawn."""
+    """One chart. `about` describes it to a screen reader."""
 
     name: str
     title: str
@@ -34,8 +34,7 @@ class Chart:
 
 @dataclasses.dataclass(frozen=True)
 class Trend:
-    """The charts of one currency, and the figures that they draw: (label, bucket, share where the
-    cost is one of money, such as revenue)."""
+    """The charts of one currency, and their figures: (label, bucket, share if usage is money, such as revenue)."""
 
     currency: str
     labels: list[str]
@@ -45,7 +44,7 @@ class Trend:
 
 
 def trends(answer: UnitCostAnswer, granularity: str, unit: str) -> list[Trend]:
-    """One for each currency; empty for granularity none. Usage, the same for all of them, is drawn in the first."""
+    """Return the charts of each currency; empty for granularity none. Usage, common to all, is in the first."""
     drawn = [
         _trend(
             total,
@@ -63,7 +62,7 @@ def trends(answer: UnitCostAnswer, granularity: str, unit: str) -> list[Trend]:
 def with_trend_markers(
     drawn: Sequence[Trend], answer: UnitCostAnswer, query: UnitCostQuery
 ) -> tuple[list[Trend], list[Marker]]:
-    """The charts with what happened on their days and fits the filters on cost, and that as a list."""
+    """Return the charts with the events that match their days and the filters on cost, and a list of these."""
     if not drawn:
         return [], []
     days = DateRange(answer.period.start_date, answer.period.end_date)
@@ -100,7 +99,7 @@ def _trend(total: UnitCostTotal, granularity: str, unit: str, *, priced: str, me
 
 
 def _share(bucket: UnitCostBucket) -> Decimal | None:
-    """Cost as a share of usage that is money; None where the unit cost is unknown."""
+    """Return cost as a share of usage that is money; None if the unit cost is unknown."""
     if bucket.unit_cost is None or bucket.cost is None or not bucket.usage:
         return None
     return ratio(bucket.cost, bucket.usage)
@@ -130,7 +129,7 @@ def _chart(
 
 
 def _is_a_line(values: Sequence[Decimal | None]) -> bool:
-    """A point between two gaps would not be seen on a line."""
+    """Return whether a line is visible: a point between two gaps is not."""
     padded = [None, *values, None]
     alone = [
         value
@@ -141,6 +140,6 @@ def _is_a_line(values: Sequence[Decimal | None]) -> bool:
 
 
 def _places(values: Sequence[Decimal | None]) -> int:
-    """So many that the smallest value still shows four digits that count."""
+    """Return the decimal places for which the smallest value shows four significant digits."""
     sizes = [value.adjusted() for value in values if value]
     return min(MOST_PLACES, max([PLACES, *(DIGITS - 1 - size for size in sizes)])) if sizes else PLACES

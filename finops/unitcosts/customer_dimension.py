@@ -1,5 +1,5 @@
-"""The dimension `customer`: who a line's cost belongs to, by the account's customer key and its aliases; and the names
-of customers, for that dimension and for the customer key itself."""
+"""The dimension `customer`: the customer of a line's cost, by the account's customer key and its aliases; and the
+names of customers, for that dimension and for the customer key itself."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAME = "customer"
 NO_CUSTOMER = "(no customer)"
 MANY = 50
 MAX_NAMED = 500
-"""Customers that one text may mean; more is no name."""
+"""The maximum of customers that one text may mean; with more it is not used as a name."""
 
 _KEY, _RESOLVING, _ALIASES = "customer key", "resolving customer", "customer aliases"
 
@@ -31,7 +31,7 @@ NO_CUSTOMER_KEY = (
 
 @dataclass(frozen=True)
 class _CustomerValue:
-    """The customer's id that a value of the customer key is, by alias or as it stands."""
+    """The customer id for a value of the customer key: its alias, or the value itself."""
 
     value: Expression
     aliases: tuple[tuple[str, str], ...]
@@ -48,7 +48,7 @@ class _CustomerValue:
 
 @dataclass
 class CustomerNames:
-    """Names of customers. `whole`: the values are ids, aliases folded in; else they are the customer key's own."""
+    """Names of customers. `whole`: the values are ids with aliases resolved; else values of the customer key."""
 
     account: Account
     aliases: Mapping[str, str]
@@ -77,7 +77,7 @@ class CustomerNames:
         return self._with_spellings(list(rows.values_list("customer_id", flat=True)[:MAX_NAMED]))
 
     def _with_spellings(self, ids: Sequence[str]) -> list[str]:
-        """The ids, and for the key itself the other spellings that the bills have."""
+        """Return the ids and, for the key itself, the other spellings in the bills."""
         others = [] if self.whole else [value for value, each in self.aliases.items() if each in set(ids)]
         return [*ids, *others]
 
@@ -91,9 +91,9 @@ class CustomerNames:
 
 
 def resolve_customer(context: DimensionContext, _key: str) -> Dimension:
-    """Two queries of PostgreSQL for a question, whatever it names by customer.
+    """Resolve the dimension `customer`. Two PostgreSQL queries per question, however often the question uses it.
 
-    Raises UserError for a customer key that asks for the customer itself.
+    Raises UserError for a customer key that uses the customer itself.
     """
     if _RESOLVING in context.known:
         raise UserError(
@@ -146,7 +146,7 @@ def _aliases(context: DimensionContext) -> dict[str, str]:
 
 
 def customer_key_names(context: DimensionContext, dimension: Dimension) -> CustomerNames | None:
-    """Names of the values of the customer key; None for another dimension."""
+    """Return names of values of the customer key; None for another dimension."""
     if dimension.name.casefold() != _key_of(context).casefold():
         return None
     return CustomerNames(context.account, _aliases(context), whole=False)

@@ -1,4 +1,4 @@
-"""What unit costs add to lower apps: the dimension `customer`, its names, and what uses a dimension."""
+"""What unit costs register with lower apps: the dimension `customer`, its names, and uses of a dimension."""
 
 from __future__ import annotations
 

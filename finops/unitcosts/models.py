@@ -1,4 +1,4 @@
-"""How cost and usage meet: the key whose values are customers, and other spellings of them."""
+"""How cost is related to usage: the key whose values are customers, and other spellings of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class CustomerKey(AccountModel):
 
 
 class CustomerAlias(AccountModel):
-    """Another spelling: cost whose customer key has `value` belongs to the customer `customer_id`."""
+    """An alias: cost whose customer key has `value` belongs to the customer `customer_id`."""
 
     value = models.CharField(max_length=500)
     customer_id = models.CharField(max_length=255)
@@ -77,7 +77,7 @@ class UsageDimensionMapping(AccountModel):
 
 
 class UnitMetric(AccountModel):
-    """A saved unit cost: which cost, divided by which usage, shown per how many units."""
+    """A saved unit cost: a cost divided by a usage metric, shown per number of units."""
 
     class Mode(models.TextChoices):
         TOTAL = "total", "One figure"

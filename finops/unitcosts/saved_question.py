@@ -1,4 +1,4 @@
-"""A saved unit metric and the question that it is. Pure."""
+"""A saved unit metric and its question. Pure."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ SAVED_FIELDS = (
     "per",
     "mode",
 )
-"""What of a question a unit metric keeps. Days, granularity, comparison and customers are asked anew each time."""
+"""The fields of a question that a unit metric stores. Days, granularity, comparison and customers are not."""
 
 
 def question_of(metric: UnitMetric) -> UnitCostQuery:
-    """The question that was saved, without any days."""
+    """Return the saved question, without days."""
     return UnitCostQuery(
         usage_metric=metric.usage_metric,
         mode=cast(Mode, metric.mode),
@@ -41,7 +41,7 @@ def question_of(metric: UnitMetric) -> UnitCostQuery:
 
 
 def saved_fields(question: UnitCostQuery) -> dict[str, Any]:
-    """The fields of a unit metric that this question gives it."""
+    """Return the fields of a unit metric from this question."""
     return {
         "usage_metric": question.usage_metric.strip(),
         "filters": msgspec.to_builtins(list(question.filters)),
@@ -55,14 +55,14 @@ def saved_fields(question: UnitCostQuery) -> dict[str, Any]:
 
 
 def is_changed(metric: UnitMetric, question: UnitCostQuery) -> bool:
-    """Whether the question asks something else than the metric."""
+    """Return whether the question differs from the metric's."""
     return any(getattr(metric, name) != value for name, value in saved_fields(question).items())
 
 
 def merge_question(metric: UnitMetric, overrides: UnitCostQuery) -> tuple[UnitCostQuery, str]:
-    """The saved question with what was given beside its name, and a sentence about that, or "".
+    """Return the saved question with the other given fields, and a sentence about these, or "".
 
-    What is given wins. A filter replaces the saved ones on its dimension; on any other dimension it narrows the cost.
+    Given fields win. A filter replaces the saved ones on its dimension; on any other dimension it narrows the cost.
     """
     saved = question_of(metric)
     dimensions = {_dimension_key(item) for item in overrides.filters}

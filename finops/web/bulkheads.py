@@ -41,7 +41,7 @@ class Bulkhead:
         with self._lock:
             queue = self._queues.get(client)
             if queue is None or turn not in queue:
-                return  # the place came in the same moment
+                return  # the place was given at the same moment
             self._remove(client, turn)
         raise Busy(self.name)
 

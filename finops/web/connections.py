@@ -75,10 +75,10 @@ class Connection:
     seen: float
     acked: int = 0
     received: int = 0
-    # Since when something has come that we have sent nothing after, and how much had come before.
+    # Since when data has arrived after our last response, and how much had arrived before.
     due_since: float | None = None
     due_from: int = 0
-    # Since when bytes of an answer wait to be taken, and how many had been taken before.
+    # Since when bytes of a response are unacknowledged, and how many had been acknowledged before.
     stuck_since: float | None = None
     stuck_from: int = 0
 

@@ -140,7 +140,7 @@ def serve(listener: socket.socket) -> None:
         address=host,
         port=port,
         interface=Interfaces.WSGI,
-        # HTTP/1.1 alone: a proxy in front speaks nothing else to it, and one HTTP/2 connection could hold 200 threads.
+        # HTTP/1.1 only: a proxy in front uses nothing else, and one HTTP/2 connection could hold 200 threads.
         http=HTTPModes.http1,
         websockets=False,
         blocking_threads=THREADS,

@@ -24,7 +24,7 @@ def doors() -> list[Door]:
             Bulkhead("push", size=places["push"]),
             settings.USAGE_MAX_BODY_BYTES,
         ),
-        # A part that is not small is read by the application, which holds a place and no connection meanwhile.
+        # The application reads a large part itself, and holds a place but no connection meanwhile.
         Door(
             ("/api/costs/", "/scim/"), Bulkhead("cost-push", size=places["cost-push"], seconds=60), SMALL_BODY
         ),

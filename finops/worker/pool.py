@@ -37,7 +37,7 @@ class FairQueue:
 
     def __init__(self, name: str, threads: int) -> None:
         self._changed: Final = threading.Condition()
-        # In the order of their turn: who was served goes to the end.
+        # In the order of their turn: a tenant that was served moves to the end.
         self._waiting: dict[Hashable, deque[_Call]] = {}
         self._busy: set[Hashable] = set()
         self._name, self._length = name, 0

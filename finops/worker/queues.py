@@ -89,13 +89,13 @@ LANE_OF: Final[dict[str, Lane]] = {
     "insights.find_anomalies_in_part": ANALYSIS,
     "insights.derive_events": ANALYSIS,
     "reports.send": ANALYSIS,
-    # Of a bill of hundreds of projects it asks for minutes: no look waits behind it.
+    # For a bill of hundreds of projects it takes minutes of requests: no check waits behind it.
     "insights.refresh_recommendations": ANALYSIS,
     "costs.refresh_completeness": ANALYSIS,
     "costs.find_due_overlaps": ANALYSIS,
     "ingestion.void_asked": ANALYSIS,
     "lake.merge_usage": MERGES,
-    # Of an account with a bill of tens of millions of lines it takes longer than an analysis may, and would never end.
+    # For a bill of tens of millions of lines it takes longer than an analysis may, and would never finish.
     "lake.summarise": MERGES,
     "ingestion.tidy_usage": MAINTENANCE,
     "lake.sweep": MAINTENANCE,

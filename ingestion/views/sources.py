@@ -21,17 +21,22 @@ from ingestion.forms import CustomerAttributeForm, UsageSourceForm
 from ingestion.models import UsageKey, UsageSource
 from ingestion.queries.activity import count_live_events
 from ingestion.reference import snippets_for
-from ingestion.source_panels import panels_of
+from ingestion.source_panels import PullState, panels_of, pull_states_of
 from ingestion.views.batches import recent
 from ingestion.views.push import PATH
 
 
 @dataclasses.dataclass(frozen=True)
 class UsageSourceRow:
-    """A usage source as the list shows it, with its living key."""
+    """A usage source as the list shows it, with its living key, or how its pull stands."""
 
     source: UsageSource
     key: UsageKey | None
+    pull: PullState | None
+
+    @property
+    def kind(self) -> str:
+        return self.pull.title if self.pull else self.source.get_kind_display()
 
 
 SOURCES = ListPage[UsageSourceRow](
@@ -41,10 +46,13 @@ SOURCES = ListPage[UsageSourceRow](
     order="name",
     columns=[
         Column("name", "Source", lambda row: row.source.name),
-        Column("kind", "Kind", lambda row: row.source.get_kind_display(), css="nowrap"),
+        Column("kind", "Kind", lambda row: row.kind),
+        Column("status", "Status", lambda row: row.pull.status if row.pull else None, css="nowrap"),
+        Column("synced", "Last sync", lambda row: row.pull.last_sync_at if row.pull else None, css="nowrap"),
         Column("key", "API key", lambda row: row.key.masked_key if row.key else None),
         Column("used", "Last used", lambda row: row.key.last_used_at if row.key else None, css="nowrap"),
         Column("created", "Created", lambda row: row.source.created_at, css="nowrap"),
+        Column("problem", "Last error", lambda row: row.pull.problem if row.pull else None, shown=False),
     ],
 )
 
@@ -54,7 +62,11 @@ SOURCES = ListPage[UsageSourceRow](
 @never_cache
 def index(request: AccountRequest) -> HttpResponseBase:
     keys = {key.source_id: key for key in UsageKey.objects.filter(revoked_at=None)}
-    rows = [UsageSourceRow(source, keys.get(source.pk)) for source in UsageSource.objects.all()]
+    pulls = pull_states_of(request.account)
+    rows = [
+        UsageSourceRow(source, keys.get(source.pk), pulls.get(source.pk))
+        for source in UsageSource.objects.all()
+    ]
     return SOURCES.response(request, rows, "ingestion/sources.html")
 
 

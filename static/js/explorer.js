@@ -8,7 +8,8 @@ const form = document.getElementById("query");
 const lists = [...form.querySelectorAll("[data-filters]")];
 
 function isCustomRange() {
-  return form.elements.period.selectedOptions[0].hasAttribute("data-custom");
+  // A question that chooses its own days has no period.
+  return Boolean(form.elements.period?.selectedOptions[0].hasAttribute("data-custom"));
 }
 
 function showDates() {

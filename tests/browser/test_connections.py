@@ -98,3 +98,20 @@ def test_a_long_finding_and_a_long_error_fit(new_page: NewPage, width: int) -> N
     for path in ("connections/", "connections/3/", "connections/3/syncs/", "connections/syncs/5/"):
         page.goto(f"/a/acme/{path}")
         assert overflow(page) == 0, path
+
+
+def test_fields_of_another_choice_are_hidden(new_page: NewPage, console: LiveServer) -> None:
+    page = new_page("member")
+    page.goto("/a/acme/connections/new/?connector=github")
+    token, app_id = page.get_by_label("Personal access token"), page.get_by_label("App ID")
+    expect(token).to_be_visible()
+    expect(app_id).to_be_hidden()
+
+    page.get_by_label("Access", exact=True).select_option("app")
+
+    expect(app_id).to_be_visible()
+    expect(page.get_by_label("Private key of the App")).to_be_visible()
+    expect(token).to_be_hidden()
+    assert page.evaluate(FAULTS) == []
+    page.set_viewport_size({"width": 390, "height": 900})
+    assert overflow(page) == 0

@@ -47,11 +47,16 @@ def test_an_admin_limits_a_viewer(console: LiveServer, new_page: NewPage, width:
     assert page.evaluate(FAULTS) == []
     assert overflow(page) == 0
     reader = new_page("viewer", width=width)
-    for path in ("", "cost-explorer/", "budgets/"):
+    for path in ("", "cost-explorer/", "budgets/", "alerts/", "change-events/"):
         reader.goto(f"/a/acme/{path}")
         expect(reader.get_by_text(f"Cost access is limited to {name}.")).to_be_visible()
         assert reader.evaluate(FAULTS) == []
         assert overflow(reader) == 0
+    reader.goto("/a/acme/")
+    reader.keyboard.press("Control+k")
+    reader.get_by_role("combobox", name="Search").fill("compute")
+    expect(reader.get_by_role("option").first).to_be_visible()
+    expect(reader.get_by_role("option", name="Create")).to_have_count(0)
     page.goto(BASE)
     expect(page.get_by_role("row", name=name)).to_contain_text("Service is Amazon Elastic Compute Cloud")
     assert page.evaluate(FAULTS) == []

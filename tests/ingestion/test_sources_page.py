@@ -273,7 +273,7 @@ def test_the_list_sorts_searches_and_exports(cast: Cast) -> None:
     assert page.index("beta") < page.index("Alpha")
     assert "Alpha" in text
     assert "beta" not in text
-    assert exported[0] == "Source,Kind,API key,Last used,Created"
+    assert exported[0] == "Source,Kind,Status,Last sync,API key,Last used,Created,Last error"
     assert [line.split(",")[0] for line in exported[1:]] == ["'=cmd()", "Alpha", "beta"]
 
 

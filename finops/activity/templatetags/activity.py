@@ -1,4 +1,4 @@
-"""How long calls took, and what they asked, in a cell."""
+"""Template filters of calls: duration and arguments, for a table cell."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def tint(outcome: str) -> str:
 
 @register.filter
 def arguments_line(arguments: str) -> str:
-    """The arguments as far as a cell shows them; nothing for none."""
+    """The arguments as far as they fit a cell; empty for none."""
     return "" if arguments == "{}" else truncate(arguments, 160)
 
 
 @register.filter
 def without_key(label: str) -> str:
-    """The name of an MCP key without its masked form behind it; other credentials as they are."""
+    """The name of an MCP key without its masked form; other credentials are unchanged."""
     return label.rpartition(" (fmcp_")[0] or label

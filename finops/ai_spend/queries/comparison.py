@@ -11,7 +11,12 @@ from typing import Final, NamedTuple
 
 from finops.ai_spend.answers import DifferencePart, Estimate
 from finops.ai_spend.queries.costs import DayTokens
-from finops.ai_spend.queries.estimates import EstimatedTokens, Pricing, cost_by_currency
+from finops.ai_spend.queries.estimates import (
+    EstimatedTokens,
+    Pricing,
+    cost_by_currency,
+    own_price_models,
+)
 from finops.lib.money import currencies_by_amount, exact_difference, exact_sum
 from finops.lib.sentences import join_with_and, truncate
 
@@ -29,8 +34,8 @@ _TEXTS: Final = {
     NOT_IN_USAGE: "Billed without usage events",
     NOT_IN_BILL: "Usage that no bill has",
     NO_PRICE: "Usage without a price",
-    VOLUME: "More or fewer tokens in the bill than in usage, at the price list",
-    PRICE: "Billed prices against the price list",
+    VOLUME: "More or fewer tokens in the bill than in usage, at {prices}",
+    PRICE: "Billed prices against {prices}",
     PRICE_AND_VOLUME: "Prices and tokens; the bill has no quantity in tokens",
 }
 
@@ -57,6 +62,11 @@ class Sides:
     @property
     def usage_days(self) -> set[date]:
         return {row.day for row in self.usage}
+
+    @property
+    def price_source(self) -> str:
+        """What the estimate rests on."""
+        return "own prices and the price list" if own_price_models(self.usage) else "the price list"
 
     @property
     def compared_days(self) -> set[date]:
@@ -142,7 +152,7 @@ def _parts(
     return [
         DifferencePart(
             name=name,
-            text=_text(name, amounts[name]),
+            text=_text(name, amounts[name], sides.price_source),
             amount=exact_sum(amounts[name].values()),
             currency=currency,
         )
@@ -167,9 +177,9 @@ def _billed_tokens_at_list(sides: Sides, currency: str) -> dict[Meter, Decimal |
     return at_list
 
 
-def _text(name: str, amounts: Mapping[Meter, Decimal]) -> str:
+def _text(name: str, amounts: Mapping[Meter, Decimal], prices: str) -> str:
     if name not in (NOT_IN_USAGE, NOT_IN_BILL, NO_PRICE):
-        return _TEXTS[name]
+        return _TEXTS[name].format(prices=prices)
     largest = sorted(amounts, key=lambda meter: (amounts[meter].copy_abs().copy_negate(), meter))
     models = list(dict.fromkeys(truncate(model, 60) for model, _kind in largest))
     more = [f"{len(models) - NAMED} more"] if len(models) > NAMED else []

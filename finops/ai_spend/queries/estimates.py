@@ -30,6 +30,7 @@ class EstimatedTokens(NamedTuple):
     cost: Decimal | None
     currency: str
     reason: str = ""
+    is_own_price: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,11 @@ class Pricing:
             return None, "", f"{RATES_MISSING} from {price.currency} to {self.target}."
         return exact_product(cost, rate), self.target, ""
 
+    def is_own(self, model: str, token_type: str, day: date) -> bool:
+        """Whether tokens cost a price of the account's own."""
+        price = self.prices.find(model, token_type, day) if self.prices.has_own and model else None
+        return price is not None and price.is_own
+
 
 def estimate_tokens(usage: Iterable[UsageTokens], pricing: Pricing) -> list[EstimatedTokens]:
     """Each with its model as the price list calls it."""
@@ -67,7 +73,17 @@ def estimate_tokens(usage: Iterable[UsageTokens], pricing: Pricing) -> list[Esti
         cost, currency, reason = pricing.cost_of(row.model, row.token_type, row.day, row.tokens)
         name = pricing.prices.model_name(row.model) if row.model else ""
         estimated.append(
-            EstimatedTokens(name, row.token_type, row.day, row.value, row.tokens, cost, currency, reason)
+            EstimatedTokens(
+                name,
+                row.token_type,
+                row.day,
+                row.value,
+                row.tokens,
+                cost,
+                currency,
+                reason,
+                pricing.is_own(row.model, row.token_type, row.day),
+            )
         )
     return estimated
 
@@ -79,6 +95,11 @@ def cost_by_currency(rows: Iterable[EstimatedTokens]) -> dict[str, Decimal]:
         if row.cost is not None:
             costs[row.currency].append(row.cost)
     return {currency: exact_sum(amounts) for currency, amounts in costs.items()}
+
+
+def own_price_models(rows: Iterable[EstimatedTokens]) -> list[str]:
+    """The models whose estimate rests on prices of the account's own."""
+    return sorted({row.model for row in rows if row.is_own_price and row.cost is not None})
 
 
 def tokens_without_price(rows: Sequence[EstimatedTokens]) -> dict[tuple[str, str, str], Decimal]:

@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 from accounts.models import Account
-from finops.ai_spend.prices import PriceList, list_prices
+from finops.ai_spend.models import AiPrice
+from finops.ai_spend.prices import PriceList, TokenPrice, list_prices
 
 
 def account_prices(account: Account) -> PriceList:
-    """The public list."""
-    return list_prices()
+    """The public list, and before it the account's own prices: of two of a model and token type that of the later day. One query."""
+    rows = AiPrice.objects.filter(account=account).order_by("-valid_from")
+    listed = list_prices()
+    own = [
+        TokenPrice(
+            vendor=listed.vendor_of(row.model),
+            model=row.model,
+            token_type=row.token_type,
+            price_per_million=row.price_per_million,
+            currency=row.currency,
+            valid_from=row.valid_from,
+            is_own=True,
+        )
+        for row in rows
+    ]
+    return listed.with_own(own) if own else listed

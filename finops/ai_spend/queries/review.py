@@ -10,13 +10,19 @@ from msgspec.structs import replace
 
 from accounts.models import Account
 from finops.ai_spend.ai_spend_query import MODEL_AND_TOKEN_TYPE, AiSpendQuery
-from finops.ai_spend.answers import AiSpendAnswer, AiSpendRow, UnpricedTokens
+from finops.ai_spend.answers import AiSpendAnswer, AiSpendRow, AiSpendTotal, UnpricedTokens
 from finops.ai_spend.dimensions import KEY, MODEL, PERSON, TOKEN_TYPE, VENDOR
 from finops.ai_spend.prices import PriceList
 from finops.ai_spend.queries import words
 from finops.ai_spend.queries.comparison import BilledDay, Sides, estimates_of
 from finops.ai_spend.queries.costs import AiCosts, read_ai_costs, read_groups
-from finops.ai_spend.queries.estimates import EstimatedTokens, Pricing, estimate_tokens, tokens_without_price
+from finops.ai_spend.queries.estimates import (
+    EstimatedTokens,
+    Pricing,
+    estimate_tokens,
+    own_price_models,
+    tokens_without_price,
+)
 from finops.ai_spend.queries.prices import account_prices
 from finops.ai_spend.queries.rows import NONE, Cells, Group, meter_cells, rows_of, value_cells
 from finops.ai_spend.queries.totals import buckets_of, totals_of, trend_of
@@ -86,12 +92,11 @@ def review_ai_spend(
     spend = costs.sums.totals()
     totals = totals_of(spend, billed, costs.tokens, sessions_by_day, seats_by_day, buckets, query.granularity)
     cells, labels = _cells(account, query, costs, billed, usage, prices, deadline)
-    amounts = {total.currency: total.billed for total in totals}
-    rows = [_with_name(row, labels) for row in rows_of(cells, amounts, query.top)]
-    estimates = estimates_of(sides)
+    rows = _rows(cells, labels, totals, query.top)
+    estimates, own_models = estimates_of(sides), own_price_models(usage.rows)
     return AiSpendAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=words.summary_of(account, costs, totals, estimates, usage.reason),
+        summary=words.summary_of(account, costs, totals, estimates, usage.reason, own_models),
         view=costs.question.view,
         period=costs.sums.period,
         group_by=_METER_GROUPS.get(query.group_by) or [_TITLES.get(query.group_by, "Team")],
@@ -105,6 +110,7 @@ def review_ai_spend(
         session_metric=sessions.name if sessions else "",
         seat_metric=seats.name if seats else "",
         price_list_read_on=prices.read_on,
+        own_price_models=own_models,
         data_through=sources.coverage.complete_through,
         truncated=words.truncation_note(rows, query.top),
         warnings=[*words.warnings_of(costs, sides, usage.metrics), *costs.sums.warnings(spend)],
@@ -206,6 +212,11 @@ def _dimension(context: DimensionContext, group: str) -> Dimension:
     tags = [key for key in context.tag_keys if key.casefold() == "feature"]
     names = [*(f"cost_tag:{key}" for key in cost_tags), *(f"tag:{key}" for key in sorted(tags)), "product"]
     return registry.resolve(context, names[0])
+
+
+def _rows(cells: Cells, labels: dict[str, str], totals: Sequence[AiSpendTotal], top: int) -> list[AiSpendRow]:
+    amounts = {total.currency: total.billed for total in totals}
+    return [_with_name(row, labels) for row in rows_of(cells, amounts, top)]
 
 
 def _with_name(row: AiSpendRow, labels: dict[str, str]) -> AiSpendRow:

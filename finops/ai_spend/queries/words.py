@@ -22,6 +22,7 @@ def summary_of(
     totals: Sequence[AiSpendTotal],
     estimates: Sequence[Estimate],
     reason: str,
+    own_models: Sequence[str],
 ) -> str:
     """Who was billed how much for AI when, what usage would have cost, and by how much they differ on the same days."""
     days = costs.plan.days
@@ -31,7 +32,14 @@ def summary_of(
     else:
         amounts = join_with_and([money(total.billed, total.currency) + _change(total) for total in totals])
         billed = f"{quote(account.name)} was billed {amounts} for AI {when} ({costs.question.view.basis})"
-    return f"{billed}{costs.sums.not_final}; {_estimate_clause(days.days, estimates, reason)}."
+    return f"{billed}{costs.sums.not_final}; {_estimate_clause(days.days, estimates, reason)}{_own_clause(own_models)}."
+
+
+def _own_clause(models: Sequence[str]) -> str:
+    if not models:
+        return ""
+    more = [f"{len(models) - NAMED} more"] if len(models) > NAMED else []
+    return f", at own prices for {join_with_and([*(quote(name, 60) for name in models[:NAMED]), *more])}"
 
 
 def _change(total: AiSpendTotal) -> str:

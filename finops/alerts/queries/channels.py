@@ -24,7 +24,7 @@ class ChannelRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def channels(account: Account) -> list[ChannelRow]:
-    """All channels, by name. One query."""
+    """Return all channels, by name. One query."""
     rows = AlertChannel.objects.filter(account=account).select_related("created_by")
     return [_row(each) for each in rows.annotate(count=Count("subscriptions")).order_by("name")]
 

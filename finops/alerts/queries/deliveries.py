@@ -1,4 +1,4 @@
-"""What was sent, and how that went."""
+"""Deliveries and their attempts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from finops.lib.cursors import foreign_cursor_error, key_cursor, key_of
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """`seconds` is None while it is under way. `status_code` is HTTP's, None where there was none.
+    """An attempt to send. `seconds` is None while it runs. `status_code` is the HTTP status, None without one.
     `is_partial`: addresses of the channel were left out, which `answer` names."""
 
     at: datetime
@@ -53,7 +53,7 @@ class DeliveryRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_partial(self) -> bool:
-        """It arrived, but not at every address of its channel."""
+        """Whether the message reached only some addresses of its channel."""
         return self.status == AlertDelivery.Status.DELIVERED and self.attempts[-1].is_partial
 
 
@@ -64,7 +64,7 @@ class DeliveriesPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def deliveries(account: Account, query: DeliveriesQuery) -> DeliveriesPage:
-    """A page of them, the newest first, and how many there are in all. Two queries."""
+    """Return a page of deliveries, newest first, and the total number. Two queries."""
     matches = _filtered_deliveries(account, query)
     question = (sorted(query.status), query.channel_id, query.include_tests)
     after = _after(key_of(query.cursor, *question), query.cursor)
@@ -79,7 +79,7 @@ def deliveries(account: Account, query: DeliveriesQuery) -> DeliveriesPage:
 
 
 def every_delivery(account: Account, *, limit: int = 5_000) -> list[DeliveryRow]:
-    """The newest of them, for the page that sorts, searches and exports. One query."""
+    """Return the newest deliveries, for the page that sorts, searches and exports. One query."""
     rows = _with_firing(AlertDelivery.objects.filter(account=account))
     return [delivery_row(each) for each in rows[:limit]]
 

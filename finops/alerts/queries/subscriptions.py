@@ -1,4 +1,4 @@
-"""Who is told of what."""
+"""Reads about subscriptions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Trigger, Measure = AlertSubscription.Trigger, AlertSubscription.Measure
 
 
 class SubscriptionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """`about` says all of it in words; `said` the same, its names quoted as an assistant reads them.
+    """A subscription. `about` describes it in words; `quoted_text` the same with names quoted for assistants.
     `last_fired_at`: when it last sent something. `warning`: why it will not fire."""
 
     id: int
@@ -70,8 +70,8 @@ RELATED = ("channel", "budget", "cost_source", "team", "cost_tag", "saved_view",
 
 
 def alert_subscriptions(account: Account, query: SubscriptionsQuery) -> SubscriptionsPage:
-    """A page of them, the newest first, and how many there are in all. Three queries. UserError for a cursor of another
-    question."""
+    """Return a page of subscriptions, newest first, and the total number. Three queries. UserError for a cursor of
+    another query."""
     question = (sorted(query.trigger), query.channel_id, query.budget_id)
     offset = offset_of(query.cursor, *question)
     matches = _filtered_subscriptions(account, query)
@@ -86,12 +86,12 @@ def alert_subscriptions(account: Account, query: SubscriptionsQuery) -> Subscrip
 
 
 def every_subscription(account: Account, *, budget_id: int | None = None) -> list[SubscriptionRow]:
-    """All of them (200 by default), or those of one budget, for pages that sort, search and export. Two queries."""
+    """Return all subscriptions (200 by default), or those of one budget, for sorting and export. Two queries."""
     return _rows(account, _filtered_subscriptions(account, SubscriptionsQuery(budget_id=budget_id)))
 
 
 def one_subscription(account: Account, subscription_id: int) -> SubscriptionRow:
-    """One that is there, as the lists show it. Two queries."""
+    """Return a saved subscription in the form of the lists. Two queries."""
     return _rows(account, AlertSubscription.objects.filter(account=account, pk=subscription_id))[0]
 
 
@@ -160,10 +160,10 @@ def _row(row: AlertSubscription, watches: Sequence[str], currencies: Sequence[st
 
 
 def _warning(row: AlertSubscription, watches: Sequence[str], currencies: Sequence[str]) -> str:
-    """Why nothing is sent; `currencies` are those of the account's amounts."""
+    """Return why the subscription sends nothing. `currencies` are those of the account's amounts."""
     if row.saved_view is not None and not row.saved_view.is_shared:
         return "The saved view is no longer shared. Share it to send it."
-    # Anomalies are of the currency that they were detected in, also one that has no exchange rate.
+    # Anomalies keep the currency that they were detected in, also one without an exchange rate.
     is_anomaly = row.trigger == Trigger.ANOMALY
     if row.currency and currencies and row.currency not in currencies and not is_anomaly:
         return (
@@ -181,15 +181,16 @@ def _warning(row: AlertSubscription, watches: Sequence[str], currencies: Sequenc
 
 
 def subscription_text(row: AlertSubscription, named: Callable[[str], str] = str) -> str:
-    """`Budget Cloud at 80 % and 100 % of the actual cost, to Ops`. What it names must be loaded, else each is a query.
+    """Describe a subscription: `Budget Cloud at 80 % and 100 % of the actual cost, to Ops`. Load related rows first,
+    else each is a query.
 
-    `named` writes the names; `quoted` for assistants.
+    `named` formats the names; use `quoted` for assistants.
     """
     return f"{trigger_text(row, named)}, to {named(row.channel.name)}"
 
 
 def trigger_text(row: AlertSubscription, named: Callable[[str], str] = str) -> str:
-    """The same without the channel."""
+    """Describe a subscription without its channel."""
     if row.budget is not None:
         percents = join_with_and([f"{each} %" for each in row.thresholds])
         measure_text = "of the actual cost" if row.measure == Measure.ACTUAL else "by the forecast"
@@ -216,7 +217,7 @@ PERIOD_NOUNS: Final = {"daily": "day", "weekly": "week", "monthly": "month"}
 
 
 def _measure_text(row: AlertSubscription, named: Callable[[str], str]) -> str:
-    """Of a saved view or a unit cost."""
+    """Describe the trigger of a saved view or a unit cost."""
     period = PERIOD_NOUNS[row.frequency]
     if row.unit_metric is not None:
         target = "" if row.target is None else f"{exact_number(row.target)} {row.currency}"

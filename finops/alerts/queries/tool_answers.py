@@ -34,7 +34,7 @@ MAX_ANSWER = 160
 def list_alert_channels(
     account: Account, *, search: str = "", limit: int = 50, cursor: str = ""
 ) -> AlertChannelsAnswer:
-    """The account's channels by name, page by page. One query."""
+    """Return the account's channels by name, page by page. One query."""
     offset = offset_of(cursor, "channels", search)
     every = channels(account)
     matches = [each for each in every if search.strip().casefold() in each.name.casefold()]
@@ -58,8 +58,8 @@ def list_alert_channels(
 
 
 def list_alert_subscriptions(account: Account, query: SubscriptionsQuery) -> AlertSubscriptionsAnswer:
-    """Who is told of what, the newest first, page by page. Queries and errors as `alert_subscriptions`, and UserError
-    for a channel or budget that is not there."""
+    """Return the subscriptions, newest first, page by page. Queries and errors as `alert_subscriptions`, and
+    UserError for a channel or budget that does not exist."""
     _check_row("channel_id", query.channel_id, AlertChannel, "listAlertChannels")
     if query.budget_id is not None and query.budget_id not in {each.pk for each in budgets_of(account)}:
         raise _missing_row("budget_id", query.budget_id, "listBudgets")
@@ -81,7 +81,7 @@ def list_alert_subscriptions(account: Account, query: SubscriptionsQuery) -> Ale
 def new_subscription_answer(
     account: Account, subscription_id: int, notes: tuple[str, ...]
 ) -> AlertSubscriptionAnswer:
-    """A subscription that was just made, as the list shows it; `notes` is what was done for it besides."""
+    """Return the answer for a new subscription, in the form of the list. `notes` say what else was changed for it."""
     row = one_subscription(account, subscription_id)
     return AlertSubscriptionAnswer(
         account=_account(account),
@@ -96,7 +96,7 @@ def new_subscription_answer(
 
 
 def list_alert_deliveries(account: Account, query: DeliveriesQuery) -> AlertDeliveriesAnswer:
-    """What was sent, the newest first, page by page. Three queries. UserError for a channel that is not there."""
+    """Return the deliveries, newest first, page by page. Three queries. UserError for an unknown channel."""
     _check_row("channel_id", query.channel_id, AlertChannel, "listAlertChannels")
     page = deliveries(account, query)
     return AlertDeliveriesAnswer(

@@ -1,4 +1,5 @@
-"""One message to one target. A module a kind; each says what became of it, and raises nothing for a bad answer."""
+"""Send one message to one target. Each kind has a module, which returns the outcome and never raises for a bad
+answer."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ _SENDERS: Mapping[str, Callable[[Any, Envelope], DeliveryOutcome]] = {
 
 
 def send(kind: str, target: Target, envelope: Envelope) -> DeliveryOutcome:
-    """Send it now, within 10 s (e-mail: 10 s for each answer of the mail server)."""
+    """Send the message now, within 10 s (e-mail: 10 s for each answer of the mail server)."""
     return _SENDERS[kind](target, envelope)
 
 

@@ -1,5 +1,5 @@
-"""E-mail, by the installation's own mail server: one message for each address, so that one that is refused neither hides
-nor holds up the others. An address that had it is left out of later attempts."""
+"""E-mail through the installation's mail server. Each address gets its own message, so that a rejected address
+neither hides nor delays the others. Later attempts skip addresses that already have the message."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from finops.lib.sentences import join_with_and, truncate
 
 _SUBJECT: Final = 200
 SECONDS: Final = 120.0
-"""For all addresses of an attempt; the one that is being sent then takes a minute more at most (EMAIL_TIMEOUT)."""
+"""The time limit for all addresses of an attempt; the address in progress may take another minute (EMAIL_TIMEOUT)."""
 
 
 def send(target: EmailTarget, envelope: Envelope) -> DeliveryOutcome:
@@ -75,13 +75,13 @@ def mail(address: str, envelope: Envelope) -> EmailMultiAlternatives:
 
 
 def _origin(message: Message, account_name: str) -> str:
-    """Who sent it, and where that is changed."""
+    """Return who sent the e-mail, and where to change that."""
     noun, page = ("Report", "Reports") if message.kind == "report" else ("Alert", "Alerts")
     return f"{noun} from {one_line(account_name)} in the FinOps Console. Manage it on the {page} page."
 
 
 def _unsubscribe_headers(url: str) -> dict[str, str]:
-    """RFC 8058: a mail program's own button posts there."""
+    """Return the headers of one-click unsubscribe (RFC 8058): the mail program's own button posts to the URL."""
     if not url:
         return {}
     return {
@@ -101,7 +101,7 @@ def _send_one(
         code, smtp_error = next(iter(error.recipients.values()))
         return _verdict(code), _reply_text(code, smtp_error)
     except (SMTPSenderRefused, SMTPAuthenticationError) as error:
-        # Ours to mend, by who runs the installation: worth another attempt whatever the code.
+        # An error of the installation's setup, which its operator can fix: retry whatever the code.
         return "again", _error_text(error)
     except SMTPResponseException as error:
         return _verdict(error.smtp_code), _error_text(error)

@@ -1,4 +1,4 @@
-"""Posting JSON, and what a receiver's answer means."""
+"""Post JSON and interpret the receiver's response."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from finops.lib.outbound import DeliveryTimeout, Response, UrlRefusal, post, ret
 from finops.lib.sentences import truncate
 
 _AGAIN: Final = frozenset({408, 409, 425, 429})
-"""And 5xx. Another 4xx says that the request itself is wrong, which another time would not mend."""
+"""Statuses to retry, besides 5xx. Other 4xx mean that the request itself is wrong, which a retry cannot fix."""
 
 
 def post_json(url: str, value: Any, target: Target) -> DeliveryOutcome:

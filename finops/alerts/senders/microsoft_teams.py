@@ -1,6 +1,7 @@
 """Microsoft Teams: an Adaptive Card for the Workflows app's webhook ("When a Teams webhook request is received").
 
-Texts that people or bills named are TextRuns, where Teams reads no Markdown. Teams refuses a message of more than 28 KB.
+Texts from users or bills are TextRuns, where Teams does not parse Markdown. Teams refuses messages of more than 28
+KB.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def send(target: UrlTarget, envelope: Envelope) -> DeliveryOutcome:
 
 
 def payload(message: Message) -> dict[str, Any]:
-    """With as many facts as fit."""
+    """Return the card with as many facts as fit."""
     facts = list(message.facts[:_FACTS])
     card = _payload(message, facts)
     while len(msgspec.json.encode(card)) > MAX_BYTES and facts:
@@ -79,6 +80,6 @@ _BEFORE_BRACE: Final = re.compile(r"\{(?=\{)")
 
 
 def _text(text: str, limit: int, **style: Any) -> dict[str, Any]:
-    # "{{" begins a date function of Adaptive Cards.
+    # "{{" starts a date function of Adaptive Cards.
     plain = _BEFORE_BRACE.sub("{\u200b", truncate(text, limit))
     return {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": plain or "-", **style}]}

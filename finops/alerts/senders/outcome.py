@@ -1,4 +1,4 @@
-"""What is sent, and what became of it."""
+"""The input and the outcome of sending a message."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ Verdict = Literal["delivered", "again", "failed"]
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
-    """`delivery_id` and `created_at` are the same at every attempt. `arrived` are addresses that had it at an earlier one."""
+    """A message to send. `delivery_id` and `created_at` are the same at every attempt. `arrived`: addresses with the
+    message."""
 
     message: Message
     delivery_id: int
@@ -24,12 +25,12 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     created_at: datetime
     arrived: tuple[str, ...] = ()
     unsubscribe_urls: dict[str, str] = msgspec.field(default_factory=dict)
-    """Of addresses that it is mailed to."""
+    """Unsubscribe URLs by address."""
 
 
 class DeliveryOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """`again`: it may work another time, not before `wait` seconds where the receiver said so. `is_partial`: addresses of
-    the channel were left out, which the answer names."""
+    """The outcome of an attempt. `again`: a retry may succeed, not before `wait` seconds if the receiver said so.
+    `is_partial`: addresses of the channel were left out, which the answer names."""
 
     verdict: Verdict
     answer: str
@@ -40,5 +41,5 @@ class DeliveryOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def one_line(text: str) -> str:
-    """Without line breaks and other control characters, which PostgreSQL's JSON and mail headers refuse."""
+    """Replace line breaks and other control characters, which PostgreSQL's JSON and mail headers refuse."""
     return " ".join("".join(" " if not each.isprintable() else each for each in text).split())

@@ -1,5 +1,4 @@
-"""PagerDuty's Events API v2: a trigger, gathered with others of the same dedup key in one incident, or its
-resolution."""
+"""PagerDuty's Events API v2: a trigger, grouped with others of its dedup key into one incident, or its resolution."""
 
 from __future__ import annotations
 

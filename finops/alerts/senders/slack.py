@@ -1,8 +1,8 @@
-"""Slack's incoming webhooks, and what speaks like them (Mattermost, Rocket.Chat): Block Kit, with the whole in `text`
-for those that know no blocks.
+"""Slack's incoming webhooks and compatible ones (Mattermost, Rocket.Chat): Block Kit, with the whole message in
+`text` for clients without blocks.
 
-Everything that people or bills named is plain text, so that no character of it is markup; & < > are written as
-entities. Limits of Slack: a header 150 characters, a text 3,000, a field 2,000, ten fields a section, 50 blocks.
+Texts from users or bills are plain text, so that no character is markup; & < > are escaped as entities. Limits of
+Slack: a header 150 characters, a text 3,000, a field 2,000, ten fields a section, 50 blocks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def payload(message: Message) -> dict[str, Any]:
 
 
 def escape_text(text: str, limit: int) -> str:
-    """With & < > as entities, cut to the limit; never within an entity."""
+    """Escape & < > as entities and truncate to the limit, never within an entity."""
     parts = [_ENTITIES.get(each, each) for each in text[: limit + 1]]
     if len(text) <= limit and sum(map(len, parts)) <= limit:
         return "".join(parts)
@@ -74,10 +74,10 @@ def _text(message: Message) -> str:
     return f"{escape_text(text, _TEXT - len(link) - 1)}\n{link}"
 
 
-# Mattermost and Rocket.Chat call everybody at these; Slack needs <!channel>, which is escaped.
+# Mattermost and Rocket.Chat notify everybody for these; Slack needs <!channel>, which is escaped.
 _CALLS = re.compile(r"@(?=(?:all|channel|everyone|here)\b)", re.IGNORECASE)
 
 
 def _url(url: str) -> str:
-    """`<`, `>` and `|` end a link; & is written as an entity there too."""
+    """Escape a URL: `<`, `>` and `|` would end a link; & is an entity there too."""
     return url.replace("&", "&amp;").replace("<", "%3C").replace(">", "%3E").replace("|", "%7C")

@@ -1,5 +1,5 @@
-"""A webhook signed as Standard Webhooks says. `webhook-id` is the delivery's and stays over its attempts, so a receiver
-that had it already can tell."""
+"""A webhook signed according to Standard Webhooks. `webhook-id` identifies the delivery and is the same in all
+attempts, so that a receiver can ignore duplicates."""
 
 from __future__ import annotations
 

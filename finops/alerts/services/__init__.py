@@ -1,4 +1,4 @@
-"""Writes on alerts. Who may call them is the door's matter."""
+"""Writes on alerts. The caller checks permissions."""
 
 from finops.alerts.services.channels import (
     change_channel,

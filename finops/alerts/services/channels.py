@@ -1,4 +1,4 @@
-"""Where alerts go: made, changed, tested and removed by people."""
+"""Create, change, test and delete channels."""
 
 from __future__ import annotations
 
@@ -43,12 +43,13 @@ BOTH_SIGN_FOR: Final = timedelta(hours=24)
 def create_channel(
     *, account: Account, actor: Actor, name: str, kind: str, target: Mapping[str, object]
 ) -> tuple[AlertChannel, str]:
-    """A new channel, and the signing secret (`whsec_…`) of a webhook, which is shown this once; "" for other kinds.
+    """Create a channel. Returns it with the signing secret (`whsec_…`) of a webhook, shown only once; "" for other
+    kinds.
 
     `target` by kind: slack and microsoft_teams {url}; email {addresses: list, or text with commas or lines};
-    pagerduty {routing_key, url: left out or "" for PagerDuty's own}; webhook {url}. Raises UserError with the target's
-    field for one that is malformed or leads into a private network (looked up in DNS: seconds), a name that is taken, a
-    full account; ValidationError for a name that is empty or too long.
+    pagerduty {routing_key, url: omitted or "" for PagerDuty's own}; webhook {url}. Raises UserError with the target's
+    field for a target that is malformed or leads into a private network (looked up in DNS: seconds), a name that is
+    taken, an account at its maximum; ValidationError for a name that is empty or too long.
     """
     if kind not in Kind.values:
         raise unknown_value("kind", kind, Kind.values, show=str)
@@ -67,7 +68,7 @@ def create_channel(
 def change_channel(
     *, channel: AlertChannel, actor: Actor, name: str, target: Mapping[str, object] | None = None
 ) -> AlertChannel:
-    """Rename it, and give it another target where one is given; a webhook keeps its signing secret. Raises as
+    """Rename a channel, and replace its target if one is given; a webhook keeps its signing secret. Raises as
     `create_channel` does."""
     account = channel.account
     checked_target = None if target is None else read_target(channel.kind, target)
@@ -84,7 +85,7 @@ def change_channel(
 
 @transaction.atomic
 def delete_channel(*, channel: AlertChannel, actor: Actor) -> None:
-    """Remove it with its subscriptions; what was sent stays in the list, what waits is not sent any more."""
+    """Delete a channel with its subscriptions. Past deliveries stay in the list; waiting ones are not sent."""
     account = channel.account
     with account_scope(account):
         lock_account(account)
@@ -103,10 +104,11 @@ def delete_channel(*, channel: AlertChannel, actor: Actor) -> None:
 
 
 def test_channel(*, channel: AlertChannel, actor: Actor) -> AlertDelivery:
-    """Send a test message now and here, once, within 10 s; the delivery's status and attempt say how it went.
+    """Send a test message now, once, within 10 s. The delivery's status and attempt have the outcome.
 
-    A test is mailed to allowed addresses (finops.alerts.recipients) alone. Raises UserError where none is, and when the
-    account's channels, or any by the same person, were tested ten times within a minute. Call it outside a transaction.
+    A test e-mail goes only to allowed addresses (finops.alerts.recipients). Raises UserError where there is none, and
+    when the account's channels, or any by the same person, were tested ten times within a minute. Call outside a
+    transaction.
     """
     account = channel.account
     limit_keys = [f"account {account.pk}", *([f"user {actor.user.pk}"] if actor.user else [])]
@@ -122,8 +124,8 @@ def test_channel(*, channel: AlertChannel, actor: Actor) -> AlertDelivery:
 
 
 def regenerate_signing_secret(*, channel: AlertChannel, actor: Actor) -> str:
-    """A new signing secret of a webhook, shown this once. The old one signs beside it for 24 hours, so that a receiver
-    can change over in between. Raises UserError for a channel of another kind."""
+    """Replace the signing secret of a webhook and return the new one, shown only once. The old one signs as well for
+    24 hours, so that a receiver can switch in between. Raises UserError for a channel of another kind."""
     account = channel.account
     with transaction.atomic(), account_scope(account):
         row = _row(channel)
@@ -144,7 +146,7 @@ def regenerate_signing_secret(*, channel: AlertChannel, actor: Actor) -> str:
 
 @transaction.atomic
 def _test_delivery(account: Account, channel: AlertChannel, actor: Actor) -> AlertDelivery:
-    """Recorded as claimed, so that no worker takes it."""
+    """Create the delivery as claimed, so that no worker takes it."""
     row = _row(channel)
     delivery = AlertDelivery(
         account=account,
@@ -222,7 +224,7 @@ def _readable_target(channel: AlertChannel) -> Target | None:
 
 
 def _with_secrets_of(row: AlertChannel, target: Target | None) -> Target | None:
-    """A webhook that moves keeps its signing secrets, unless they can no longer be read."""
+    """Copy the signing secrets to a webhook's new target, unless they can no longer be read."""
     if not isinstance(target, WebhookTarget):
         return target
     try:

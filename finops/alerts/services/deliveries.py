@@ -1,7 +1,8 @@
-"""Messages on their way: recorded, sent, tried again, sent once more, forgotten.
+"""Deliveries of messages: record, send, retry, resend and delete.
 
-An attempt claims the delivery: it moves `next_attempt_at` beyond the longest attempt and opens an entry in `attempts`; that
-moment is its name. A worker that dies leaves both, so the delivery becomes due again and goes out with the same ids.
+An attempt claims the delivery: it moves `next_attempt_at` beyond the longest attempt and adds an entry to `attempts`,
+which that time identifies. If a worker dies, both stay, so the delivery becomes due again and is sent with the same
+ids.
 """
 
 from __future__ import annotations
@@ -49,25 +50,26 @@ from finops.worker.broker import publish
 logger = logging.getLogger(__name__)
 
 SPELL_SECONDS: Final = 30.0
-"""Of one channel's backlog in one task: the broker of a single machine takes a second for each message."""
+"""The time that one task spends on a channel's backlog: the broker of a single machine takes a second per message."""
 
 RETENTION: Final = timedelta(days=90)
 
 BACK_OFF: Final = tuple(timedelta(minutes=minutes) for minutes in (0.5, 2, 10, 60, 240, 720))
-"""Between attempts, so seven in 17 hours; each up to a fifth longer, so that deliveries of one outage spread."""
+"""Waits between attempts: seven attempts in 17 hours. Each is up to a fifth longer, to spread retries after an
+outage."""
 
 MAX_ATTEMPTS: Final = len(BACK_OFF) + 1
 EVENT_ATTEMPTS: Final = 4
 """Of an event: SEP-3415 gives up after a quarter of an hour, as an assistant acts on what has just happened."""
 LONGEST_WAIT: Final = timedelta(days=1)
-"""What a receiver may ask for by Retry-After."""
+"""The maximum wait that a receiver may request by Retry-After."""
 
 Status = AlertDelivery.Status
 
 
 def send_now(delivery_id: int) -> AlertDelivery | None:
-    """Try a delivery that is due; None when it is not, or another has it. The account must be in scope, and no
-    transaction open: the attempt takes up to 10 s."""
+    """Try a delivery that is due; None if it is not due or another worker has it. The account must be in scope,
+    without an open transaction: the attempt takes up to 10 s."""
     delivery = claim(delivery_id)
     return carry_out(delivery) if delivery is not None else None
 
@@ -94,7 +96,7 @@ def claim(delivery_id: int) -> AlertDelivery | None:
 
 
 def carry_out(row: AlertDelivery) -> AlertDelivery | None:
-    """Send what was claimed and note it; None when the claim ended meanwhile, and another has it now."""
+    """Send a claimed delivery and record the outcome; None if the claim expired and another worker has it."""
     begun = time.monotonic()
     outcome = _send(row)
     return _record_outcome(row, outcome, time.monotonic() - begun)
@@ -154,8 +156,8 @@ def _send(row: AlertDelivery) -> DeliveryOutcome:
 
 
 def _send_email(account: Account, target: EmailTarget, sending: Envelope) -> DeliveryOutcome:
-    """To allowed addresses alone; the answer begins with the others, whole. Where none is allowed, it is tried again:
-    somebody may confirm."""
+    """Send to allowed addresses only; the answer starts with the others, in full. If none is allowed, the attempt is
+    retried, because an address may be confirmed."""
     status = recipients(account, target.addresses)
     request_confirmations(account=account, addresses=status.waiting)
     if not status.allowed:
@@ -219,14 +221,14 @@ def _next(row: AlertDelivery, outcome: DeliveryOutcome, now: datetime) -> dateti
 def deliver(
     *, account: Account, channel: AlertChannel, message: Message, firing: AlertFiring | None = None
 ) -> AlertDelivery:
-    """Record a message for a channel, in the caller's transaction; a worker is told on commit, and beat asks again."""
+    """Record a message for a channel in the caller's transaction. A worker gets it on commit, else beat."""
     return create_delivery(account, channel, message, firing=firing)
 
 
 @transaction.atomic
 def resend(*, delivery: AlertDelivery, actor: Actor) -> AlertDelivery:
-    """The same message to the same channel again, as a new delivery that names the old one. Raises UserError when the
-    channel is gone, or the delivery is still being tried."""
+    """Send the same message to the same channel again, as a new delivery that refers to the old one. Raises UserError
+    when the channel is deleted, or the delivery is still being tried."""
     account = delivery.account
     with account_scope(account):
         hold_channel(delivery.channel_id)
@@ -255,7 +257,7 @@ def resend(*, delivery: AlertDelivery, actor: Actor) -> AlertDelivery:
 
 @transaction.atomic
 def cancel_delivery(*, delivery: AlertDelivery, actor: Actor) -> None:
-    """Give up a message that waits; the outcome of an attempt under way is then not noted. Raises UserError once it has ended."""
+    """Cancel a waiting delivery without recording an attempt in progress. Raises UserError when it has ended."""
     account = delivery.account
     with account_scope(account):
         hold_channel(delivery.channel_id)
@@ -274,8 +276,8 @@ def cancel_delivery(*, delivery: AlertDelivery, actor: Actor) -> None:
 
 
 def send_delivery(*, account: Account, delivery_id: int) -> bool:
-    """Try to send one that is due, and while what it sends arrives, what else is due of its channel, for half a minute.
-    False when it is not ours to do now. Safe to call twice, at once, and after kill -9 at any moment."""
+    """Send a delivery that is due and, as long as deliveries succeed, others due of its channel, for up to 30 s.
+    False if it is not due or another worker has it. Safe to repeat, concurrently, and after kill -9 at any moment."""
     with account_scope(account):
         row = send_now(delivery_id)
         ours, until = row is not None, time.monotonic() + SPELL_SECONDS
@@ -302,8 +304,8 @@ def send_due() -> list[tuple[int, int]]:
 
 
 def sweep() -> int:
-    """Remove what is older than 90 days and not waiting, and seal with the key of now what an earlier one sealed. How
-    many were removed."""
+    """Delete deliveries older than 90 days that are not waiting, and reseal targets sealed with an earlier key.
+    Returns the number deleted."""
     before = clock.now() - RETENTION
     # Unscoped: a sweep over all accounts.
     old = AlertDelivery.objects.unscoped().filter(created_at__lt=before).exclude(status=Status.WAITING)

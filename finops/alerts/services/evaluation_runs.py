@@ -1,7 +1,8 @@
-"""Firing what is due: hourly, and whenever an account's cost, anomalies, budgets or subscriptions changed.
+"""Evaluate subscriptions: hourly, and whenever an account's cost, anomalies, budgets or subscriptions change.
 
-The database says what is due: `AlertEvaluation` keeps what was evaluated last. Each firing is written with its delivery in
-one transaction, so it is sent or it did not fire; evaluated twice, at once, or after a kill, nothing is sent twice.
+The database decides what is due: `AlertEvaluation` stores what was last evaluated. Each firing is saved with its
+delivery in one transaction, so both exist or neither. Repeated or concurrent evaluations, or a kill, never send
+anything twice.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ from finops.notifications.models import Notification
 from finops.notifications.services import notify
 
 EVALUATOR: Final = "1"
-"""Another number, and every account is evaluated anew: for changes of what fires."""
+"""The version of the evaluation rules. A new number evaluates every account again."""
 
 DEADLINE: Final = 120.0
-"""Seconds for the lake's questions of one evaluation, all together."""
+"""Seconds for all lake queries of one evaluation together."""
 
 RETRY: Final = timedelta(minutes=10)
 
@@ -74,14 +75,14 @@ ON CONFLICT (subscription_id, key) DO NOTHING RETURNING id, key
 
 
 def due_accounts() -> list[int]:
-    """Accounts with subscriptions whose cost, anomalies, budgets or subscriptions changed since they were evaluated, or
-    for which an hour began. One statement over all accounts."""
+    """Return accounts with subscriptions whose cost, anomalies, budgets or subscriptions changed since their
+    evaluation, or for which a new hour started. One statement over all accounts."""
     return [due.account_id for due in _due("")]
 
 
 def evaluate_if_due(account: Account) -> bool:
-    """Evaluate an account; False when that is not due, or somebody else is at it. What went wrong is tried again ten
-    minutes later."""
+    """Evaluate an account; False if it is not due, or another worker evaluates it. Errors are retried ten minutes
+    later."""
     with advisory_lock(f"alerts {account.pk}") as mine:
         due = _due("AND account_id = %(account)s", account.pk) if mine else []
         if not due:
@@ -100,10 +101,10 @@ def evaluate_if_due(account: Account) -> bool:
 
 
 def evaluate(account: Account) -> list[AlertDelivery]:
-    """Hold every subscription that is not paused against the account as it is now, and send what had not fired.
+    """Evaluate every active subscription against the account's current data, and send what has not fired.
 
-    Safe to call at any time, and at once. Raises UserError when the lake could not say; what else was due was sent.
-    Cost: the lake queries of `budget_statuses` for the budgets with subscriptions, none for anomalies.
+    Safe to call at any time and concurrently. Raises UserError for errors of the lake, after sending everything else
+    due. Cost: the lake queries of `budget_statuses` for the budgets with subscriptions, none for anomalies.
     """
     deliveries, error = _evaluate_all(account)
     if error:
@@ -112,7 +113,7 @@ def evaluate(account: Account) -> list[AlertDelivery]:
 
 
 def _evaluate_all(account: Account) -> tuple[list[AlertDelivery], str]:
-    """What was sent, and what went wrong. What needs no lake query comes first."""
+    """Return the deliveries and the errors. Triggers without lake queries come first."""
     deliveries: list[AlertDelivery] = []
     errors: list[str] = []
     with account_scope(account), account_display(account):
@@ -141,8 +142,8 @@ def _evaluate_all(account: Account) -> tuple[list[AlertDelivery], str]:
 
 @transaction.atomic
 def _fire(candidate: AlertCandidate) -> AlertDelivery | None:
-    """Send one message of those keys that had not fired; None when all had, or the subscription was paused, changed or
-    deleted meanwhile. Two that fire the same wait for each other, and the second finds it done."""
+    """Send one message about the keys that have not fired; None if all have, or if the subscription was paused,
+    changed or deleted meanwhile. Concurrent calls wait for each other, and the second finds the keys fired."""
     snapshot = candidate.subscription
     hold_channel(snapshot.channel_id)
     rows = AlertSubscription.objects.select_for_update(of=("self",), no_key=True).filter(
@@ -173,7 +174,7 @@ def _fire(candidate: AlertCandidate) -> AlertDelivery | None:
 
 
 def _notify(subscription: AlertSubscription, delivery: AlertDelivery, keys: Iterable[str]) -> None:
-    """In the console, once for all channels that are sent the same."""
+    """Notify in the console, once for all channels that get the same message."""
     account, message = subscription.account, delivery.message
     title = message["title"].removeprefix(f"{quote(account.name)}: ")
     notify(
@@ -188,7 +189,7 @@ def _notify(subscription: AlertSubscription, delivery: AlertDelivery, keys: Iter
 
 
 def _insert_firings(subscription: AlertSubscription, keys: Sequence[str]) -> dict[str, int]:
-    """The firings of those keys that had none, by key."""
+    """Insert the missing firings of these keys and return their ids by key."""
     with connection.cursor() as cursor:
         cursor.execute(_FIRE, [subscription.account_id, subscription.pk, clock.now(), list(keys)])
         return {key: firing for firing, key in cursor.fetchall()}
@@ -196,7 +197,7 @@ def _insert_firings(subscription: AlertSubscription, keys: Sequence[str]) -> dic
 
 @dataclass(frozen=True)
 class _Due:
-    """An account to evaluate, and what it has now."""
+    """An account to evaluate, and the version of its current data."""
 
     account_id: int
     version: str

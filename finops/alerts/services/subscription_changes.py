@@ -1,4 +1,4 @@
-"""Changing a subscription: what was told or known under the old settings is not told again because of the new ones."""
+"""Change a subscription without repeating alerts that were sent, or existed, under the old settings."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ from finops.lib.sentences import money, quote, truncate
 def change_alert_subscription(
     *, subscription: AlertSubscription, actor: Actor, draft: SubscriptionDraft
 ) -> AlertSubscription:
-    """Give a subscription the draft's channel, thresholds, measure, minimum impact, currency and frequency. What it is
-    about stays: the draft names the same trigger, and the same budget or scope. One that is paused stays paused.
+    """Set the channel, thresholds, measure, minimum impact, currency and frequency of a subscription. Its subject
+    cannot change: the draft has the same trigger and the same budget or scope. A paused subscription stays paused.
 
-    A threshold that was told in this period is not told again; one that is new is, at once, when the budget has reached
-    it. By the forecast, what the actual cost has reached is no news; the other way round it is. Anomalies that are known
-    by now and only the new settings ask for are passed over, also when they grow, and with another frequency the digest
-    of days that are over. Of two who change it at once the later one's settings stay.
+    A threshold that was sent in this period is not sent again; a new threshold is sent at once if the budget has
+    reached it. After a change from actual to forecast, thresholds that the actual cost has reached are not sent;
+    after the opposite change they are. Existing anomalies that only the new settings include are skipped, also when
+    they grow. With another frequency, so is the digest of past days. Of two concurrent changes the later one wins.
 
-    Raises UserError for what `find` refuses, another trigger, budget or scope, a channel that another subscription tells
-    the same (naming it), and a subscription that is gone. Without a difference nothing is written.
+    Raises UserError for what `find` refuses, another trigger, budget or scope, a channel that already gets the same
+    from another subscription (naming it), and a deleted subscription. Without a difference nothing is written.
     """
     account = subscription.account
     with account_scope(account):
@@ -82,7 +82,7 @@ def change_alert_subscription(
 
 
 def _check_stays(row: AlertSubscription, resolved: ResolvedSubscription) -> None:
-    """UserError when the draft is about something else."""
+    """Raises UserError when the draft has another subject."""
     scope = resolved.scope or ResolvedScope(scope="")
     requested = (
         resolved.trigger,
@@ -149,7 +149,7 @@ def _fill(row: AlertSubscription, resolved: ResolvedSubscription) -> None:
 
 
 def _suppressed_keys(account: Account, old: AlertSubscription, row: AlertSubscription) -> list[str]:
-    """Keys that the new settings would have fire, and that are no news."""
+    """Return keys that the new settings would fire although they are not new."""
     if row.trigger == Trigger.BUDGET:
         return _suppressed_thresholds(account, old, row)
     if row.trigger in (Trigger.IMPORT, Trigger.SOURCE, Trigger.UNIT_COST):
@@ -158,13 +158,13 @@ def _suppressed_keys(account: Account, old: AlertSubscription, row: AlertSubscri
         return existing_view_keys(row) if row.frequency != old.frequency else []
     if row.trigger == Trigger.DIGEST:
         return [due_digest(row.frequency, clock.today()).key] if row.frequency != old.frequency else []
-    # What the old settings ask for and was found just now is still to be told.
+    # Anomalies that match the old settings and are not sent yet must still be sent.
     asked_for = set(existing_anomaly_keys(old))
     return [key for key in existing_anomaly_keys(row) if key not in asked_for]
 
 
 def _suppressed_thresholds(account: Account, old: AlertSubscription, row: AlertSubscription) -> list[str]:
-    """New ones in the period that is over, as for a new subscription; by the forecast, what was told in this one."""
+    """Return new thresholds of the previous period, as for a new subscription; by forecast, also those sent in this."""
     if row.budget is None:
         return []
     kind, same_measure = row.budget.period, row.measure == old.measure
@@ -180,7 +180,7 @@ def _suppressed_thresholds(account: Account, old: AlertSubscription, row: AlertS
 
 
 def _audit_snapshot(row: AlertSubscription) -> dict[str, Any]:
-    """What the audit log keeps of the settings."""
+    """Return the settings for the audit log."""
     impact = "" if row.minimum_impact is None else money(row.minimum_impact, row.currency)
     settings = {
         "channel": row.channel.name,

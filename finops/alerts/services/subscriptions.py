@@ -1,4 +1,4 @@
-"""Writes on subscriptions. The cap and the checks are the same for every door."""
+"""Writes on subscriptions. The maximum number and the validation apply to every caller."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from finops.worker.broker import publish
 
 EVALUATE_TASK: Final = "alerts.evaluate"
 ANOMALY_HISTORY: Final = timedelta(days=120)
-"""Anomalies that ended earlier are no news, so nobody needs to remember that they were known."""
+"""Anomalies that ended earlier are too old for alerts, so their keys need not be recorded."""
 
 
 @dataclass(frozen=True)
 class SubscriptionResult:
-    """A new subscription, and what else was done for it, in sentences for whoever asked."""
+    """A new subscription, and what else was changed for it, in sentences for the user."""
 
     subscription: AlertSubscription
     notes: tuple[str, ...] = ()
@@ -52,12 +52,12 @@ class SubscriptionResult:
 def create_alert_subscription(
     *, account: Account, actor: Actor, draft: SubscriptionDraft
 ) -> SubscriptionResult:
-    """Bind a channel to a trigger. Anomalies that are known by now are not told; a budget's thresholds that are reached
-    are, at once, as is a unit cost above its target; the first digest, report or change is of the period that goes on.
+    """Create a subscription. Existing anomalies are not sent. Thresholds that a budget has reached are sent at once,
+    as is a unit cost above its target. The first digest, report or change covers the current period.
 
-    A team's or cost tag's anomalies are looked for only where the account watches that dimension: it does from now on,
-    and `notes` say so. Raises UserError for what `find` refuses, a channel that is told the same already (naming the
-    subscription), a full account (cap and count), and a sixth watched dimension.
+    Anomalies of a team or cost tag are detected only if the account watches that dimension: it does from now on, and
+    `notes` say so. Raises UserError for what `find` refuses, a channel that already gets the same (naming the
+    subscription), an account at its maximum (with maximum and count), and a sixth watched dimension.
     """
     with account_scope(account):
         lock_account(account)
@@ -80,7 +80,7 @@ def create_alert_subscription(
 
 @transaction.atomic
 def pause_alert_subscription(*, subscription: AlertSubscription, actor: Actor) -> AlertSubscription:
-    """Send nothing for it until it is resumed. Pausing twice changes nothing. UserError for one that is gone."""
+    """Pause a subscription. Idempotent. UserError for a deleted subscription."""
     with account_scope(subscription.account):
         row = lock_subscription(subscription)
         if row.paused_at is None:
@@ -92,8 +92,8 @@ def pause_alert_subscription(*, subscription: AlertSubscription, actor: Actor) -
 
 @transaction.atomic
 def resume_alert_subscription(*, subscription: AlertSubscription, actor: Actor) -> AlertSubscription:
-    """Send again: as for a new subscription, anomalies and digests of the pause are passed over, and thresholds that a
-    budget has reached in its period are told. Resuming twice changes nothing. UserError for one that is gone."""
+    """Resume a subscription. As for a new one, anomalies and digests of the pause are skipped, and thresholds that a
+    budget has reached in its period are sent. Idempotent. UserError for a deleted subscription."""
     account = subscription.account
     with account_scope(account):
         row = lock_subscription(subscription)
@@ -108,7 +108,7 @@ def resume_alert_subscription(*, subscription: AlertSubscription, actor: Actor) 
 
 @transaction.atomic
 def delete_alert_subscription(*, subscription: AlertSubscription, actor: Actor) -> None:
-    """Remove it; what it sent stays in the list of deliveries. UserError for one that is gone already."""
+    """Delete a subscription; its deliveries stay in the list. UserError when it is already deleted."""
     with account_scope(subscription.account):
         row = lock_subscription(subscription)
         _record(row, actor, "alert_subscription.delete")
@@ -116,15 +116,15 @@ def delete_alert_subscription(*, subscription: AlertSubscription, actor: Actor) 
 
 
 def request_evaluation(account: Account) -> None:
-    """The database remembers that the account, which is in scope, is to be evaluated; a worker is told once this
-    transaction is committed, else beat finds it within a minute."""
+    """Request an evaluation of the account, which is in scope. The request is stored in the database; a worker gets
+    it on commit, else beat finds it within a minute."""
     AlertEvaluation.objects.get_or_create(account=account)
     AlertEvaluation.objects.update(asks=F("asks") + 1)
     transaction.on_commit(lambda: publish(EVALUATE_TASK, account.pk, expires=300))
 
 
 def lock_subscription(subscription: AlertSubscription) -> AlertSubscription:
-    """The row, locked until the transaction ends. Raises UserError when it is deleted."""
+    """Return the row, locked until the transaction ends. Raises UserError when it is deleted."""
     rows = AlertSubscription.objects.select_for_update(of=("self",))
     return existing(rows.select_related("account", *RELATED), subscription, "alert subscription")
 
@@ -140,7 +140,7 @@ def _record(row: AlertSubscription, actor: Actor, action: str) -> None:
 
 
 def check_is_new(resolved: ResolvedSubscription, *, but: int = 0) -> None:
-    """One channel is told a thing once: UserError that names the other subscription. `but`: the one that is changed."""
+    """Refuse to send the same to a channel twice: UserError that names the other subscription. `but`: an id to skip."""
     rows = AlertSubscription.objects.exclude(pk=but).filter(
         channel_id=resolved.channel_id, trigger=resolved.trigger
     )
@@ -241,7 +241,7 @@ def _create_row(account: Account, actor: Actor, resolved: ResolvedSubscription) 
 
 
 def _watch(account: Account, actor: Actor, row: AlertSubscription) -> tuple[str, ...]:
-    """See to it that the anomalies of a team or cost tag value are looked for."""
+    """Make the account detect anomalies of the subscription's team or cost tag."""
     dimension = anomalies.dimension_of(row)
     if row.trigger != Trigger.ANOMALY or dimension == SERVICE:
         return ()
@@ -263,7 +263,7 @@ def _watch(account: Account, actor: Actor, row: AlertSubscription) -> tuple[str,
 
 
 def suppress(row: AlertSubscription, keys: Iterable[str]) -> None:
-    """Remember those as fired, without a message. One query."""
+    """Record keys as fired without sending a message. One query."""
     firings = [
         AlertFiring(account_id=row.account_id, subscription=row, key=key, message={}, fired_at=clock.now())
         for key in keys
@@ -272,7 +272,7 @@ def suppress(row: AlertSubscription, keys: Iterable[str]) -> None:
 
 
 def _existing_keys(row: AlertSubscription) -> list[str]:
-    """What was there before the subscription: anomalies, and the digest of days that are over."""
+    """Return keys of what existed before the subscription: anomalies, and the digest of past days."""
     if row.trigger == Trigger.DIGEST:
         return [due_digest(row.frequency, clock.today()).key]
     if row.trigger in (Trigger.BUDGET, Trigger.SOURCE, Trigger.UNIT_COST):
@@ -285,8 +285,8 @@ def _existing_keys(row: AlertSubscription) -> list[str]:
 
 
 def existing_view_keys(row: AlertSubscription) -> list[str]:
-    """The report of this day, week or month, and the change of the last one that is complete. Two queries of
-    PostgreSQL at most."""
+    """Return keys of the report of this day, week or month, or of the change of the last complete one. At most two
+    PostgreSQL queries."""
     if row.saved_view is None:
         return []
     today = clock.today()
@@ -298,12 +298,12 @@ def existing_view_keys(row: AlertSubscription) -> list[str]:
 
 
 def existing_anomaly_keys(row: AlertSubscription) -> list[str]:
-    """Keys of the anomalies that it is about, of the last 120 days. One query, and five where they are converted."""
+    """Return keys of the subscription's anomalies of the last 120 days. One query, five more with conversion."""
     recent = RecentAnomalies(row.account, clock.today() - ANOMALY_HISTORY)
     relevant = anomalies.relevant_anomalies(row, recent.rows(), recent.display(row.currency))
     return [anomalies.key_of(each) for each in relevant]
 
 
 def _audit_snapshot(row: AlertSubscription) -> dict[str, Any]:
-    """What the audit log keeps."""
+    """Return the values for the audit log."""
     return {"id": row.pk, "channel": row.channel.name, "trigger": row.trigger}

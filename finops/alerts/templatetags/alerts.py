@@ -1,4 +1,4 @@
-"""How templates write alerts."""
+"""Template filters and tags for alerts."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def kind_label(kind: str) -> str:
 
 @register.filter
 def recipient_text(row: SubscriptionRow) -> str:
-    """What a subscription is about, without its channel, in the reader's formats."""
+    """Describe a subscription without its channel, in the reader's formats."""
     return reader_text(row.about.removesuffix(f", to {row.channel_name}"))
 
 
 @register.filter
 def attempt_result(attempt: Attempt | None) -> str:
-    """`503 Busy`: what an attempt came to."""
+    """Format the result of an attempt: `503 Busy`."""
     if attempt is None:
         return ""
     return " ".join(filter(None, [str(attempt.status_code or ""), attempt.answer]))
@@ -36,12 +36,12 @@ def attempt_result(attempt: Attempt | None) -> str:
 
 @register.filter
 def delivery_badge(row: DeliveryRow) -> SafeString:
-    """How a delivery stands; one that reached a part of its recipients says so."""
+    """Return the badge of a delivery's status; a partly delivered one says so."""
     is_partial = row.is_partial and row.status == "delivered"
     return status_badge("partial" if is_partial else row.status, "delivery")
 
 
 @register.filter
 def period_noun(frequency: str) -> str:
-    """`week`: what a subscription measures."""
+    """Return the noun of the period that a subscription measures: `week`."""
     return PERIOD_NOUNS.get(frequency, "")

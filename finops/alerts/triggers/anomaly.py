@@ -1,4 +1,4 @@
-"""Which anomalies a subscription is about, which are news, and what is said of them. Pure."""
+"""The anomalies of a subscription, the check whether they are new, and their messages. Pure."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from finops.lib.formats import dates, numbers
 Scope = AlertSubscription.Scope
 
 NEWS_DAYS: Final = 3
-"""One that ended longer before the newest complete day is told no more: a first import stays quiet."""
+"""An anomaly that ended more days before the newest complete day is not sent, so that a first import is quiet."""
 
 LATE_DAYS: Final = 31
-"""Nor one that ended so long before today: a bill of a month may come a month late, and older ones are history."""
+"""Nor one that ended more days before today: a month's bill may come a month late, and older ones are history."""
 
 
 def key_of(anomaly: Anomaly) -> str:
-    """One firing for each anomaly, however it grows."""
+    """Return the firing key: one firing for each anomaly, also when it grows."""
     return f"anomaly:{anomaly.key}"
 
 
 def dimension_of(subscription: AlertSubscription) -> str:
-    """The dimension whose anomalies it is about; the subscription's cost tag must be loaded."""
+    """Return the dimension of the subscription's anomalies. The subscription's cost tag must be loaded."""
     if subscription.cost_tag is not None:
         return f"cost_tag:{subscription.cost_tag.key}"
     return "team" if subscription.team_id is not None else SERVICE
@@ -44,11 +44,11 @@ def dimension_of(subscription: AlertSubscription) -> str:
 def relevant_anomalies(
     subscription: AlertSubscription, anomalies: Sequence[Anomaly], display: AnomalyDisplay = AS_STORED
 ) -> list[Anomaly]:
-    """Those of the subscription's scope that have its impact, up or down, whatever their state and age. `display`: in the
-    currency of that impact.
+    """Return the anomalies in the subscription's scope with at least its minimum impact, up or down, in any state and
+    of any age. `display`: in the currency of that impact.
 
-    The whole account and a source take every watched dimension, but an incident once: by its primary view, where that
-    is one of them.
+    The whole account and a source include every watched dimension, but each incident once: by its primary view if
+    that is included.
     """
     matches = [
         each
@@ -60,7 +60,7 @@ def relevant_anomalies(
 
 
 def keys_of_incident(anomaly: Anomaly, anomalies: Sequence[Anomaly]) -> list[str]:
-    """Those of all of its incident: what was sent by one of them is sent."""
+    """Return the keys of all anomalies of the incident: if one of them was sent, all count as sent."""
     return [key_of(each) for each in anomalies if each.incident_id == anomaly.incident_id]
 
 
@@ -80,8 +80,8 @@ def _is_large(subscription: AlertSubscription, anomaly: Anomaly, display: Anomal
         return True
     figures = _figures_for(subscription, anomaly, display)
     if figures.currency != subscription.currency:
-        # Without an exchange rate it cannot be compared: sent, as silence would hide it. Where nothing is converted, the
-        # currency is a choice.
+        # Without an exchange rate the impact cannot be compared, so the anomaly is sent. Without conversion, the
+        # currency selects the anomalies.
         return bool(display.currency)
     return figures.impact.copy_abs() >= smallest
 
@@ -89,7 +89,7 @@ def _is_large(subscription: AlertSubscription, anomaly: Anomaly, display: Anomal
 def _figures_for(
     subscription: AlertSubscription, anomaly: Anomaly, display: AnomalyDisplay
 ) -> IncidentAmounts:
-    """A team or cost tag has its own part of an incident, everybody else all of it."""
+    """Return the anomaly's own part of an incident for a team or cost tag, the whole incident for other scopes."""
     incident = anomaly.incident
     whole = subscription.scope in (Scope.ACCOUNT, Scope.COST_SOURCE) and _is_headline(anomaly)
     if incident is not None and whole:
@@ -106,7 +106,7 @@ def _rank(anomaly: Anomaly) -> tuple[bool, bool, str, int]:
 
 
 def is_news(anomaly: Anomaly, coverage: Coverage) -> bool:
-    """Whether it is open, and did not end too long ago: by the account's data, and by its source's, which may be newer."""
+    """Return whether it is open and recent: by the account's data, and by its source's, which may be newer."""
     mine, through = coverage.last_complete_days.get(anomaly.source_id), coverage.complete_through
     if anomaly.state != Incident.State.OPEN or mine is None or through is None:
         return False
@@ -121,7 +121,7 @@ _SEVERITIES: Final[dict[str, Severity]] = {"high": "critical", "medium": "warnin
 
 
 def anomaly_message(account: Account, anomaly: Anomaly, display: AnomalyDisplay = AS_STORED) -> Message:
-    """Of one, in the display currency with the bill's amount beside; its source must be loaded."""
+    """Return the message of an anomaly, in the display currency with the bill's amount. Its source must be loaded."""
     row = headline_row(anomaly, display)
     more = "more" if row.impact > 0 else "less"
     size = numbers.money(row.impact.copy_abs(), row.currency)
@@ -130,7 +130,7 @@ def anomaly_message(account: Account, anomaly: Anomaly, display: AnomalyDisplay 
         summary=_summary(row),
         facts=tuple(_facts(account, row, display.currency)),
         url=console_url(account, "anomaly", anomaly_key=row.id),
-        # A drop costs nothing; it may be an outage, and is worth a look.
+        # A drop costs nothing, but may be an outage.
         severity=_SEVERITIES[row.severity] if row.impact > 0 else "info",
         kind="anomaly",
         dedup_key=f"account-{account.pk}:{row.id}",
@@ -140,7 +140,7 @@ def anomaly_message(account: Account, anomaly: Anomaly, display: AnomalyDisplay 
 
 
 def _chart(anomaly: Anomaly, display: AnomalyDisplay, currency: str) -> ColumnChart:
-    """Cost by day, those of the anomaly in red."""
+    """Return the chart of cost by day, with the days of the anomaly in red."""
     first, last = str(anomaly.first_day), str(anomaly.last_day)
     costs = [(str(day), float(cells[0])) for day, cells in display.days(anomaly).items()][-MAX_COLUMNS:]
     usual = [None if first <= day <= last else cost for day, cost in costs]
@@ -159,7 +159,7 @@ def _chart(anomaly: Anomaly, display: AnomalyDisplay, currency: str) -> ColumnCh
 def combined_message(
     account: Account, anomalies: Sequence[Anomaly], display: AnomalyDisplay = AS_STORED
 ) -> Message:
-    """Of many in one; largest first, their sources loaded."""
+    """Return one message about many anomalies, largest first. Their sources must be loaded."""
     rows = [headline_row(each, display) for each in anomalies]
     facts = [
         Fact(f"{_name(row)}{root_cause_text(row)}, {row.source}", signed_amount(row.impact, row.currency))
@@ -179,7 +179,7 @@ def combined_message(
 
 
 def _name(row: AnomalyRow) -> str:
-    """What a service, team or cost tag value is called."""
+    """Return the display name of a service, team or cost tag value."""
     return sentences.truncate(row.name or row.value or "(none)", 120)
 
 

@@ -1,4 +1,4 @@
-"""Which thresholds of a budget are reached, and what is said of it. Pure."""
+"""The thresholds that a budget has reached, and their messages. Pure."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from finops.lib.periods import DateRange
 Measure = AlertSubscription.Measure
 
 _EXACT: Final = Context(prec=80)
-"""An amount has up to 38 digits; Python's own context would round products to 28."""
+"""A context for amounts of up to 38 digits; Python's default context would round products to 28."""
 
 
 @dataclass(frozen=True)
 class Crossing:
-    """Thresholds that a budget's figure has reached in one of its periods, rising."""
+    """The thresholds that a budget's figure has reached in one of its periods, in ascending order."""
 
     status: BudgetStatus
     days: DateRange
@@ -45,23 +45,23 @@ class Crossing:
 
     @property
     def is_over(self) -> bool:
-        """Whether the period is over: then the figure is its cost, whatever the measure."""
+        """Whether the period is over. Then the figure is its actual cost, for both measures."""
         return self.days.end < self.status.start_date
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """One firing for each budget, period, measure and threshold; the amount may change without another."""
+        """One key for each budget, period, measure and threshold. A changed amount does not fire again."""
         kind, start = self.status.period, self.days.start
         return tuple(key_of(self.status.id, kind, start, self.measure, each) for each in self.thresholds)
 
 
 def key_of(budget_id: int, kind: str, start: date, measure: str, threshold: int) -> str:
-    """Of a threshold in the period of a kind (`monthly`) that begins on `start`."""
+    """Return the key of a threshold in the period of a kind (`monthly`) that starts on `start`."""
     return f"budget:{budget_id}:{kind}:{start}:{measure}:{threshold}"
 
 
 def reached_thresholds(thresholds: Sequence[int], figure: Decimal, amount: Decimal) -> tuple[int, ...]:
-    """Those at or below the figure, rising: figure ≥ threshold percent of the amount, exactly."""
+    """Return the thresholds that are reached, ascending: figure ≥ threshold percent of the amount, exactly."""
     hundredfold = _EXACT.multiply(figure, Decimal(100))
     return tuple(each for each in sorted(thresholds) if hundredfold >= _EXACT.multiply(amount, Decimal(each)))
 
@@ -69,10 +69,10 @@ def reached_thresholds(thresholds: Sequence[int], figure: Decimal, amount: Decim
 def crossings(
     thresholds: Sequence[int], measure: str, since: date, status: BudgetStatus, today: date
 ) -> list[Crossing]:
-    """What is reached in the period before, while its bill is still coming in, and in the current one.
+    """Return the thresholds reached in the current period, and in the previous one while its bill is incomplete.
 
-    Cost arrives days after it is made, so the last days of a period are known in the next. The period before is looked
-    at until data is complete to three days after its end, unless the subscription (`since`) or today is too late for it.
+    Cost arrives days late, so the last days of a period become known in the next. The previous period counts until
+    data is complete to three days after its end, unless the subscription (`since`) or today is too late for it.
     """
     return [
         Crossing(status, days, measure, amount, figure, passed_thresholds)
@@ -85,7 +85,7 @@ Figures = list[tuple[DateRange, Decimal, Decimal]]
 
 
 def _now(measure: str, status: BudgetStatus) -> Figures:
-    """Where there is no forecast, a period costs at least what is spent."""
+    """Return the current period's figure. Without a forecast, the amount spent is used."""
     figure = status.spent
     if measure == Measure.FORECAST and status.forecast is not None:
         figure = status.forecast
@@ -106,7 +106,7 @@ def _before(since: date, status: BudgetStatus, today: date) -> Figures:
 def budget_message(account: Account, crossing: Crossing) -> Message:
     status = crossing.status
     spent = crossing.figure if crossing.is_over else status.spent
-    # Then nothing is left to be done about it.
+    # Critical, because the amount is already spent.
     is_spent = crossing.highest >= 100 and spent is not None and spent >= crossing.amount
     return Message(
         title=f"{sentences.quote(account.name)}: budget {sentences.quote(status.name)} {_what(crossing)}",
@@ -122,7 +122,7 @@ def budget_message(account: Account, crossing: Crossing) -> Message:
 
 
 def _chart(status: BudgetStatus) -> ColumnChart | None:
-    """Spend of the periods against today's amount; of the current one with what the forecast adds."""
+    """Return the chart of spend by period with the current amount; the current period has its remaining forecast."""
     if status.spent is None:
         return None
     past = sorted(status.past, key=lambda each: each.start_date)
@@ -182,7 +182,7 @@ def _sentences(crossing: Crossing) -> list[str]:
 
 
 def _left_out_clause(status: BudgetStatus) -> str:
-    """What the budget's amounts leave out: cost without an exchange rate, or in other currencies where nothing is converted."""
+    """Return a clause on cost that is left out: without an exchange rate, or in other currencies if not converted."""
     others = {each.currency: each.amount for each in status.other_currencies}
     if display_currency():
         return reader_text(missing_rate_clause(others, status.currency))

@@ -1,4 +1,4 @@
-"""The days, weeks and months that subscriptions are about. Pure."""
+"""The complete days, weeks and months of subscriptions. Pure."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ BUCKETS: Final[dict[str, Granularity]] = {
     Frequency.MONTHLY.value: "month",
 }
 LATE_DAYS: Final = 31
-"""Days that ended so long ago are history; a month's bill may come a month late."""
+"""The maximum age in days: a month's bill may come a month late, and older periods are history."""
 
 
 @dataclass(frozen=True)
 class CompletePeriod:
-    """A day, week or month of which all days are complete."""
+    """A day, week or month with only complete days."""
 
     frequency: str
     days: DateRange
 
     @property
     def mark(self) -> str:
-        """`weekly:2026-03-16`, for keys of firings."""
+        """The period in keys of firings: `weekly:2026-03-16`."""
         return f"{self.frequency}:{self.days.start}"
 
 
 def complete_period(frequency: str, through: date | None, today: date) -> CompletePeriod | None:
-    """The newest one; `through` is the last complete day. None where nothing is complete, or it ended too long ago to be
-    news."""
+    """Return the newest complete period. `through` is the last complete day. None without one, or if it ended too
+    long ago."""
     if through is None:
         return None
     granularity = BUCKETS[frequency]

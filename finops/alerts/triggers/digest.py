@@ -1,5 +1,5 @@
-"""When a digest is due, and what it says: the days' total with its change, what moved most, budgets at risk, open anomalies,
-savings."""
+"""Digests: when one is due, and its message with the days' total and its change, largest changes, budgets at risk,
+open anomalies and savings."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ from finops.lib.periods import DateRange, bucket_start, previous_period
 Frequency = AlertSubscription.Frequency
 
 WAITS: Final = timedelta(days=3)
-"""So long for the bills of its days; then it goes out with a note."""
+"""The time a digest waits for the bills of its days; after that it is sent with a note."""
 
 
 @dataclass(frozen=True)
 class DueDigest:
-    """The newest digest whose day has come."""
+    """The newest digest that is due to be sent."""
 
     frequency: str
     days: DateRange
@@ -60,13 +60,13 @@ class DueDigest:
         return previous_period(self.days)
 
     def is_ready(self, through: date | None, looked_through: date | None, today: date) -> bool:
-        """Whether cost is complete and was looked at for anomalies up to its last day, or it waited long enough."""
+        """Return whether cost is complete and anomalies are detected up to its last day, or the wait is over."""
         complete = all(each is not None and each >= self.days.end for each in (through, looked_through))
         return complete or today > self.days.end + WAITS
 
 
 def due_digest(frequency: str, today: date) -> DueDigest:
-    """Of the week before this one, from Monday; of the month before this one."""
+    """Return the digest of the previous week, from Monday, or of the previous month."""
     granularity = BUCKETS[frequency]
     end = bucket_start(granularity, today) - timedelta(days=1)
     return DueDigest(frequency, DateRange(bucket_start(granularity, end), end))
@@ -78,7 +78,7 @@ TOP_MOVERS: Final = 5
 
 @dataclass(frozen=True)
 class DigestFigures:
-    """All that a digest's words are made of. `through`: the last day with complete data."""
+    """The inputs of a digest's message. `through`: the last day with complete data."""
 
     account: Account
     digest: DueDigest
@@ -95,7 +95,7 @@ class DigestFigures:
 
     @property
     def movers(self) -> list[Move]:
-        """Services whose cost changed, those that changed most first, of each currency in the order of totals."""
+        """Services whose cost changed, largest change first, by currency in the order of totals."""
         order = [each.currency for each in self.totals]
         moves = [
             each
@@ -106,7 +106,7 @@ class DigestFigures:
 
     @property
     def at_risk(self) -> list[BudgetStatus]:
-        """In a period that is over nothing is at risk: it was exceeded or kept."""
+        """Budgets at risk or exceeded. In a past period no budget is at risk: it was exceeded or not."""
         end = self.digest.days.end
         return [
             each
@@ -116,7 +116,7 @@ class DigestFigures:
 
     @property
     def note(self) -> str:
-        """What is missing in a digest that waited in vain."""
+        """A note on missing data in a digest that was sent after the wait."""
         end = self.digest.days.end
         if self.through is None:
             return "There is no cost data yet."
@@ -126,7 +126,7 @@ class DigestFigures:
 
 
 def digest_message(account: Account, digest: DueDigest, sources: Sources, deadline: float) -> Message:
-    """The message of a digest; budgets as they stood on its last day.
+    """Return the message of a digest, with budgets as of its last day.
 
     Raises UserError of the lake. Cost: two lake queries for the days, those of `budget_statuses` for all budgets, and
     the three or four of `list_savings`.

@@ -1,4 +1,4 @@
-"""Amounts in messages: for people, and for programs."""
+"""Amounts in messages, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ MOST_CURRENCIES: Final = 3
 
 
 def amount(value: Decimal | None, currency: str) -> dict[str, Any] | None:
-    """For programs: a JSON number of six places beside its currency; None where it is not known."""
+    """Return an amount as JSON: a number with six places and its currency; None where it is unknown."""
     return None if value is None else {"amount": float(round_amount(value)), "currency": currency}
 
 
 def signed_amount(value: Decimal, currency: str) -> str:
-    """`+$1,234.50`."""
+    """Format an amount with its sign: `+$1,234.50`."""
     return numbers.signed_money(value, currency)
 
 
 def totals_text(totals: Sequence[SpendTotal]) -> str:
-    """`$1,234.50 and €3.00`; of more than three currencies the first three and how many more there are."""
+    """Format totals: `$1,234.50 and €3.00`; above three currencies, the first three and the number of others."""
     texts = [numbers.money(each.amount, each.currency) for each in totals[:MOST_CURRENCIES]]
     more = len(totals) - MOST_CURRENCIES
     if more > 0:
@@ -36,7 +36,7 @@ def totals_text(totals: Sequence[SpendTotal]) -> str:
 
 
 def spend_chart(totals: Sequence[SpendTotal], granularity: str) -> ColumnChart | None:
-    """Spend by day, week or month in the currency of the first total; None without buckets, and with more than fit."""
+    """Return the chart of spend by day, week or month in the first total's currency; None without or with too many."""
     if not totals or not 1 < len(totals[0].series) <= MAX_COLUMNS:
         return None
     total = totals[0]
@@ -49,7 +49,7 @@ def spend_chart(totals: Sequence[SpendTotal], granularity: str) -> ColumnChart |
 
 
 def change_text(total: SpendTotal) -> str:
-    """`+$120.00 (+4.1%)`; nothing where there is nothing to compare with."""
+    """Format a change: `+$120.00 (+4.1%)`; empty without a comparison."""
     change = total.change
     if change is None or change.change is None:
         return ""
@@ -58,13 +58,13 @@ def change_text(total: SpendTotal) -> str:
 
 
 def share(part: Decimal, whole: Decimal) -> str:
-    """`12.3%` of the whole; empty when that is 0."""
+    """Format the share of the whole: `12.3%`; empty when the whole is 0."""
     value = ratio(part, whole)
     return "" if value is None else numbers.percent(value)
 
 
 def amount_with_share(part: Decimal, whole: Decimal, currency: str) -> str:
-    """`$12.30 (12.3%)`."""
+    """Format an amount with its share: `$12.30 (12.3%)`."""
     text = numbers.money(part, currency)
     percent = share(part, whole)
     return f"{text} ({percent})" if percent else text

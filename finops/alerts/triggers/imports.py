@@ -1,4 +1,4 @@
-"""Imports that change a billing month too far: which are told, and what is said of them."""
+"""Imports that change a billing month too much: which are sent, and their message."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from finops.lib.formats import dates, numbers
 from finops.lib.sentences import quote, truncate
 
 LATE_DAYS: Final = 7
-"""One that went on longer ago is history."""
+"""Days after which an import that continued is history."""
 MOST_FACTS: Final = 20
 
 
 def recent() -> list[CostImport]:
-    """Imports of the account in scope that wait for review, and syncs of the last week that went on although they need
-    it; their sources loaded. One query."""
+    """Return imports of the account in scope that wait for review, and syncs of the last week that continued although
+    they need review, with their sources. One query."""
     went_on = Q(
         status=CostImport.Status.DONE,
         origin=CostImport.Origin.SYNC,
@@ -39,7 +39,7 @@ def waits(job: CostImport) -> bool:
 
 
 def key_of(job: CostImport) -> str:
-    """One firing for each import, also when it waits again."""
+    """Return the firing key: one firing for each import, also when it waits again."""
     return f"import:{job.pk}"
 
 

@@ -1,4 +1,4 @@
-"""Saved views: when a report of one is due and what it says, and which change of one is an alert."""
+"""Saved views: when a report is due, which change is an alert, and their messages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from finops.lib.periods import DateRange, bucket_start, named_period
 Frequency = AlertSubscription.Frequency
 
 WAITS_OF_DAY: Final = timedelta(hours=12)
-"""A daily report cannot wait for days: the next one would take its place."""
+"""The wait of a daily report. It cannot wait for days: the next report would replace it."""
 MOST_GROUPS: Final = 15
 MOST_MOVERS: Final = 5
 
@@ -45,7 +45,7 @@ _TO_DATE: Final = ("today", "month_to_date", "quarter_to_date", "year_to_date")
 
 @dataclass(frozen=True)
 class DueReport:
-    """The newest report of a view whose day has come: the view's question as it stood on `day`, which is not in it."""
+    """The newest report of a view that is due to be sent: the view's query as of `day`, which is not included."""
 
     view: SavedView
     frequency: str
@@ -57,7 +57,7 @@ class DueReport:
         return f"view_report:{self.frequency}:{self.day}"
 
     def is_ready(self, through: date | None, now: datetime) -> bool:
-        """Whether cost is complete up to its last day, or it waited long enough."""
+        """Return whether cost is complete up to its last day, or the wait is over."""
         end = min(self.query.end_date or self.day, self.day - timedelta(days=1))
         waits = WAITS_OF_DAY if self.frequency == Frequency.DAILY else WAITS
         is_late = now >= datetime.combine(self.day, time(), tzinfo=UTC) + waits
@@ -65,12 +65,12 @@ class DueReport:
 
 
 def change_key(period: CompletePeriod) -> str:
-    """One firing for each period of a subscription."""
+    """Return the firing key: one firing for each period of a subscription."""
     return f"view_change:{period.mark}"
 
 
 def change_query(view: SavedView, period: CompletePeriod) -> SpendQuery:
-    """Of the view's cost in the period, against the one before; its groups are what moved."""
+    """Return the query of the view's cost in the period, with the previous one; the groups are the changes."""
     return replace(
         _in_days(view.query, period.days),
         granularity="day" if period.days.days > 1 else "none",
@@ -80,7 +80,7 @@ def change_query(view: SavedView, period: CompletePeriod) -> SpendQuery:
 
 
 def due_report(account: Account, view: SavedView, frequency: str, today: date) -> DueReport:
-    """Periods that go on end the day before: a report of month to date on the first is of the month that is over."""
+    """Return the report. To-date periods end the day before: on the first, month to date is the previous month."""
     day, query = bucket_start(BUCKETS[frequency], today), view.query
     if query.start_date is None and query.end_date is None:
         name = query.period or DEFAULT_PERIOD
@@ -91,7 +91,7 @@ def due_report(account: Account, view: SavedView, frequency: str, today: date) -
 
 
 def report_message(account: Account, report: DueReport, spend: MessageSpend) -> Message:
-    """The result of the view; `spend` is that of its query, in the currencies it has."""
+    """Return the message with the view's result. `spend` is the answer to its query, in its own currencies."""
     view, answer, totals = report.view, spend.answer, spend.totals
     days = DateRange(answer.period.start_date, answer.period.end_date)
     return Message(
@@ -117,8 +117,8 @@ def report_message(account: Account, report: DueReport, spend: MessageSpend) -> 
 def changes_beyond(
     answer: SpendAnswer, minimum_percent: int | None, minimum_amount: Decimal | None, currency: str
 ) -> list[SpendTotal]:
-    """Totals that changed by at least so much, up or down; of two minimums both are reached. From nothing to something is
-    beyond any percentage. `currency` is of the amount."""
+    """Return totals that changed by at least the minimum, up or down; with two minimums, by both. A change from zero
+    exceeds any percentage. `currency` is that of the amount."""
     return [
         total
         for total in answer.totals
@@ -143,7 +143,7 @@ def change_message(
     spend: MessageSpend,
     totals: Sequence[SpendTotal],
 ) -> Message:
-    """`totals` are those that changed beyond the subscription's minimum."""
+    """Return the message of a change. `totals` are those that changed beyond the subscription's minimum."""
     days, ordered = period.days, [each for each in spend.totals if each in totals]
     texts = [change_text(total) for total in ordered[:MOST_CURRENCIES]]
     is_more = any(total.change and total.change.change and total.change.change > 0 for total in totals)
@@ -152,7 +152,7 @@ def change_message(
         summary=_summary(view, spend, ordered, days),
         facts=(Fact("Account", account.name), *_total_facts(ordered), *_mover_facts(spend.answer, ordered)),
         url=_url(account, view, change_query(view, period)),
-        # A drop costs nothing; it may be an outage, and is worth a look.
+        # A drop costs nothing, but may be an outage.
         severity="warning" if is_more else "info",
         kind="saved_view",
         dedup_key=f"account-{account.pk}:view-{view.pk}:{change_key(period)}",
@@ -166,12 +166,12 @@ def _in_days(query: SpendQuery, days: DateRange) -> SpendQuery:
 
 
 def _url(account: Account, view: SavedView, query: SpendQuery) -> str:
-    """The view's page with the days of the message."""
+    """Return the URL of the view's page with the days of the message."""
     return f"{console_url(account, 'saved_view', saved_view_id=view.pk)}{explorer_steps.url_of(query)}"
 
 
 def _summary(view: SavedView, spend: MessageSpend, totals: Sequence[SpendTotal], days: DateRange) -> str:
-    """The total with what it leaves out and has of incomplete days, its change, then other notes."""
+    """Return the total with what it leaves out and its incomplete days, then its change, then other notes."""
     texts = [text for total in totals[:MOST_CURRENCIES] if (text := change_text(total))]
     first = f"{sentences.quote(view.name)}: {totals_text(totals)}, {dates.day_range(days.start, days.end)}{spend.caveat}"
     compared = spend.answer.comparison

@@ -1,7 +1,7 @@
-"""Cost sources that are late or whose syncs fail: when an episode begins and ends, and what is said of it.
+"""Cost sources that are late or whose syncs fail: start and end of episodes, and their messages.
 
-An episode of failing begins with the second failure in a row and ends with the next sync that does not fail; one of being
-late begins when a delivery is past its rhythm and ends with the next. Each is told once, and its end once.
+A failing episode starts with the second failure in a row and ends with the next sync that does not fail. A late
+episode starts when a delivery is overdue and ends with the next delivery. Each start and each end is sent once.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from finops.lib.formats.locales import reader_formats
 from finops.lib.sentences import quote, truncate
 
 FAILURES_BEFORE_ALERT: Final = 2
-"""One failure may be a passing one: the next sync comes within hours."""
+"""A single failure may be temporary: the next sync runs within hours."""
 LATE_DAYS: Final = 7
-"""A delivery that was due longer ago is history."""
+"""The maximum days that a delivery is overdue; beyond that it is history."""
 OPEN_DAYS: Final = 120
-"""An episode that began longer ago ends untold."""
+"""Days after which the end of an episode is no longer sent."""
 
 PREFIX: Final = "source:"
 END: Final = ":end"
@@ -34,14 +34,14 @@ END: Final = ":end"
 
 @dataclass(frozen=True)
 class SourceEpisode:
-    """A source that is late or failing now. `since`: of the first failure, or when the delivery was due."""
+    """A source that is late or failing now. `since`: time of the first failure, or when the delivery was due."""
 
     source_id: int
     name: str
     is_failing: bool
     since: datetime
     mark: str
-    """The same as long as the episode lasts."""
+    """The episode's identifier, constant while it lasts."""
     is_news: bool = True
     error: str = ""
     last_at: datetime | None = None
@@ -54,8 +54,8 @@ class SourceEpisode:
 
 
 def episodes(account: Account, names: Mapping[int, str]) -> tuple[list[SourceEpisode], set[int]]:
-    """Those of the account in scope, one a source at most, and the sources that are paused, of which nobody can tell. `names`
-    are of its sources. Three queries."""
+    """Return episodes of the account in scope, at most one per source, and the ids of paused sources, whose state is
+    unknown. `names` are those of its sources. Three queries."""
     now = clock.now()
     rows = {row.connection.cost_source.pk: row for row in connections_overview(account)}
     deliveries = cost_deliveries(account)
@@ -97,7 +97,7 @@ def _failing_episode(source_id: int, name: str, row: ConnectionOverview, since: 
 
 
 def open_ends(keys: Collection[str]) -> dict[int, tuple[str, ...]]:
-    """Of keys that have fired: by source those that would end its episodes which have not ended."""
+    """Return, by source, the keys that would end the open episodes among the fired keys."""
     ends: dict[int, tuple[str, ...]] = {}
     for key in sorted(keys):
         if not key.endswith(END) and key + END not in keys:

@@ -1,5 +1,5 @@
-"""An answer about spend as messages have it: one currency where it is converted, and a first sentence that says what the
-total leaves out."""
+"""Spend answers for messages: one currency where it is converted, and a first sentence that says what the total
+leaves out."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ MOST_NOTES: Final = 3
 
 @dataclass(frozen=True)
 class MessageSpend:
-    """`caveat`: a clause for the end of the first sentence, with the amount of incomplete days and of what has no exchange
-    rate; empty where the total is whole. `notes`: the other warnings. `missing_rate`: why a change cannot be computed, where
-    amounts have no exchange rate."""
+    """A spend answer for a message. `caveat`: a clause for the end of the first sentence, with the amount of
+    incomplete days and of cost without an exchange rate; empty if the total is complete. `notes`: the other warnings.
+    `missing_rate`: why a change cannot be computed, if amounts have no exchange rate."""
 
     answer: SpendAnswer
     caveat: str
@@ -37,12 +37,12 @@ class MessageSpend:
 
     @property
     def totals(self) -> list[SpendTotal]:
-        """The largest first, as far as amounts of several currencies can be compared."""
+        """Totals by absolute amount, largest first; amounts of different currencies are compared as numbers."""
         return sorted(self.answer.totals, key=lambda total: (-total.amount.copy_abs(), total.currency))
 
 
 def message_spend(account: Account, query: SpendQuery, *, sources: Sources, deadline: float) -> MessageSpend:
-    """Raises and costs as `query_spend`."""
+    """Return the answer for a message. Raises and costs as `query_spend`."""
     facts, sums = read_spend(account, query, sources=sources, deadline=deadline)
     answer = assemble(facts, sums)
     amounts = {} if facts.plan.basis in UNITS else amounts_of(answer.totals)
@@ -59,7 +59,7 @@ def message_spend(account: Account, query: SpendQuery, *, sources: Sources, dead
 def _missing_rate(amounts: Mapping[str, Decimal], warnings: Sequence[str]) -> str:
     if not without_rate(amounts):
         return ""
-    # The amounts may be of the previous period alone.
+    # The amounts may all be of the previous period.
     return reader_text(" ".join(warnings)) or f"Some days have no exchange rate to {display_currency()}."
 
 
@@ -70,12 +70,12 @@ def _missing_rate_clause(amounts: Mapping[str, Decimal]) -> str:
 
 
 def comparison_error(missing_rate: str) -> UserError:
-    """Why a subscription is not evaluated: what is missing on one side alone would look like a change."""
+    """Return the error that stops the evaluation: cost missing on one side only would look like a change."""
     return UserError(f"Not compared. {missing_rate} Add exchange rates in Settings.")
 
 
 def limit_notes(notes: Sequence[str], where: str) -> list[str]:
-    """As many as a message has room for, and how many more there are on a page."""
+    """Return as many notes as a message has room for, and the number of others on a page."""
     more = len(notes) - MOST_NOTES
     if more <= 0:
         return list(notes)

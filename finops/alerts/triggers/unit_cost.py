@@ -1,7 +1,7 @@
-"""Unit costs above their target: when an episode begins and ends, and what is said of it.
+"""Unit costs above their target: start and end of episodes, and their messages.
 
-An episode begins with the first complete day, week or month whose unit cost is above the target, and ends with the next that
-is not. Each is sent once, and its end once; a period without a unit cost changes nothing.
+An episode starts with the first complete day, week or month whose unit cost is above the target, and ends with the
+next that is not. Each start and each end is sent once; a period without a unit cost changes nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ END: Final = ":end"
 
 
 def unit_cost_query(name: str, period: CompletePeriod) -> UnitCostQuery:
-    """The unit metric's own question in a period, against the one before."""
+    """Return the unit metric's query for a period, compared with the previous one."""
     return UnitCostQuery(
         unit_metric=name,
         start_date=period.days.start,
@@ -45,18 +45,18 @@ def unit_cost_query(name: str, period: CompletePeriod) -> UnitCostQuery:
 
 
 def key_of(period: CompletePeriod) -> str:
-    """The firing that begins an episode."""
+    """Return the firing key that starts an episode."""
     return f"{PREFIX}{period.mark}"
 
 
 def total_in(answer: UnitCostAnswer, currency: str) -> UnitCostTotal | None:
-    """The total of a currency with its unit cost; None where there is none."""
+    """Return the total of a currency that has a unit cost; None without one."""
     matches = [total for total in answer.totals if total.currency == currency and total.unit_cost is not None]
     return matches[0] if matches else None
 
 
 def due_keys(period: CompletePeriod, *, is_above: bool, fired_keys: Collection[str]) -> tuple[str, ...]:
-    """What to fire now: the key of an episode that begins, or the ends of those that are open."""
+    """Return the keys to fire now: the start of an episode, or the ends of open ones."""
     key = key_of(period)
     open_keys = [
         each for each in sorted(fired_keys) if not each.endswith(END) and each + END not in fired_keys
@@ -67,7 +67,7 @@ def due_keys(period: CompletePeriod, *, is_above: bool, fired_keys: Collection[s
 
 
 def missing_rates(answer: UnitCostAnswer) -> list[str]:
-    """Sentences on cost that is not in the unit cost, because its days have no exchange rate."""
+    """Return warnings about cost that the unit cost leaves out for lack of an exchange rate."""
     return missing_rate_warnings(_costs(answer))
 
 
@@ -81,7 +81,7 @@ def message(
     sources: Sources,
     is_end: bool,
 ) -> Message:
-    """Of an episode that begins or ends; the subscription's unit metric must be loaded."""
+    """Return the message of the start or end of an episode. The subscription's unit metric must be loaded."""
     name = sentences.quote(answer.unit_metric)
     unit = per_unit(answer.per, answer.unit, answer.usage_metric)
     unit_cost, target = total.unit_cost or Decimal(0), subscription.target or Decimal(0)
@@ -118,7 +118,7 @@ def message(
 
 
 def _chart(total: UnitCostTotal, target: Decimal) -> ColumnChart | None:
-    """Unit cost by day against the target; None for a single day."""
+    """Return the chart of the unit cost by day with the target; None for a single day."""
     if len(total.buckets) < 2:
         return None
     return ColumnChart(
@@ -138,7 +138,7 @@ def _costs(answer: UnitCostAnswer) -> dict[str, Decimal]:
 
 
 def _caveat(answer: UnitCostAnswer, period: CompletePeriod, sources: Sources) -> str:
-    """What the unit cost lacks: usage of days, cost without an exchange rate, cost of sources that deliver no longer."""
+    """Return what is left out: days of usage, cost without an exchange rate, cost of sources that stopped."""
     usage = (
         f", with usage on {answer.usage_days} of {period.days.days} days"
         if answer.usage_days < answer.cost_days
@@ -150,7 +150,7 @@ def _caveat(answer: UnitCostAnswer, period: CompletePeriod, sources: Sources) ->
 
 
 def _notes(answer: UnitCostAnswer, period: CompletePeriod) -> list[str]:
-    """Warnings that the first sentence does not give."""
+    """Return the warnings that are not in the first sentence."""
     in_first_sentence = {
         *missing_rates(answer),
         *days_warning(answer.cost_days, answer.usage_days, period.days.days),

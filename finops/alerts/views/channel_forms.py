@@ -1,4 +1,4 @@
-"""Making, changing and deleting a channel, and the one time that its signing secret is shown."""
+"""Create, change and delete a channel, and show its signing secret once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from finops.alerts.views.channels import channel_of
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def new(request: AccountRequest) -> HttpResponse:
-    """The kinds to choose from; with `?kind=` its form. A POST makes the channel; a webhook's answer shows its secret."""
+    """Show the kinds, or with `?kind=` the form of one. A POST creates one; a webhook's response shows its secret."""
     kind = request.GET.get("kind", "")
     if kind not in AlertChannel.Kind.values:
         context = {"kinds": list(KINDS.values()), "typed": request.GET.get(TYPED, "")}
@@ -78,7 +78,7 @@ def edit(request: AccountRequest, channel_id: int) -> HttpResponse:
 @require_POST
 @never_cache
 def secret(request: AccountRequest, channel_id: int) -> HttpResponse:
-    """A new signing secret, in the answer and nowhere else."""
+    """Create a new signing secret and show it in this response only."""
     channel = channel_of(channel_id)
     with ErrorMessages(request):
         new_secret = services.regenerate_signing_secret(channel=channel, actor=request.actor)
@@ -99,7 +99,7 @@ def delete(request: AccountRequest, channel_id: int) -> HttpResponse:
 def _secret_page(
     request: AccountRequest, channel: AlertChannel, plaintext: str, *, renewed: bool = False, back: str = ""
 ) -> HttpResponse:
-    """`back`: the form of the subscription that the channel was created for."""
+    """Render the secret. `back`: the form of the subscription that the channel was created for."""
     context = {
         "channel": channel,
         "back": back,

@@ -1,4 +1,4 @@
-"""From the form of a subscription to that of a new channel and back: what was typed travels in the address."""
+"""Navigation from a subscription's form to a new channel's form and back, with the entered values in the URL."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from accounts.doors import AccountRequest
 from finops.lib.params import id_of
 
 TYPED: Final = "subscription"
-"""The parameter with the fields of the subscription's form, as a query string of its own."""
+"""The parameter with the values of the subscription's form, as its own query string."""
 
 _OWN: Final = ("csrfmiddlewaretoken", "new_channel", "channel")
 
 
 def channel_first(request: AccountRequest, subscription_id: int | None = None) -> str:
-    """The address of the form of a new channel, which leads back to this form with what was typed."""
+    """Return the URL of a new channel's form, which returns to this form with its values."""
     fields = request.POST if request.method == "POST" else request.GET
     typed = {name: value for name, value in fields.items() if name not in _OWN}
     if subscription_id is not None:
@@ -28,7 +28,7 @@ def channel_first(request: AccountRequest, subscription_id: int | None = None) -
 
 
 def subscription_url(request: AccountRequest, channel_id: int) -> str:
-    """The form of the subscription that the channel was created for, with it chosen; empty where there is none."""
+    """Return the URL of the subscription form that the channel was created for, with it selected; may be empty."""
     if TYPED not in request.GET:
         return ""
     typed = QueryDict(request.GET[TYPED]).dict()

@@ -1,4 +1,4 @@
-"""Where alerts go: the list of channels, a channel's page, and its test."""
+"""The list of channels, the page of a channel, and its test."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CHANNELS = ListPage[ChannelRow](
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
-    """`?kind=` narrows the list."""
+    """Render the list. `?kind=` filters it."""
     context = {"event_subscriptions": living_event_subscriptions(request.account)}
     return CHANNELS.response(request, channels(request.account), "alerts/channels.html", context)
 
@@ -73,8 +73,8 @@ def page(request: AccountRequest, channel_id: int) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def test(request: AccountRequest, channel_id: int) -> HttpResponse:
-    """Sends a message now and waits for the receiver's word, up to 10 s. A part of the page for htmx, else the page of
-    the delivery."""
+    """Send a message now and wait for the receiver's response, up to 10 s. Renders a part of the page for htmx, else
+    the page of the delivery."""
     channel = channel_of(channel_id)
     try:
         delivery = services.test_channel(channel=channel, actor=request.actor)
@@ -102,5 +102,5 @@ def end_event_subscription(request: AccountRequest, event_subscription_id: int) 
 
 
 def channel_of(pk: int) -> AlertChannel:
-    """The channel of the account in scope; 404 for another's."""
+    """Return the channel of the account in scope; 404 for another account's."""
     return get_object_or_404(AlertChannel.objects.select_related("account", "created_by"), pk=pk)

@@ -1,4 +1,4 @@
-"""What was sent: the list, one delivery with its attempts, and sending it again."""
+"""The list of deliveries, one delivery with its attempts, and the action to resend it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ DELIVERIES = ListPage[DeliveryRow](
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
-    """`?status=` and `?channel=` narrow the list; the newest come first."""
+    """Render the list, newest first. `?status=` and `?channel=` filter it."""
     every = every_delivery(request.account)
     declared = replace(DELIVERIES, filters=_filters(every))
     context = {"retention_days": RETENTION_DAYS, "mcp_arguments": as_arguments(_query(request.GET))}
@@ -62,7 +62,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
 
 
 def _filters(every: list[DeliveryRow]) -> list[ListFilter[DeliveryRow]]:
-    # A channel that was renamed stands here by its newest name: deliveries come newest first.
+    # A renamed channel has its newest name here: deliveries come newest first.
     names = {row.channel_id: row.channel_name for row in reversed(every) if row.channel_id}
     channels = sorted(((str(pk), name) for pk, name in names.items()), key=lambda each: each[1].casefold())
     return [
@@ -105,5 +105,5 @@ def resend(request: AccountRequest, delivery_id: int) -> HttpResponse:
 
 
 def _delivery(pk: int) -> AlertDelivery:
-    """The delivery of the account in scope; 404 for another's."""
+    """Return the delivery of the account in scope; 404 for another account's."""
     return get_object_or_404(AlertDelivery.objects.select_related("firing", "channel"), pk=pk)

@@ -1,4 +1,4 @@
-"""An address that alerts are mailed to confirms or unsubscribes, by the link of a mail."""
+"""Pages on which a recipient of alert e-mails confirms or unsubscribes, through the link of an e-mail."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
-    """Mail programs post here without a session, and follow no redirect (RFC 8058); those that only open the URL get the
-    page, since a scanner of links would unsubscribe people. The token is the credential."""
+    """Unsubscribe. Mail programs post here without a session and follow no redirect (RFC 8058). A GET shows the page
+    instead, since a link scanner would unsubscribe people. The token is the credential."""
     account, address = _recipient(token)
     if request.method == "POST":
         unsubscribe_recipient(account=account, address=address)

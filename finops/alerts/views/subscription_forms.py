@@ -1,4 +1,4 @@
-"""Making a subscription, and changing one. The form asks again, as a GET, when what it offers depends on a field."""
+"""Create and change a subscription. The form reloads with a GET when its choices depend on a field."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FIRST = {
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: AccountRequest) -> HttpResponse:
-    """A form filled from the URL (`?trigger=budget&budget=3`); a POST makes the subscription."""
+    """Show a form filled in from the URL (`?trigger=budget&budget=3`); a POST creates the subscription."""
     if request.method != "POST":
         initial_values = {name: value for name, value in request.GET.dict().items() if value}
         first = {**FIRST, **_only_channel(), **_usual_currency(request, initial_values)}
@@ -84,13 +84,13 @@ def edit(request: AccountRequest, subscription_id: int) -> HttpResponse:
 
 
 def _only_channel() -> dict[str, int]:
-    """Where there is one channel, nobody needs to choose it."""
+    """Select the channel if the account has only one."""
     channel_ids = list(AlertChannel.objects.values_list("pk", flat=True)[:2])
     return {"channel": channel_ids[0]} if len(channel_ids) == 1 else {}
 
 
 def _usual_currency(request: AccountRequest, initial_values: Mapping[str, str]) -> dict[str, str]:
-    """The account's, for triggers that compare with an amount."""
+    """Set the account's currency for triggers that compare with an amount."""
     if initial_values.get("trigger") not in (Trigger.VIEW_CHANGE, Trigger.UNIT_COST):
         return {}
     currencies = [request.account.display_currency, *request.account.currencies]
@@ -100,7 +100,7 @@ def _usual_currency(request: AccountRequest, initial_values: Mapping[str, str]) 
 def _form_page(
     request: AccountRequest, form: SubscriptionForm, *, row: SubscriptionRow | None = None, status: int = 200
 ) -> HttpResponse:
-    """`row`: the subscription that is changed."""
+    """Render the form. `row`: the subscription that is changed."""
     context: dict[str, Any] = {"form": form, "row": row, "values": _values(request, form)}
     if not form.offers_channels:
         context["new_channel_url"] = channel_first(request)
@@ -108,7 +108,7 @@ def _form_page(
 
 
 def _values(request: AccountRequest, form: SubscriptionForm) -> list[str]:
-    """Values of the chosen cost tag to offer, the costliest first."""
+    """Return values of the chosen cost tag to offer, the costliest first."""
     tag = form.chosen_tag()
     if tag is None:
         return []

@@ -26,6 +26,7 @@ from finops.connections.connector import (
     Fetch,
     SecretText,
     SetupStep,
+    shown_for,
 )
 from finops.connections.transports.event_lines import (
     EventList,
@@ -75,11 +76,18 @@ class GitHubEventsConfig(ConnectorConfig, frozen=True, kw_only=True):
             examples=["github_pat_…"],
             pattern=r"^[!-~]*$",
             max_length=400,
+            extra_json_schema=shown_for("access", "token"),
         ),
     ] = ""
     app_id: Annotated[
         str,
-        msgspec.Meta(title="App ID", description="Or the client ID.", examples=["123456"], max_length=40),
+        msgspec.Meta(
+            title="App ID",
+            description="Or the client ID.",
+            examples=["123456"],
+            max_length=40,
+            extra_json_schema=shown_for("access", "app"),
+        ),
     ] = ""
     installation_id: Annotated[
         str,
@@ -89,6 +97,7 @@ class GitHubEventsConfig(ConnectorConfig, frozen=True, kw_only=True):
             examples=["7654321"],
             pattern=r"^[0-9]*$",
             max_length=20,
+            extra_json_schema=shown_for("access", "app"),
         ),
     ] = ""
     private_key: Annotated[
@@ -98,6 +107,7 @@ class GitHubEventsConfig(ConnectorConfig, frozen=True, kw_only=True):
             description="PEM.",
             examples=["-----BEGIN RSA PRIVATE KEY-----"],  # pragma: allowlist secret
             max_length=10_000,
+            extra_json_schema=shown_for("access", "app"),
         ),
     ] = ""
     deployments: Annotated[bool, msgspec.Meta(title="Deployments")] = True

@@ -164,7 +164,7 @@ class Stripe(Connector[StripeConfig]):
         return frozenset({SUBSCRIPTIONS, SEATS})
 
     def check(self, config: StripeConfig) -> list[CheckFinding]:
-        api, today = _api(config).for_check(), clock.today()
+        api, today = self.api(config).for_check(), clock.today()
         findings = []
         for title, attempt in (
             ("Read invoices", lambda: next(_invoices(api, today, today), None)),
@@ -178,7 +178,7 @@ class Stripe(Connector[StripeConfig]):
         return findings
 
     def months(self, config: StripeConfig) -> list[BillMonth]:
-        api, this_month = _api(config), month_start(clock.today())
+        api, this_month = self.api(config), month_start(clock.today())
         first_open = add_months(this_month, -OPEN_MONTHS)
         facts: dict[date, list[str]] = defaultdict(list)
         for invoice in _invoices(api, first_open, clock.today()):
@@ -197,7 +197,7 @@ class Stripe(Connector[StripeConfig]):
         ]
 
     def fetch(self, config: StripeConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-        api = _api(config).for_fetch(fetch)
+        api = self.api(config).for_fetch(fetch)
         last = min(month_end(month.month), clock.today())
         with usage_files(fetch, month.month) as files:
             for invoice in _invoices(api, month.month, last):
@@ -211,17 +211,17 @@ class Stripe(Connector[StripeConfig]):
                     )
         return files.files()
 
-
-def _api(config: StripeConfig) -> HttpApi:
-    return HttpApi(
-        connector=Stripe.name,
-        vendor="Stripe",
-        base_url=BASE_URL,
-        headers={"Authorization": f"Bearer {config.api_key}", "Stripe-Version": VERSION},
-        secrets=(config.api_key,),
-        key_fix="Create a restricted key in the Stripe Dashboard under Developers > API keys and enter it in this connection.",
-        scope_fix="Grant the key Read on Customers, Invoices and Subscriptions.",
-    )
+    def api(self, config: StripeConfig) -> HttpApi:
+        """Stripe, with the config's key."""
+        return HttpApi(
+            connector=Stripe.name,
+            vendor="Stripe",
+            base_url=BASE_URL,
+            headers={"Authorization": f"Bearer {config.api_key}", "Stripe-Version": VERSION},
+            secrets=(config.api_key,),
+            key_fix="Create a restricted key in the Stripe Dashboard under Developers > API keys and enter it in this connection.",
+            scope_fix="Grant the key Read on Customers, Invoices and Subscriptions.",
+        )
 
 
 def _invoices(api: HttpApi, first: date, last: date) -> Iterator[_Invoice]:

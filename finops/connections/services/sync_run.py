@@ -165,7 +165,7 @@ class _SyncRun:
         results = [self._results[name] for name in sorted(self._results, reverse=True)]
         counts = {
             "months_unchanged": [PeriodAction.UNCHANGED],
-            "months_imported": READ_ACTIONS,
+            "months_imported": [PeriodAction.IMPORTED],
             "months_failed": [PeriodAction.FAILED],
         }
         values: dict[str, Any] = {

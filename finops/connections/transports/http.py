@@ -1,12 +1,13 @@
-"""Vendors' APIs: pages of JSON and files of CSV, bounded, retried, and with errors that say what to do and no secret.
+"""APIs of vendors: pages of JSON and files of CSV, bounded, retried, and with errors that say what to do, without
+secrets.
 
-Requests go through `finops.lib.outbound`: the address is checked and connected to as it was checked, no redirect is
-followed, and a page has one deadline from DNS to its last byte. A vendor's base URL is a constant of its connector; the
-setting CONNECTOR_BASE_URLS overrides it by the connector's name, for a proxy of one's own or a test.
+Requests use `finops.lib.outbound`: the checked address is the one connected to, no redirect is followed, and a page
+has one deadline from DNS to its last byte. A vendor's base URL is a constant of its connector; the setting
+CONNECTOR_BASE_URLS overrides it by the connector's name, for a proxy or a test.
 
-What is sent again: answers that broke off or were no JSON, 408, 429 and 5xx, at most MAX_ATTEMPTS times of a fetch,
-LOOK_ATTEMPTS of a look, and never while a person waits for a check. Between them it waits as long as Retry-After says (seconds or a date), else 1, 2, 4 … seconds with jitter; a vendor that wants more than
-MAX_WAIT gets it from the schedule of the sync, by `SourceError.retry_after`.
+Retried are incomplete responses, invalid JSON, 408, 429 and 5xx: at most MAX_ATTEMPTS times in a fetch, LOOK_ATTEMPTS
+in a listing, and never while a person waits. The delay is Retry-After (seconds or a date), else 1, 2, 4 … seconds
+with jitter; a longer one than MAX_WAIT is left to the schedule of the sync, by `SourceError.retry_after`.
 """
 
 from __future__ import annotations
@@ -82,12 +83,9 @@ def no_progress(_bytes: int) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class HttpApi:
-    """The API of one vendor with one credential.
-
-    `vendor` is its name in sentences. `key_fix` describes how to replace a rejected credential, `scope_fix` which
-    permission to grant; both are whole sentences. `secrets` are removed from every text of the vendor. A `token` that
-    expires during a fetch is renewed.
-    """
+    """The API of one vendor with one credential. `vendor` is its name in sentences. `key_fix` describes how to replace a
+    rejected credential, `scope_fix` which permission to grant; both are whole sentences. `secrets` are removed from every
+    text of the vendor. A `token` that expires during a fetch is renewed."""
 
     connector: str
     vendor: str
@@ -147,8 +145,8 @@ class HttpApi:
         return self._retry(request)
 
     def download(self, target: Path, *, path: str = "", url: str = "", accept: str = "*/*") -> int:
-        """Download a file at the API's `path`, or at a URL from the vendor, which gets no credential of ours and
-        passes the address guard. Returns its bytes. Each attempt replaces the target. Raises the errors of `get`."""
+        """Download a file at the API's `path`, or at a vendor's URL, which gets no credential of ours and passes the
+        address guard. Returns its bytes. Each attempt replaces the target. Raises the errors of `get`."""
         address, _mark, query = (url or self._url(path)).partition("?")
         headers = {"Accept": accept} if url else {**self.headers, "Accept": accept}
         with_header = (lambda given: given) if url else self._with_token_header
@@ -169,8 +167,8 @@ class HttpApi:
         headers: Mapping[str, str] | None = None,
         file: Path | None = None,
     ) -> None:
-        """Send the content of a file in chunks; the response is its status. Retried like a GET, so only for requests
-        that may arrive twice. Raises the errors of `get`."""
+        """Send a file in chunks; the response is its status. Retried like a GET, so only for requests that may arrive
+        twice. Raises as `get`."""
         size = file.stat().st_size if file else 0
         asked = {**self.headers, **(headers or {}), "Content-Length": str(size)}
         query = urlencode(params, quote_via=quote)
@@ -186,8 +184,8 @@ class HttpApi:
 
     def pages(self, page_of: Callable[[str], T], token_of: Callable[[T], str]) -> Iterator[T]:
         """Yield each page of a list, by the token of the previous page ("" for the first). `token_of` returns the
-        next token, or "" for the last page. Raises SourceError for a repeated token, which would never end, and
-        beyond MAX_PAGES."""
+        next, "" on the last page. Raises SourceError for a repeated token, which would never end, and beyond
+        MAX_PAGES."""
         token, tokens = "", {""}
         for _number in range(MAX_PAGES):
             page = page_of(token)

@@ -20,7 +20,7 @@ from finops.connections import services
 from finops.connections.connector import Contents
 from finops.connections.links import ConnectionLinks
 from finops.connections.models import UNFINISHED_STATUSES, CostConnection, CostSync
-from finops.connections.progress import progress_of
+from finops.connections.progress import empty_months, progress_of
 from finops.connections.queries import sync_detail
 from finops.lib import clock
 from finops.lib.listing import Column, ListFilter, ListPage
@@ -107,6 +107,7 @@ def sync(request: AccountRequest, sync_id: int) -> HttpResponse:
         "progress": progress,
         "seconds": detail.seconds,
         "periods": detail.periods,
+        "empty_months": empty_months(row),
         "explore_url": _explore_url(request, row.connection),
     }
     return render(request, "connections/_sync.html" if request.htmx else "connections/sync.html", context)
@@ -119,8 +120,12 @@ def _heading(row: CostSync) -> str:
     if row.status == CostSync.SyncStatus.RUNNING:
         stage = row.stage[:1].upper() + row.stage[1:]
         return "Canceling" if row.cancel_requested_at else stage or "Listing"
+    empty = empty_months(row)
     if row.months_imported:
-        return f"{row.months_imported} month{'' if row.months_imported == 1 else 's'} imported"
+        imported = f"{row.months_imported} month{'' if row.months_imported == 1 else 's'} imported"
+        return f"{imported}, {empty} without data" if empty else imported
+    if empty:
+        return f"{empty} month{'' if empty == 1 else 's'} without data"
     if row.status == CostSync.SyncStatus.DONE:
         return "No change" if row.months_listed else "No data yet"
     return "Nothing was imported"

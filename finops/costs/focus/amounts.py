@@ -1,7 +1,7 @@
 """Columns of amounts and quantities as exact decimals, whole columns at once.
 
-Only when a column has other texts than plain numbers are its distinct values looked at one by one. Raises BadCell for
-a value that is no number, and for an amount that is too large.
+Only if a column has texts other than plain numbers are its distinct values parsed one by one. Raises BadCell for a
+value that is not a number, and for an amount that is too large.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _NO_NUMBER_ARRAY: Final = pa.array(sorted(NO_NUMBER))
 _MOST_DIGITS_OF_DECIMALS: Final = 38
 _FAR: Final = 10.0**MOST_DIGITS
 _SMALL: Final = 0.01
-"""From here on a double of 17 digits has at most 18 decimals."""
+"""From this value on, a double of 17 digits has at most 18 decimals."""
 
 
 def amount(values: pa.Array, column: str, findings: Findings, formats: Formats | None) -> pa.Array:
-    """Exact decimals with 18 places. More places are rounded half to even, which the findings count. Raises BadCell
-    from 10^15 on. `formats` is None for numbers that never have a decimal comma."""
+    """Return exact decimals with 18 places. More places are rounded half to even, counted in the findings. Raises
+    BadCell from 10^15 on. `formats` is None for numbers that never have a decimal comma."""
     decimals, large = _decimals(values, column, findings, formats)
     if large is not None:
         raise BadCell(column, large, values[large].as_py(), "is too large: amounts must be below 10^15")
@@ -43,9 +43,9 @@ def amount(values: pa.Array, column: str, findings: Findings, formats: Formats |
 
 
 def quantity(values: pa.Array, column: str, findings: Findings, formats: Formats | None) -> pa.Array:
-    """As `amount`, but what is too large to be added up becomes null, which the findings count.
+    """Return decimals as `amount`, but values too large to be summed become null, counted in the findings.
 
-    Some clouds bill byte-seconds; a bill must not fail over a quantity nobody pays by.
+    Some clouds bill byte-seconds; a bill must not fail because of a quantity that is not priced.
     """
     decimals, large = _decimals(values, column, findings, formats)
     if large is None:
@@ -62,7 +62,7 @@ def quantity(values: pa.Array, column: str, findings: Findings, formats: Formats
 def _decimals(
     values: pa.Array, column: str, findings: Findings, formats: Formats | None
 ) -> tuple[pa.Array, int | None]:
-    """The decimals, and the first place of one that is too large (null when it does not even fit the type)."""
+    """Return the decimals, and the first index of one that is too large (null if it does not fit the type)."""
     type_ = values.type
     if pa.types.is_floating(type_):
         findings.cells("floating_point", column, pc.is_valid(values))
@@ -124,7 +124,7 @@ def _from_doubles(values: pa.DoubleArray, column: str, findings: Findings) -> tu
 def _from_text(
     values: pa.Array, column: str, findings: Findings, formats: Formats | None
 ) -> tuple[pa.Array, int | None]:
-    """`formats` is None for numbers that are stored as such."""
+    """Convert texts; `formats` is None for numbers that are stored as such."""
     number_format = formats.numbers if formats else None
     decimals = None if number_format is NumberFormat.COMMA else _plain(values)
     if decimals is not None:
@@ -143,7 +143,7 @@ def _from_text(
 
 
 def _plain(values: pa.Array) -> pa.Array | None:
-    """Numbers with a decimal point as decimals; None when a value is another text."""
+    """Return numbers with a decimal point as decimals; None if any value is another text."""
     if not _fits(values):
         return None
     try:
@@ -153,8 +153,8 @@ def _plain(values: pa.Array) -> pa.Array | None:
 
 
 def _fits(values: pa.Array) -> bool:
-    """Whether pyarrow's cast of text to decimals is right: beyond 128 bits it wraps around without an error, so that
-    2^128 + 1 is 1. Nearly always the lengths say so, and that no value has an exponent: 0.1 ms of a batch's 6."""
+    """Return whether pyarrow's cast of text to decimals is correct: beyond 128 bits it wraps around without an error,
+    so that 2^128 + 1 becomes 1. Usually lengths and missing exponents show it: 0.1 ms of a batch's 6."""
     longest = pc.max(pc.binary_length(values)).as_py() or 0
     if longest <= MOST_DIGITS and not _has_exponent(values):
         return True
@@ -168,21 +168,21 @@ def _fits(values: pa.Array) -> bool:
 
 
 def _has_exponent(values: pa.Array) -> bool:
-    """Whether a value may have one: the text of all values is looked at as it lies in memory."""
+    """Return whether any value may have an exponent, by searching the text of all values in memory."""
     text_ = values.buffers()[2]
     whole = text_.to_pybytes() if text_ is not None else b""
     return b"e" in whole or b"E" in whole
 
 
 def _has_separators(values: pa.Array) -> bool:
-    """Whether a value may have another reading than the one with a decimal point."""
+    """Return whether any value may be read differently than with a decimal point."""
     return bool(pc.any(pc.match_substring_regex(values, r",|\..*\.")).as_py())
 
 
 def _parse_usual_form(
     values: pa.Array, column: str, findings: Findings, format_: NumberFormat
 ) -> pa.Array | None:
-    """All values at once when each is plain or has thousands apart; else None."""
+    """Convert all values at once if each is plain or has thousands separators; else None."""
     pattern, thousands, decimal = usual_pattern(format_)
     if not pc.all(pc.match_substring_regex(values, pattern)).as_py():
         return None
@@ -220,7 +220,7 @@ def _parse_each(
 
 
 def _other_format(value: str, formats: Formats | None) -> str:
-    """That a value is a number of the other format, and why the file's is not that one."""
+    """Return the reason if a value is a number of the other format, with the value that decided the file's format."""
     if formats is None or formats.numbers is None or readings(value) == (None, None):
         return ""
     file, this = ("point", "comma") if formats.numbers is NumberFormat.POINT else ("comma", "point")

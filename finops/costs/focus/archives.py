@@ -1,7 +1,7 @@
-"""ZIP archives of cost files, as Alibaba Cloud writes them: unpacked beside the import, within limits.
+"""ZIP archives of cost files, as Alibaba Cloud writes them: unpacked next to the import, within limits.
 
-Names in an archive are data: a file gets a name of ours on disk. What an archive says of its sizes is checked against what is
-read of it.
+Names in an archive are untrusted: files on disk get generated names. The sizes that an archive declares are checked
+against the bytes read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from finops.lib.disk import check_disk
 MAGIC: Final = b"PK\x03\x04"
 MAX_ENTRIES: Final = 1_000
 MAX_DIRECTORY: Final = 4 << 20
-"""Bytes of an archive's list of entries, which is read at once."""
+"""The maximum of bytes of an archive's directory, which is read at once."""
 _CHUNK: Final = 1 << 20
 _METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED: Final = 0x1
@@ -32,17 +32,17 @@ _BEGINNING: Final = 1 << 16
 _END_SIZE, _END_64_SIZE, _LOCATOR_SIZE = 22, 56, 20
 _MAX_COMMENT: Final = 0xFFFF
 _DAMAGES: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OverflowError)
-"""What zipfile raises for a damaged archive: RuntimeError for a password or a compression that it lacks, ValueError for a name that
-is not UTF-8. A place before the begin of the file is an OSError with EINVAL."""
+"""What zipfile raises for a damaged archive: RuntimeError for a password or an unsupported compression, ValueError
+for a name that is not UTF-8. An offset before the start of the file is an OSError with EINVAL."""
 _BROKEN: Final = "is not a complete ZIP archive. Download or export it again."
 
 
 def unpack(file: FocusFile, folder: Path, *, only_first: bool = False) -> list[FocusFile]:
-    """The files of a ZIP archive in `folder`, which is made, in order of their names, or the first of them; any other file is
-    itself.
+    """Unpack a ZIP archive into `folder`, which is created, and return its files by name, or only the first; any
+    other file is returned as is.
 
-    Raises FocusFileError for an archive that is broken, encrypted, empty, or beyond the limits; LowDisk without room. An Excel
-    workbook is left as it is: whoever reads it says so.
+    Raises FocusFileError for an archive that is broken, encrypted, empty, or beyond the limits; LowDisk without
+    space. An Excel workbook is not unpacked: its reader reports it.
     """
     with file.path.open("rb") as raw:
         if raw.read(4) != MAGIC:
@@ -64,7 +64,7 @@ def unpack(file: FocusFile, folder: Path, *, only_first: bool = False) -> list[F
 
 
 def beginning(head: bytes, name: str) -> bytes:
-    """Up to 64 KB of the first file of an archive that begins like this. Raises FocusFileError for one that is broken or encrypted."""
+    """Return up to 64 KB of the first file of an archive. Raises FocusFileError for a broken or encrypted one."""
     try:
         flags, method = struct.unpack_from("<HH", head, 6)
         data = head[_LOCAL_SIZE + sum(struct.unpack_from("<HH", head, _LOCAL_SIZE - 4)) :]
@@ -78,7 +78,7 @@ def beginning(head: bytes, name: str) -> bytes:
 
 
 def _check_directory(raw: IO[bytes], name: str) -> None:
-    """Before zipfile reads the list of entries, whatever its length. Raises FocusFileError above the limits."""
+    """Check the directory before zipfile reads it. Raises FocusFileError above the limits."""
     size = raw.seek(0, 2)
     start = max(0, size - _END_SIZE - _MAX_COMMENT - _LOCATOR_SIZE)
     raw.seek(start)
@@ -103,7 +103,7 @@ def _check_directory(raw: IO[bytes], name: str) -> None:
 
 
 def _entries(archive: zipfile.ZipFile, name: str) -> list[zipfile.ZipInfo]:
-    """Files with content, but hidden ones and those that macOS adds."""
+    """Yield files with content, without hidden ones and those that macOS adds."""
     entries = [each for each in archive.infolist() if each.file_size and not _is_hidden(each)]
     if not entries:
         raise FocusFileError(f"{name} is a ZIP archive without a file. Export it again.")
@@ -124,7 +124,7 @@ def _is_hidden(entry: zipfile.ZipInfo) -> bool:
 
 
 class _Unpacking:
-    """Entries of one archive into a folder; all of them together are held to the ratio of `packed`, the archive's bytes."""
+    """Unpacks entries of one archive into a folder; their total size is limited relative to `packed`, its bytes."""
 
     def __init__(self, archive: zipfile.ZipFile, name: str, folder: Path, packed: int) -> None:
         self._archive, self._name, self._folder, self._packed = archive, name, folder, packed

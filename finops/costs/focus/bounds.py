@@ -1,7 +1,7 @@
-"""What a file may make of its bytes: a few kilobytes of Parquet can hold 64 KB in each of 65,536 rows, which is 4 GB.
+"""Limits on the memory that a file may need: a few KB of Parquet can have 64 KB in each of 65,536 rows: 4 GB.
 
-Values are measured before they are decoded: a dictionary's values by their lengths and how often each is meant. So a file
-that goes too far is refused with the row and column, and costs no memory.
+Values are measured before they are decoded: for a dictionary, the lengths of its values times their use. So a file
+beyond the limits is refused with the row and column, and uses no memory.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ from finops.costs.focus import columns as spec
 from finops.costs.focus.errors import FocusFileError, display_value
 
 BATCH_ROWS: Final = 1 << 16
-"""Rows that are decoded at once."""
+"""Rows decoded at once."""
 
 LONGEST: Final = 64 << 10
-"""Bytes of a value."""
+"""The maximum of bytes of a value."""
 
 LONGEST_JSON: Final = 1 << 20
-"""Bytes of a value of tags and of other columns that hold JSON."""
+"""The maximum of bytes of a value of tags and of other columns with JSON."""
 
 COLUMN_BYTES: Final = 128 << 20
-"""Text of a column in one batch, decoded: 2 KB a row on average."""
+"""The maximum of decoded text of a column in one batch: 2 KB a row on average."""
 
 TAGS_BYTES: Final = 256 << 20
-"""The same of tags, which are split into a column each and never stored as they are: 4 KB."""
+"""The same for tags, which are split into columns and never stored as they are: 4 KB."""
 
 BATCH_BYTES: Final = 512 << 20
-"""All columns of a batch, as they lie in memory."""
+"""The maximum of all columns of a batch, in memory."""
 
 GATHERED_BYTES: Final = 64 << 20
-"""Small batches are taken together up to this size."""
+"""Small batches are merged up to this size."""
 
 _JSON: Final = frozenset({spec.fold(name) for name in (spec.TAGS, *spec.DETAILS)})
 
 Where = Callable[[int], str]
-"""How a message names a row of the batch."""
+"""A function that names a row of the batch in messages."""
 
 
 def check_column(values: pa.Array, column: str, name: str, where: Where) -> None:
-    """FocusFileError for a value longer than its column may have, or more text than a batch may have. Nothing of a
-    dictionary is decoded. Cost: a few vector operations, mostly over a small dictionary."""
+    """Raise FocusFileError for a value longer than its column allows, or more text than a batch allows. Decodes no
+    dictionary. Cost: a few vector operations, mostly over a small dictionary."""
     fold = spec.fold(column)
     longest = LONGEST_JSON if fold in _JSON else LONGEST
     most = TAGS_BYTES if fold == spec.fold(spec.TAGS) else COLUMN_BYTES
@@ -61,7 +61,7 @@ def check_column(values: pa.Array, column: str, name: str, where: Where) -> None
 
 
 def check_batch(size: int, name: str, where: Where) -> None:
-    """FocusFileError for a batch of so many bytes in memory, all columns together."""
+    """Raise FocusFileError for a batch with too many bytes in memory, over all columns."""
     if size > BATCH_BYTES:
         raise FocusFileError(
             f"{name}, from {where(0)} on: {BATCH_ROWS:,} rows hold {size >> 20:,} MB. They may hold {BATCH_BYTES >> 20} MB. "
@@ -70,7 +70,7 @@ def check_batch(size: int, name: str, where: Where) -> None:
 
 
 def _measure(values: pa.Array, column: str, name: str, longest: int, where: Where | None, small: int) -> int:
-    """The bytes of a column of texts when they are decoded; 0 of a dictionary that cannot make more than `small`."""
+    """Return the decoded bytes of a column of texts; 0 for a dictionary that cannot exceed `small`."""
     encoded = pa.types.is_dictionary(values.type)
     texts = values.dictionary if encoded else values
     if not _has_length(texts.type) or not len(texts):
@@ -102,7 +102,7 @@ def _refuse_longest(
 
 
 def _leaves(values: pa.Array) -> Iterator[pa.Array]:
-    """The columns that a nested column consists of; a column that is not nested itself."""
+    """Return the leaf columns of a nested column; a plain column is its own leaf."""
     type_ = values.type
     if pa.types.is_map(type_):
         yield from _leaves(values.keys)

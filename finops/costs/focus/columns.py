@@ -1,6 +1,6 @@
-"""FOCUS columns: what each is called in versions 1.0 to 1.4, which cost column it fills, which must be there.
+"""FOCUS columns: their names in versions 1.0 to 1.4, the cost columns that they fill, and which are mandatory.
 
-Source: the FOCUS specification's data models 1.0 to 1.4 (tests hold these tables against the 1.4 model).
+Source: the FOCUS specification's data models 1.0 to 1.4 (tests compare these tables with the 1.4 model).
 """
 
 from __future__ import annotations
@@ -233,10 +233,10 @@ CURRENCY: Final = "BillingCurrency"
 
 @dataclass(frozen=True)
 class DatasetColumns:
-    """The columns of another dataset than Cost and Usage: field of a row -> FOCUS column.
+    """The columns of a dataset other than Cost and Usage: field of a row -> FOCUS column.
 
-    `periods` are read as days in the month that they name, `times` to the moment. Files must have the columns of the
-    fields of `never_null`, with a value in every row.
+    `periods` are read as days in the month that they name, `times` with the full time. Files must have the columns of
+    the fields in `never_null`, with a value in every row.
     """
 
     texts: Mapping[str, str]
@@ -320,22 +320,22 @@ DATASETS: Final[Mapping[str, DatasetColumns]] = {
 LONG_TEXTS: Final = frozenset(
     {"ContractCommitmentDescription", "InvoiceDetailDescription", "InvoiceDetailGrain"}
 )
-"""Texts of these datasets that may have any length."""
+"""Texts of these datasets without a length limit."""
 
 OTHER_AMOUNTS: Final = tuple(
     dict.fromkeys(column for columns in DATASETS.values() for column in columns.amounts.values())
 )
-"""Columns of numbers of these datasets."""
+"""Numeric columns of these datasets."""
 
 
 def sources_of(column: str) -> tuple[str, ...]:
-    """The FOCUS columns that fill a cost column."""
+    """Return the FOCUS columns that fill a cost column."""
     return TEXTS.get(column) or tuple(mapping[column] for mapping in (AMOUNTS, TIMES) if column in mapping)
 
 
 @lru_cache(maxsize=4_096)
 def fold(name: str) -> str:
-    """A column name as we compare it: `Billed Cost`, `billed_cost` and `BILLEDCOST` are BilledCost."""
+    """Normalise a column name for comparison: `Billed Cost`, `billed_cost` and `BILLEDCOST` are BilledCost."""
     folded = name.casefold()
     return folded if folded.isalnum() else _NOT_ALPHANUMERIC.sub("", folded)
 
@@ -344,7 +344,7 @@ _NOT_ALPHANUMERIC: Final = re.compile(r"[\W_]+")
 
 
 def focus_version(names: Collection[str]) -> str:
-    """The lowest FOCUS version that has all these columns; 1.4 when only 1.4 can lack ProviderName."""
+    """Return the lowest FOCUS version that has all these columns; 1.4 if only 1.4 may omit ProviderName."""
     if "ServiceProviderName" in names and not REMOVED_IN_1_4 & set(names):
         return "1.4"
     telling = set(names) - _PROVES_NOTHING
@@ -352,13 +352,13 @@ def focus_version(names: Collection[str]) -> str:
 
 
 def columns_of(version: str) -> frozenset[str]:
-    """The columns of Cost and Usage in that FOCUS version."""
+    """Return the columns of Cost and Usage in that FOCUS version."""
     columns_until = {name for since, names in SINCE.items() if since <= version for name in names}
     return frozenset(columns_until - REMOVED_IN_1_4 if version == "1.4" else columns_until)
 
 
 def dataset(folded: Collection[str]) -> str:
-    """Which FOCUS dataset has these (folded) columns; Cost and Usage when nothing speaks for another."""
+    """Return the FOCUS dataset with these (folded) columns; Cost and Usage unless they indicate another."""
     if fold("EffectiveCost") in folded:
         return COST_AND_USAGE
     for name, marks in _MARKS.items():

@@ -1,7 +1,7 @@
-"""Columns as files have them, into columns as the lake has them: text, days.
+"""Convert columns of files to columns of the lake: texts and days.
 
-Each function takes a whole column of a batch. The usual form is converted in a few vector operations; only when that
-fails are the distinct values looked at one by one. Raises BadCell for a value that fits nothing.
+Each function converts a whole column of a batch. The usual form is converted in a few vector operations; only if that
+fails are the distinct values parsed one by one. Raises BadCell for a value that cannot be converted.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _LONGEST_NULL: Final = 4
 _SMALL: Final = 64
 
 FURTHEST_ZONE: Final = timedelta(hours=14)
-"""No zone is further ahead of UTC."""
+"""The largest offset of a time zone ahead of UTC."""
 
 
 class _Plan(NamedTuple):
-    """What is to be done with the values of a small dictionary: per value, or None for nothing."""
+    """The operation on each value of a small dictionary, or None for none."""
 
     blank: pa.Array | None
     unknown: pa.Array | None
@@ -48,7 +48,7 @@ class _Plan(NamedTuple):
 
 
 def text(values: pa.Array, column: str, findings: Findings) -> pa.DictionaryArray:
-    """Text, dictionary-encoded; the word NULL and blank text are null. Enumerated values get FOCUS's spelling."""
+    """Convert text, dictionary-encoded; the word NULL and blank text become null. Enumerations get FOCUS's spelling."""
     encoded = _encode(values, column)
     if len(encoded.dictionary) > _SMALL and column not in ENUMERATIONS:
         return _blank_to_null(encoded, _blank(encoded.dictionary), column, findings)
@@ -60,9 +60,9 @@ def text(values: pa.Array, column: str, findings: Findings) -> pa.DictionaryArra
 
 
 def dense_text(values: pa.Array, column: str, findings: Findings) -> pa.Array:
-    """As `text`, but plain: for columns whose values are mostly different, where a dictionary only costs.
+    """Convert text as `text`, but without a dictionary: for columns with mostly different values.
 
-    Raises BadCell for a type that is no text.
+    Raises BadCell for a type that is not text.
     """
     plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
     try:
@@ -77,7 +77,7 @@ def dense_text(values: pa.Array, column: str, findings: Findings) -> pa.Array:
 
 
 def currency(values: pa.DictionaryArray, column: str, findings: Findings) -> pa.DictionaryArray:
-    """Currency codes in capitals (ISO 4217). Raises BadCell for what is not three letters."""
+    """Return currency codes in capitals (ISO 4217). Raises BadCell unless a value has three letters."""
     fixed = [_currency_code(value) for value in values.dictionary.to_pylist()]
     for place, (value, code) in enumerate(zip(values.dictionary.to_pylist(), fixed, strict=True)):
         if code is None and (index := pc.index(values.indices, place).as_py()) >= 0:
@@ -104,7 +104,7 @@ def _encode(values: pa.Array, column: str) -> pa.DictionaryArray:
 
 
 def _blank(values: pa.Array) -> pa.Array | None:
-    """Which values mean nothing; None when no value does, which the lengths alone mostly say."""
+    """Return a mask of values that mean null; None if there are none, which the lengths alone usually show."""
     shortest = pc.min(pc.binary_length(values)).as_py()
     if shortest is None or shortest > _LONGEST_NULL:
         return None
@@ -114,7 +114,7 @@ def _blank(values: pa.Array) -> pa.Array | None:
 
 @lru_cache(maxsize=4_096)
 def _plan(column: str, values: tuple[str, ...]) -> _Plan:
-    """Remembered, because batch after batch brings the same few values."""
+    """Cached, because successive batches have the same few values."""
     blank = [value.strip() in NULLS for value in values]
     if column not in ENUMERATIONS:
         return _Plan(_flags(blank), None, None)
@@ -131,7 +131,7 @@ def _flags(flags: list[bool]) -> pa.Array | None:
 def _blank_to_null(
     encoded: pa.DictionaryArray, blank: pa.Array | None, column: str, findings: Findings
 ) -> pa.DictionaryArray:
-    """Null where the dictionary's value is blank. The dictionary stays, and may then hold unused values."""
+    """Set nulls where the dictionary's value is blank. The dictionary stays, and may have unused values."""
     if blank is None:
         return encoded
     findings.cells("null_text", column, pc.take(blank, encoded.indices), encoded)
@@ -157,7 +157,7 @@ def _respell(
 
 
 def day(values: pa.Array, column: str, findings: Findings, formats: Formats) -> pa.Array:
-    """UTC days as date32 of texts, timestamps or dates."""
+    """Convert texts, timestamps or dates to UTC days as date32."""
     if pa.types.is_date(values.type):
         return _check_range(values.cast(pa.date32()), column)
     if pa.types.is_timestamp(values.type):
@@ -166,11 +166,11 @@ def day(values: pa.Array, column: str, findings: Findings, formats: Formats) -> 
 
 
 def period(values: pa.Array, column: str, findings: Findings, formats: Formats) -> pa.Array:
-    """The first days of billing periods, in the month that the line names.
+    """Return the first days of billing periods, in the month that the line names.
 
-    A period of local time begins up to 14 hours before its month does in UTC: 2026-08-31T22:00:00Z and
-    2026-09-01T00:00:00+02:00 begin September. It is the month in which the moment 14 hours later lies; a period that
-    begins in its own month keeps its day.
+    A period in local time starts up to 14 hours before its month does in UTC: 2026-08-31T22:00:00Z and
+    2026-09-01T00:00:00+02:00 start September. It belongs to the month 14 hours later; a period that starts in its own
+    month keeps its day.
     """
     if pa.types.is_timestamp(values.type):
         moments = _utc(values, column, findings).cast(pa.timestamp("us"), safe=False)
@@ -203,7 +203,7 @@ def _in_named_month(moments: pa.Array) -> pa.Array:
 
 @lru_cache(maxsize=4_096)
 def _local_month(value: str) -> date | None:
-    """The first day of the month in which a period of local time begins, when in UTC that is the day before."""
+    """Return the first day of the month of a period in local time, if in UTC it starts the day before."""
     if needs_order(value):
         return None
     try:
@@ -250,7 +250,7 @@ _days: dict[str, UtcDay] = {}
 
 
 def _day(value: str, formats: Formats) -> UtcDay:
-    """parse_day, remembered: a file names the same hours again and again."""
+    """Parse a day, cached: a file has the same hours many times."""
     parsed = _days.get(value)
     if parsed is None:
         if needs_order(value):  # which means another day in another file

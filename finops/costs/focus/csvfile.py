@@ -1,7 +1,7 @@
-"""CSV, plain, in gzip or in UTF-16, as record batches in bounded memory; with a slow second look when something is wrong.
+"""CSV, plain, in gzip or in UTF-16, as record batches in bounded memory; re-read slowly to explain an error.
 
-pyarrow parses (about 350,000 rows/s of 65 columns on two cores) and converts only the columns asked for. It says
-little about what is wrong where, so on trouble Python's csv module reads the file again up to the spot.
+pyarrow parses (about 350,000 rows/s of 65 columns on two cores) and converts only the requested columns. Its errors
+have few details, so after an error Python's csv module reads the file again up to that row.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from finops.costs.focus.sniff import UTF_8, Format, encoding_of
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _SEPARATOR_LINE: Final = re.compile(r'\s*"?sep=([,;\t|])"?[ ,;]*(?:\r\n|\r|\n)', re.IGNORECASE)
-"""Excel's first line, which says what is between the fields."""
+"""Excel's first line, which names the delimiter."""
 
 _AGAIN: Final = "Download or export it again."
 DICTIONARY: Final = pa.dictionary(pa.int32(), pa.string())
@@ -43,7 +43,7 @@ class CsvFile:
         self.format = format_
         self.size = path.stat().st_size
         self.text_hash = ""
-        """The digest of the text in gzip or UTF-16, in hex, once all of it was read; else ""."""
+        """The hex digest of the decoded text of a gzip or UTF-16 file, after all of it was read; else ""."""
         self._encoding = encoding_of(head)
         text = _decode(head, self._encoding, name, whole=self.size <= len(head))
         self.delimiter = _delimiter(text)
@@ -60,9 +60,9 @@ class CsvFile:
         return min(self.size, self._source.bytes_done) if self._source else 0
 
     def batches(self, texts: Sequence[int], plain: Sequence[int]) -> Iterator[Mapping[int, pa.Array]]:
-        """Columns by position, batch after batch: texts dictionary-encoded, the others as plain strings.
+        """Yield batches of columns by position: texts dictionary-encoded, the others as plain strings.
 
-        FocusFileError when the file breaks off, is not of its encoding, or a row has too many or too few fields.
+        Raises FocusFileError if the file is truncated, not in its encoding, or a row has too many or too few fields.
         """
         last = len(self.names) - 1
         end, done = "", 0
@@ -106,17 +106,17 @@ class CsvFile:
             yield {place: batch.column(labels[place]) for place in types}
 
     def _ends_with(self, tail: bytes, value: str) -> bool:
-        """Whether the text ends as a last field of `value` should. If not, a quote may be open at the end."""
+        """Return whether the text ends with `value` as its last field. If not, a quote may be open at the end."""
         bare = tail.rstrip(b"\r\n")
         quoted = '"' + value.replace('"', '""') + '"'
         return any(bare.endswith((self.delimiter + form).encode()) for form in (value, quoted))
 
     def row(self, index: int) -> str:
-        """How a report names the data row `index` (from 0), counting the header."""
+        """Name the data row `index` (from 0) for a report, counting the header."""
         return f"row {index + 2}"
 
     def where(self, index: int) -> str:
-        """The same with its line in the file, if that is another. Reads the file up to there."""
+        """Name the row with its line number in the file, if different. Reads the file up to there."""
         with suppress(csv.Error):  # a field of more than 128 KB, as tags may be
             for row, (line, _) in enumerate(self._records()):
                 if row == index + 1:
@@ -124,7 +124,7 @@ class CsvFile:
         return self.row(index)
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
-        """Every row with its last line, the header first; blank lines are none. Slow: for messages only."""
+        """Yield every row with its last line number, header first, without blank lines. Slow: for messages only."""
         lines = _LineLimiter(self._lines(), self.name)
         rows = csv.reader(lines, delimiter=self.delimiter, strict=False)
         for fields in rows:
@@ -142,7 +142,7 @@ class CsvFile:
         return StreamedText(self.path, self.format, self._encoding, self.name)
 
     def _explain(self, error: Exception) -> FocusFileError:
-        """What is wrong, found by reading again slowly."""
+        """Find the error by reading the file again, slowly."""
         done = 0
         try:
             for row, (line, fields) in enumerate(self._records()):
@@ -176,7 +176,7 @@ class CsvFile:
         )
 
     def _refuse_open_quote(self) -> None:
-        """An odd number of quotes may be a value like 5" in plain text; only an open one at the end is refused."""
+        """Refuse an open quote at the end; an odd number of quotes may be a value like 5" in plain text."""
         lines = _LineLimiter(self._lines(), self.name)
         rows, row = csv.reader(lines, delimiter=self.delimiter, strict=True), 0
         try:
@@ -190,7 +190,7 @@ class CsvFile:
 
 
 class _LineLimiter:
-    """Lines of text, counted until `held` is set back: a row may have many lines, and all of it is in memory."""
+    """Lines of text, counted until `held` is reset: a row may have many lines, which are all in memory."""
 
     def __init__(self, lines: Iterator[str], name: str) -> None:
         self.pending_chars = 0
@@ -242,7 +242,7 @@ def _delimiter(text: str) -> str:
 
 
 def _header(text: str, delimiter: str, name: str) -> tuple[list[str], int]:
-    """The column names, and how many lines of the file they and what comes before them take."""
+    """Return the column names, and the number of lines up to and including the header."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     separator_line = _SEPARATOR_LINE.match(text)
     before = len(separator_line[0].splitlines()) if separator_line else 0

@@ -1,4 +1,4 @@
-"""The text of a CSV or JSON file as pyarrow reads it, in UTF-8: as it lies on disk, out of gzip, or out of UTF-16."""
+"""The text of a CSV or JSON file for pyarrow, in UTF-8: as stored, decompressed from gzip, or decoded from UTF-16."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from finops.costs.focus.errors import FocusFileError
 from finops.costs.focus.sniff import HEAD, UTF_16, Format
 
 BLOCK_BYTES: Final = 8 << 20
-"""Text read at once; no single row may be longer."""
+"""The bytes of text read at once; no single row may be longer."""
 
 BLOCKS_AHEAD: Final = 6
-"""Blocks that pyarrow may read before the first of them was taken as rows. By itself it reads 32: 256 MB."""
+"""Blocks that pyarrow may read before the first is consumed. Its default is 32: 256 MB."""
 
 FIRST_BLOCKS: Final = 2
-"""Of them, until the first is taken: a look at the first rows need not unpack 48 MB. pyarrow needs the second to find where the last
-row of the first ends."""
+"""The part of these until the first is consumed, so that reading the first rows does not unpack 48 MB. pyarrow needs
+the second block to find the end of the first one's last row."""
 
 _WAIT_SECONDS: Final = 2.0
-"""For a block to be taken, before one more is read all the same: a limit of memory must never be one of reading."""
+"""The wait for a block to be consumed; then one more is read anyway, so that a memory limit never stops reading."""
 
 TAIL: Final = 64 << 10
-"""Bytes at the end that are looked at; a longer last value only costs a second look at the file."""
+"""Bytes at the end that are checked; a longer last value only means reading the file again."""
 
 FREE_TEXT: Final = 256 << 20
 MAX_RATIO: Final = 200
 MAX_TEXT: Final = 256 << 30
-"""Bytes that a file in gzip may unpack to."""
+"""The maximum of unpacked bytes of a gzip file."""
 
 ContentDigest: Final = xxhash.xxh3_128
-"""What tells the content of files apart, hexadecimal. Nobody gains by two files with one digest, so it need not be
-cryptographic: SHA-256 took 8 % of the processor time of an import, this takes 2 %."""
+"""A digest of file contents, hexadecimal. It need not be cryptographic, since nobody gains from two files with one
+digest: SHA-256 took 8 % of the processor time of an import, this takes 2 %."""
 
 
 class PlainText:
-    """A file in UTF-8, which pyarrow reads by itself, and how much of it has been read."""
+    """A file in UTF-8, which pyarrow reads directly, and the progress of reading it."""
 
     def __init__(self, path: Path) -> None:
         self.blocks_read = 0
@@ -67,33 +67,33 @@ class PlainText:
 
     @property
     def bytes_done(self) -> int:
-        """Bytes of the file whose rows were taken: pyarrow itself reads some blocks ahead."""
+        """The bytes of the file whose rows were consumed; pyarrow itself reads some blocks ahead."""
         return self.blocks_read * BLOCK_BYTES
 
     def take_block(self) -> None:
-        """The rows of one more block were taken."""
+        """Record that the rows of one more block were consumed."""
         is_first = not self.blocks_read
         self.blocks_read += 1
         self._room.release(1 + (BLOCKS_AHEAD - FIRST_BLOCKS if is_first else 0))
 
     def stop(self) -> None:
-        """No more rows will be taken: whoever reads gets the end of the text, now. Without it, a look at the first rows took the
-        two seconds that a reader waits for room."""
+        """End the text now for its reader, because no more rows are needed. Without this, reading the first rows took
+        the two seconds that a reader waits for room."""
         self._stopped = True
         self._room.release(BLOCKS_AHEAD)
 
     def has_more_than(self, lines: int) -> bool:
-        """Whether anything follows the first `lines` lines; pyarrow refuses a file that is only those."""
+        """Return whether there is text after the first `lines` lines; pyarrow refuses a file without any."""
         first = self._first()
         rest = first.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n", lines)
         return len(first) >= HEAD or bool(len(rest) > lines and rest[lines].strip())
 
     def stream(self) -> Any:
-        """What pyarrow reads, in a thread of its own."""
+        """Return the stream that pyarrow reads, in its own thread."""
         return pa.PythonFile(self, mode="r")
 
     def read_buffer(self, size: int) -> pa.Buffer:
-        """The next block, once there is room for it. Arrow's own memory: a copy of Python's would stay with the process."""
+        """Return the next block, once there is room. In Arrow's memory: Python would keep a copy."""
         self._room.acquire(timeout=_WAIT_SECONDS)
         return pa.py_buffer(b"") if self._stopped else self._next(size)
 
@@ -108,16 +108,16 @@ class PlainText:
         return True
 
     def close(self) -> None:
-        """The context manager closes."""
+        """Do nothing: the context manager closes."""
 
     def tail(self) -> bytes:
-        """The last bytes of the text, once all has been read."""
+        """Return the last bytes of the text, after all of it was read."""
         with self._path.open("rb") as file:
             file.seek(-min(TAIL, self._path.stat().st_size), os.SEEK_END)
             return file.read()
 
     def content_hash(self) -> str:
-        """The digest of the whole content, in hex; "" where it did not pass through here."""
+        """Return the hex digest of the whole content; "" if it was not read through this object."""
         return ""
 
     def _first(self) -> bytes:
@@ -126,7 +126,7 @@ class PlainText:
 
 
 class StreamedText(PlainText):
-    """A file in gzip or in UTF-16, through Python: its text is hashed and its end seen as it passes."""
+    """A file in gzip or in UTF-16, read through Python: its text is hashed and its end checked on the way."""
 
     def __init__(self, path: Path, format_: Format, encoding: str, name: str) -> None:
         super().__init__(path)
@@ -171,7 +171,8 @@ class StreamedText(PlainText):
 
 
 def check_unpacked_size(text: int, packed: int, name: str) -> None:
-    """Raises FocusFileError for a file that unpacks to far more than bills do. Bills in gzip unpack to 10 or 20 times their size, and a file of one line over and over to 1,000 times."""
+    """Raises FocusFileError for a file that unpacks to far more than bills: these to 10 or 20 times their size, a
+    file of one repeated line to 1,000 times."""
     if text > MAX_TEXT or (text > FREE_TEXT and text > MAX_RATIO * packed):
         raise FocusFileError(
             f"{name} unpacks to more than {text >> 20:,} MB, {text // max(packed, 1):,} times its size. A file may unpack to "
@@ -182,7 +183,7 @@ def check_unpacked_size(text: int, packed: int, name: str) -> None:
 
 @contextmanager
 def text_of(path: Path, format_: Format, encoding: str, name: str) -> Iterator[IO[bytes]]:
-    """The text of a file in UTF-8, to be read by lines or by size."""
+    """Return the text of a UTF-8 file, to be read by lines or by size."""
     with path.open("rb") as raw:
         yield _decode(gzip.GzipFile(fileobj=raw) if format_.is_gzip else raw, encoding, name)
 
@@ -192,7 +193,7 @@ def _decode(file: Any, encoding: str, name: str) -> Any:
 
 
 class _Utf16Text(io.RawIOBase):
-    """Text in UTF-16, which begins with its byte order mark, as bytes in UTF-8."""
+    """Text in UTF-16 with a byte order mark, as bytes in UTF-8."""
 
     def __init__(self, file: Any, name: str) -> None:
         self._file = file

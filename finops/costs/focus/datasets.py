@@ -1,6 +1,6 @@
-"""The datasets of FOCUS beside Cost and Usage: Contract Commitment, and of 1.4 Invoice Detail and Billing Period.
+"""The datasets of FOCUS other than Cost and Usage: Contract Commitment, and of 1.4 Invoice Detail and Billing Period.
 
-They are small (a row a commitment, an invoice's detail, a billing period), so they are read row by row.
+They are small (a row per commitment, invoice detail or billing period), so they are read row by row.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from finops.costs.focus.report import Findings
 MAX_ROWS: Final = 1_000_000
 
 LONGEST: Final = 500
-"""Characters of an identifier or name; a description may have any number."""
+"""The maximum of characters of an identifier or name; descriptions have no limit."""
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Which FOCUS columns fill which field of a row, and what a row is called in messages."""
+    """The FOCUS column of each field of a row, and the name of a row in messages."""
 
     noun: str
     columns: spec.DatasetColumns
@@ -48,8 +48,8 @@ def read_rows(
     findings: Findings,
     formats: Formats,
 ) -> Iterator[dict[str, Any]]:
-    """The rows of a batch by field; only fields whose column the file has. BadCell for a value that is none, or is
-    missing where every row has one. Empty texts are "", times UTC."""
+    """Return the rows of a batch by field, only for columns that the file has. BadCell for an invalid value, or one
+    missing where it is mandatory. Empty texts are "", times UTC."""
     columns, place_of = dataset.columns, header.position
     values_by_field: dict[str, Sequence[Any]] = {}
     for field, column in _present(columns.texts, header):
@@ -110,7 +110,7 @@ def _times(values: pa.Array, column: str, findings: Findings, formats: Formats) 
 
 
 def _moment(value: str, day: Any) -> datetime:
-    """The full time where the text has one; convert.day has refused what is no time."""
+    """Return the full time if the text has one; convert.day has already refused invalid times."""
     try:
         return _utc(datetime.fromisoformat(value.strip()))
     except ValueError:
@@ -122,7 +122,7 @@ def _utc(value: datetime) -> datetime:
 
 
 class Commitment(msgspec.Struct, frozen=True):
-    """One contract commitment: what was promised, over which time. Times are UTC."""
+    """One contract commitment: its amount and period. Times are UTC."""
 
     commitment_id: str
     period_start: datetime
@@ -142,7 +142,7 @@ class Commitment(msgspec.Struct, frozen=True):
 def read_commitments(
     batch: Mapping[int, pa.Array], header: Header, findings: Findings, formats: Formats
 ) -> Iterator[Commitment]:
-    """The commitments of a batch. BadCell for a missing id or period, or a value that is none."""
+    """Return the commitments of a batch. BadCell for a missing id or period, or an invalid value."""
     for row in read_rows(CONTRACT_COMMITMENTS, batch, header, findings, formats):
         yield Commitment(**row)
 
@@ -151,7 +151,7 @@ DetailKey = tuple[str, str, str]
 
 
 class InvoiceDetailRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One detail of an invoice: an amount in the billing currency, and what for. Times are UTC.
+    """One detail of an invoice: its amount in the billing currency, and its subject. Times are UTC.
 
     `billing_period` is the first day of the period, in the month that the row names.
     """
@@ -183,7 +183,7 @@ class InvoiceDetailRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BillingPeriodRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether an issuer says that a billing period is open or closed, and since when it says so. Times are UTC."""
+    """The status of an issuer's billing period, open or closed, and its last update. Times are UTC."""
 
     issuer: str
     billing_period: date
@@ -201,8 +201,8 @@ def read_details(
     formats: Formats,
     detail_keys: set[DetailKey],
 ) -> Iterator[InvoiceDetailRow]:
-    """The details of a batch. BadCell for a missing issuer, invoice, period, currency or amount, a value that is none,
-    or a detail that is among `known` already, which all of the batch join: its amount would count twice."""
+    """Return the details of a batch. BadCell for a missing issuer, invoice, period, currency or amount, an invalid
+    value, or a detail that is already in `known`, to which the batch is added: its amount would count twice."""
     for place, row in enumerate(read_rows(INVOICE_DETAILS, batch, header, findings, formats)):
         detail = InvoiceDetailRow(**row)
         if detail.detail_id:
@@ -216,6 +216,6 @@ def read_details(
 def read_periods(
     batch: Mapping[int, pa.Array], header: Header, findings: Findings, formats: Formats
 ) -> Iterator[BillingPeriodRow]:
-    """The billing periods of a batch. BadCell for a missing issuer, start or status, or a value that is none."""
+    """Return the billing periods of a batch. BadCell for a missing issuer, start or status, or an invalid value."""
     for row in read_rows(BILLING_PERIODS, batch, header, findings, formats):
         yield BillingPeriodRow(**row)

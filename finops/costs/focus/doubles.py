@@ -1,8 +1,8 @@
-"""Doubles as the decimals that they mean: the shortest that reads back as the same double, whole columns at once.
+"""Doubles as the decimals that they represent: the shortest that parses to the same double, whole columns at once.
 
-A decimal of at most 15 digits is the only one of them that reads back as its double, and so the shortest (IEEE 754: DBL_DIG
-is 15). So a double is n / 10^p when that division, which rounds right, gives it again; n and 10^p are exact below 2^53 and
-for p <= 22. Bills have few other doubles, and those are left to the caller, who has their text read: 20 times as dear.
+At most one decimal of up to 15 digits parses to a given double, and it is the shortest (IEEE 754: DBL_DIG is 15). So
+a double is n / 10^p if that division, which rounds correctly, returns it; n and 10^p are exact below 2^53 and for p
+<= 22. Bills have few other doubles. Those are left to the caller, who parses their text: 20 times the cost.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ _MOST: Final = 1e15
 _FIRST_PLACES: Final = 12
 _OTHER_PLACES: Final = (18, 10, 6)
 _NARROW: Final = 18
-"""Decimals of the lake; more are rounded."""
+"""Decimal places of the lake; more are rounded."""
 _ULP: Final = 2.0**-51
-"""More than twice what the product with 10^18 and the shortest decimal together can be off, relatively."""
+"""More than twice the relative error of the product with 10^18 and the shortest decimal together."""
 
 
 class DecimalsOfDoubles(NamedTuple):
     values: pa.Array
-    """Null where the double is, and where it is left."""
+    """The decimals; null where the double is null or left over."""
     rounded: pa.Array
-    """Which have more than 18 decimals, and were rounded half to even."""
+    """A mask of values with more than 18 decimals, rounded half to even."""
     left: pa.Array
-    """Which have no decimal yet."""
+    """A mask of values that are not converted yet."""
 
 
 def decimals_of(values: pa.DoubleArray) -> DecimalsOfDoubles:
-    """Exact decimals with 18 places of most doubles. Cost: 30 ns a value with at most 12 decimals, below 1,000."""
+    """Return exact decimals with 18 places for most doubles. Cost: 30 ns per value below 1,000 with up to 12 places."""
     if values.null_count > len(values) // 2:
         return _of_few(values)
     exact, decimals = _with_places(values, _FIRST_PLACES)
@@ -54,7 +54,7 @@ def decimals_of(values: pa.DoubleArray) -> DecimalsOfDoubles:
 
 
 def _of_few(values: pa.DoubleArray) -> DecimalsOfDoubles:
-    """Of a column that is mostly null, as most of a report's are: only its values are looked at."""
+    """Convert a column that is mostly null, as most of a report's are: only its values are processed."""
     none, valid = pa.repeat(pa.scalar(False), len(values)), values.is_valid()
     found = decimals_of(values.drop_null()) if values.null_count < len(values) else None
     if found is None:
@@ -65,7 +65,7 @@ def _of_few(values: pa.DoubleArray) -> DecimalsOfDoubles:
 
 
 def _with_places(values: pa.Array, places: int) -> tuple[pa.Array, pa.Array]:
-    """Which doubles are a decimal of that many places and 15 digits, or null; and the decimals of those."""
+    """Return a mask of doubles that are decimals of that many places and 15 digits, or null, and the decimals."""
     power = 10.0**places
     whole = pc.round(pc.multiply(values, power))
     exact = pc.and_(pc.less(pc.abs(whole), _MOST), pc.equal(pc.divide(whole, power), values))
@@ -74,16 +74,16 @@ def _with_places(values: pa.Array, places: int) -> tuple[pa.Array, pa.Array]:
 
 
 def _decimals(whole: pa.Array, places: int) -> pa.Array:
-    """Whole numbers below 10^15 in units of 10^-places."""
+    """Return whole numbers below 10^15 in units of 10^-places."""
     units = whole.cast(pa.int64()).cast(pa.decimal128(19, 0))
     scaled = pa.Array.from_buffers(pa.decimal128(19, places), len(units), units.buffers(), units.null_count)
     return scaled.cast(MONEY)
 
 
 def _round(values: pa.Array, exact: pa.Array, decimals: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Which of the other doubles below 0.001 have more than 18 decimals, and the decimals with them.
+    """Return a mask of the other doubles below 0.001 with more than 18 decimals, and the decimals with them.
 
-    Where a double is so near the middle of two decimals that its error could decide, it is left.
+    A double so close to the middle of two decimals that its error could decide is left over.
     """
     scaled = pc.multiply(values, 10.0**_NARROW)
     whole = pc.round(scaled)

@@ -1,4 +1,4 @@
-"""What is wrong with a file, in words its owner can act on."""
+"""Errors of files, in words that the file's owner can act on."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pyarrow as pa
 from finops.lib.errors import UserError
 
 UNSUPPORTED_CAST: Final = pa.ArrowNotImplementedError
-"""pyarrow raises it for types between which it has no cast; ArrowInvalid for a value that does not fit."""
+"""pyarrow raises this for types that it cannot cast; ArrowInvalid for a value that does not fit."""
 CAST_ERRORS: Final = (pa.ArrowInvalid, UNSUPPORTED_CAST)
 SHOWN = 80
-"""Characters of a value that a message repeats."""
+"""The maximum of characters of a value in a message."""
 
 
 class FocusFileError(UserError):
@@ -20,12 +20,12 @@ class FocusFileError(UserError):
 
 
 class UnknownFormat(FocusFileError):
-    """A file of columns that are neither FOCUS nor of a native format, nor those of its source's column mapping; or values that
-    do not fit the mapping. A person may mend the mapping."""
+    """The file's columns are neither FOCUS nor of a native format, nor those of the source's column mapping; or its
+    values do not fit the mapping. A person may correct the mapping."""
 
 
 class BadCell(Exception):
-    """A value that does not fit its column; the reader of the file adds where that is."""
+    """A value that does not fit its column; the reader of the file adds its place."""
 
     def __init__(self, column: str, index: int, value: Any, problem: str) -> None:
         super().__init__(problem)
@@ -36,7 +36,7 @@ class BadCell(Exception):
 
 
 def display_value(value: Any) -> str:
-    """A value as a message shows it: quoted, short, and without characters that a terminal or database refuses."""
+    """Format a value for a message: quoted, short, and without characters that a terminal or database refuses."""
     text = value if isinstance(value, str) else str(value)
     cut = text[:SHOWN] + "…" if len(text) > SHOWN else text
     return repr(cut)

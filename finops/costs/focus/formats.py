@@ -1,12 +1,12 @@
-"""How a file writes its numbers and its dates: decided for the file, from all that it holds, never value by value.
+"""The formats of a file's numbers and dates: decided for the file, from all its values, never value by value.
 
-FOCUS writes 1234.56 and 2026-09-05. Spreadsheets and billing systems write `1.234,56` and `05/09/2026` too, and
-`12,345` means two things a factor of a thousand apart. So one reading holds for a whole file: that of the first value
-which has no other. A value that does not fit it is refused where it stands. What no value decides is refused with both
-readings, unless the owner says which one it is.
+FOCUS writes 1234.56 and 2026-09-05. Spreadsheets and billing systems also write `1.234,56` and `05/09/2026`, and
+`12,345` has two meanings that differ by a factor of a thousand. So a whole file has one format: that of the first
+value that is valid in one format only. A value that does not fit it is refused with its place. If no value decides,
+the file is refused with both readings, unless the owner selects one.
 
-A file whose numbers have no comma and whose dates have no slash is never looked at: it costs nothing. Else a second
-reader looks at the columns of numbers or dates alone, up to the first value that decides.
+A file whose numbers have no comma and whose dates have no slash is not searched at all. Otherwise a second reader
+reads only the columns of numbers or dates, up to the first value that decides.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ _CHARGE, _CHARGE_END = spec.CHARGE_PERIOD, "ChargePeriodEnd"
 _BY_OWNER: Final = "set for this import"
 _SUMS: Final = Context(prec=76)
 _MOST_DAYS: Final = 100_000
-"""Distinct combinations of dates that are looked at; a file of hours in a month has under a thousand."""
+"""The maximum of distinct combinations of dates that are checked; a file of hours in a month has under a thousand."""
 
 
 class FormatChoice(msgspec.Struct, frozen=True):
-    """What the owner of the files says; None: decide it from each file."""
+    """The formats that the owner selected; None: decided from each file."""
 
     numbers: NumberFormat | None = None
     dates: DateOrder | None = None
 
     @classmethod
     def of(cls, numbers: str, dates: str) -> FormatChoice:
-        """From their values; empty: automatic. ValueError for a value that is none."""
+        """Return the formats of these values; empty: automatic. ValueError for an invalid value."""
         return cls(NumberFormat(numbers) if numbers else None, DateOrder(dates) if dates else None)
 
 
@@ -62,7 +62,7 @@ AUTOMATIC: Final = FormatChoice()
 
 
 class LateDecimalComma(Exception):
-    """The file turned out to have decimal commas after rows of it were read with decimal points."""
+    """The file has decimal commas, which was found after rows were read with decimal points."""
 
 
 class _Reader(Protocol):
@@ -75,7 +75,7 @@ class _Reader(Protocol):
 
 
 class Formats:
-    """One file's formats, decided when a value is met that could mean two things."""
+    """The formats of one file, decided at the first value that could have two meanings."""
 
     def __init__(self, reader: _Reader, header: Header, chosen: FormatChoice) -> None:
         self._reader = reader
@@ -86,13 +86,13 @@ class Formats:
         self.dates_because = _BY_OWNER if chosen.dates else ""
 
     def number_format(self) -> NumberFormat:
-        """The file's, decided now if it was not before. FocusFileError when nothing in the file decides."""
+        """Return the number format, decided on first use. FocusFileError when nothing in the file decides."""
         if self.numbers is None:
             self.numbers, self.numbers_because = _number_format_of(copy.copy(self._reader), self._header)
         return self.numbers
 
     def number_format_midway(self) -> NumberFormat:
-        """The same, once rows were read with a decimal point. Raises LateDecimalComma when that was wrong."""
+        """Return the same after rows were read with a decimal point. Raises LateDecimalComma if that was wrong."""
         undecided = self.numbers is None
         decided = self.number_format()
         if undecided and decided is NumberFormat.COMMA:
@@ -100,14 +100,14 @@ class Formats:
         return decided
 
     def date_order(self) -> DateOrder:
-        """Of dates such as 05/09/2026. FocusFileError when nothing in the file decides."""
+        """Return the order of dates such as 05/09/2026. FocusFileError when nothing in the file decides."""
         if self.dates is None:
             self.dates, self.dates_because = _date_order_of(copy.copy(self._reader), self._header)
         return self.dates
 
 
 class _Cell(NamedTuple):
-    """A value somewhere in a batch that begins after `before` rows."""
+    """A value's place in a batch that starts after `before` rows."""
 
     column: str
     value: str
@@ -120,7 +120,7 @@ class _Cell(NamedTuple):
 
 
 def readings(value: str) -> tuple[Decimal | None, Decimal | None]:
-    """What a text is with a decimal point, and what with a decimal comma; None: no number."""
+    """Return a text's values with a decimal point and with a decimal comma; None: not a number."""
     return _parse_as(value, NumberFormat.POINT), _parse_as(value, NumberFormat.COMMA)
 
 
@@ -134,16 +134,16 @@ def _parse_as(value: str, format_: NumberFormat) -> Decimal | None:
 
 
 def _number_columns(header: Header) -> list[str]:
-    """Those of the file, those that are imported first."""
+    """Return the number columns of the file, imported ones first."""
     number_columns = (*spec.AMOUNTS.values(), *spec.OTHER_AMOUNTS)
     return [name for name in dict.fromkeys(number_columns) if name in header.position]
 
 
 def _number_format_of(reader: _Reader, header: Header) -> tuple[NumberFormat, str]:
-    """By the first number that has only one reading. Numbers of one column and batch are looked at once each.
+    """Decide by the first number that is valid in one format only. Numbers of a column and batch are parsed once.
 
-    1.234 alone is a decimal point, as FOCUS writes it, unless the file's fields are apart by something else than
-    FOCUS's comma: then it may be of a place where 1.234 is a thousand.
+    1.234 alone is a decimal point, as in FOCUS, unless the file's delimiter is not FOCUS's comma: then it may come
+    from a locale where 1.234 is a thousand.
     """
     mark = "," if reader.delimiter in (",", "") else ""
     ambiguous: _Cell | None = None
@@ -161,7 +161,7 @@ def _number_format_of(reader: _Reader, header: Header) -> tuple[NumberFormat, st
 
 
 def _distinct(reader: _Reader, header: Header, names: Sequence[str]) -> Iterator[_Cell]:
-    """The distinct texts of these columns in each batch. What is stored as a number decides nothing."""
+    """Return the distinct texts of these columns in each batch. Values stored as numbers decide nothing."""
     places = [header.position[name] for name in names]
     before = 0
     for batch in reader.batches([], list(dict.fromkeys(places))):
@@ -190,7 +190,7 @@ def _ambiguous_number(reader: _Reader, header: Header, cell: _Cell) -> FocusFile
 def _total_of_both(
     reader: _Reader, header: Header, column: str
 ) -> tuple[str, tuple[dict[str, Decimal], dict[str, Decimal]]]:
-    """What BilledCost, else `column`, adds up to in both readings, by currency. A pass over the file for a message."""
+    """Return the total of BilledCost, else `column`, in both formats, by currency. Reads the whole file."""
     for name in dict.fromkeys([spec.AMOUNTS["billed_cost"], column]):
         if name in header.position:
             sums = _sums_of_both(reader, header, name)
@@ -222,7 +222,7 @@ def _sums_of_both(
 
 
 def _date_order_of(reader: _Reader, header: Header) -> tuple[DateOrder, str]:
-    """By the first date that has only one reading, else by the billing periods that the dates stand beside."""
+    """Decide by the first date that is valid in one order only, else by the rows' billing periods."""
     rows: dict[_Dates, int] = {}
     names = _date_columns(header)
     for dates, row in _dates(reader, header):
@@ -256,7 +256,7 @@ def _date_order_of(reader: _Reader, header: Header) -> tuple[DateOrder, str]:
 
 
 class _Dates(NamedTuple):
-    """The dates of a row as they are written; None: the row has none. An invoice has no charge: its own dates instead."""
+    """The dates of a row as written; None without one. Invoices have no charges: their own dates are used instead."""
 
     period: str | None
     period_end: str | None
@@ -264,7 +264,7 @@ class _Dates(NamedTuple):
     charge_end: str | None
 
     def entries(self, names: Sequence[str]) -> list[tuple[str, str]]:
-        """The columns and texts whose order must be known."""
+        """Return the columns and texts whose order matters."""
         return [
             (name, value) for name, value in zip(names, self, strict=True) if value and needs_order(value)
         ]
@@ -273,14 +273,14 @@ class _Dates(NamedTuple):
         return tuple(_day(value, order) for value in self)
 
     def period_fits(self, order: DateOrder) -> bool:
-        """Whether the billing period, if its order must be known, begins on the first of a month and then ends."""
+        """Return whether the billing period, if its order matters, starts on the first of a month and ends later."""
         start, end, *_ = self.under(order)
         if start is None or (end is not None and not start < end):
             return False
         return start.day == 1 or not self.period or not needs_order(self.period)
 
     def fits(self, order: DateOrder) -> bool:
-        """Whether also the charge lies in the billing period; one that says no end is the month of its start."""
+        """Return whether the charge is in the billing period too; without an end, in the month of its start."""
         start, end, charge, charge_end = self.under(order)
         if not start or not self.period_fits(order):
             return False
@@ -295,8 +295,8 @@ class _Dates(NamedTuple):
 
 
 _DECIDING: Final = ((_Dates.period_fits, all), (_Dates.fits, all), (_Dates.fits, any))
-"""What may decide an order of dates: first that periods begin on the first of a month and then end; of charges also
-that they lie in their period."""
+"""Rules that may decide an order of dates: first that periods start on the first of a month and end after it; for
+charges also that they are in their period."""
 
 
 def _day(value: str | None, order: DateOrder) -> date | None:
@@ -315,7 +315,7 @@ def _date_columns(header: Header) -> Sequence[str]:
 
 
 def _dates(reader: _Reader, header: Header) -> Iterator[tuple[_Dates, int]]:
-    """The distinct combinations of dates in each batch, with a row that has them."""
+    """Yield the distinct combinations of dates in each batch, with a row of each."""
     names = _date_columns(header)
     places = [header.position.get(name) for name in names]
     chosen = list(dict.fromkeys(place for place in places if place is not None))
@@ -364,7 +364,7 @@ def _is_text(type_: pa.DataType) -> bool:
 
 
 def _plain(values: pa.Array) -> pa.Array:
-    """As text; dates that are stored as such become ISO 8601."""
+    """Convert to text; values stored as dates become ISO 8601."""
     plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
     if pa.types.is_timestamp(plain.type):
         plain = plain.cast(pa.timestamp("s"), safe=False).cast(pa.string())

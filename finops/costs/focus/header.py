@@ -1,4 +1,4 @@
-"""The columns of a file: which FOCUS column each is, what is missing, what its owner supplies."""
+"""The columns of a file: the FOCUS column of each, missing columns, and values that its owner supplies."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ SET_HINT = (
 
 @dataclass(frozen=True)
 class Header:
-    """A file's columns. `position` maps each FOCUS or actor column that the file has to its place.
+    """A file's columns. `position` is the index of each FOCUS or actor column that the file has.
 
-    `copied` maps a column that the file lacks to the one that fills it, which has a place too.
+    `copied` maps a column that the file lacks to the one that fills it, which has a position too.
     """
 
     name: str
@@ -38,14 +38,14 @@ class Header:
     extensions: tuple[str, ...] = ()
     stray: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
-    """x_ columns that are not kept."""
+    """x_ columns that are not imported."""
 
     def has(self, column: str) -> bool:
         return column in self.position or column in self.supplied
 
 
 def optional_columns(headers: Iterable[Header]) -> tuple[str, ...]:
-    """The optional cost columns that one of these files of cost fills, in the lake's order; then providers' own."""
+    """Return optional cost columns that any of these files fills, in the lake's order; then providers' own."""
     costs = [header for header in headers if header.dataset == spec.COST_AND_USAGE]
     of_focus = [
         name
@@ -60,7 +60,7 @@ MAX_NAME: Final = 256
 
 
 def _extensions(names: Sequence[str]) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Places of the provider's own columns by cost column, and those left out: there twice, or more than the lake keeps."""
+    """Return indexes of the provider's own columns, and those left out: duplicates, or above the lake's limit."""
     places: dict[str, int] = {}
     left_out = []
     for place, name in enumerate(names):
@@ -82,7 +82,7 @@ def _fills(header: Header, name: str) -> bool:
 
 
 def check_defaults(defaults: Mapping[str, str]) -> dict[str, str]:
-    """The values for missing columns under their FOCUS names. UserError for a column that FOCUS does not know."""
+    """Return the values for missing columns by FOCUS name. UserError for a column that FOCUS does not have."""
     columns_by_fold = {spec.fold(name): name for name in import_columns()}
     checked: dict[str, str] = {}
     for column_given, value in defaults.items():
@@ -109,7 +109,7 @@ def check_defaults(defaults: Mapping[str, str]) -> dict[str, str]:
 
 
 def _refuse_constant_amount(column: str, value: str) -> None:
-    """One amount for every row is money that nobody was billed."""
+    """Refuse one constant amount for every row: nobody was billed that."""
     if column in spec.AMOUNTS.values() and not value.strip().startswith("@"):
         raise UserError(
             f"{column} cannot be {display_value(value.strip())} in every row. Use {column}=@Column to "
@@ -120,13 +120,13 @@ def _refuse_constant_amount(column: str, value: str) -> None:
 
 
 def import_columns() -> tuple[str, ...]:
-    """The Cost and Usage columns that an import reads, without the actor columns."""
+    """Return the Cost and Usage columns that an import reads, without the actor columns."""
     texts = [name for names in spec.TEXTS.values() for name in names]
     return tuple(dict.fromkeys([*texts, *spec.AMOUNTS.values(), *spec.TIMES.values(), spec.TAGS]))
 
 
 def read_header(name: str, names: Sequence[str], defaults: Mapping[str, str]) -> Header:
-    """Make sense of a file's column names. FocusFileError when it is not FOCUS or lacks mandatory columns."""
+    """Parse a file's column names. FocusFileError if it is not FOCUS or lacks mandatory columns."""
     folded = [spec.fold(column) for column in names]
     dataset = spec.dataset(folded)
     if dataset in spec.DATASETS:
@@ -202,7 +202,7 @@ def _refuse_unknown_columns(
 
 
 def _copies(name: str, names: Sequence[str], copies: Mapping[str, str]) -> dict[str, int]:
-    """The place of the column that fills each of `given`: the one of that very name, else the one that reads so."""
+    """Return the index of the column that fills each of `given`: by exact name, else the only one that folds to it."""
     positions: dict[str, int] = {}
     for column, value in copies.items():
         source = value[1:].strip()

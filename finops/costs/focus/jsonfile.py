@@ -1,7 +1,7 @@
-"""JSON as record batches in bounded memory: an object on each line (newline-delimited JSON), or one array of objects.
+"""JSON as record batches in bounded memory: one object per line (newline-delimited JSON), or one array of objects.
 
-Columns are the keys of the objects, found by a pass over the file, since writers such as BigQuery leave empty fields out. Values
-are texts as they are written, so numbers lose nothing; objects and arrays stay JSON.
+Columns are the keys of all objects, found by a pass over the file, since writers such as BigQuery omit empty fields.
+Values are texts as written, so that numbers lose nothing; objects and arrays stay JSON.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from finops.costs.focus.parquetfile import MAX_COLUMNS
 from finops.costs.focus.sniff import UTF_8, Format, encoding_of
 
 MAX_ARRAY: Final = 64 << 20
-"""Bytes of a file that is one array, which is read at once."""
+"""The maximum of bytes of a file that is one array, which is read at once."""
 
 _BATCH: Final = 1 << 14
-"""Rows."""
+"""Rows of a batch."""
 _BATCH_TEXT: Final = 64 << 20
 _LINES: Final = "Write each row as a JSON object on a line of its own, as BigQuery exports them."
 _AGAIN: Final = "Download or export it again."
@@ -47,7 +47,7 @@ class JsonFile:
         self.size = path.stat().st_size
         self.delimiter = ""
         self.text_hash = ""
-        """The digest of the text in gzip or UTF-16, in hex, once all of it was read; else ""."""
+        """The hex digest of the decoded text of a gzip or UTF-16 file, after all of it was read; else ""."""
         self._encoding = encoding_of(head)
         text = head.decode(self._encoding, "ignore").lstrip("\ufeff \t\r\n")
         self._is_array = text.startswith("[")
@@ -59,21 +59,21 @@ class JsonFile:
         return min(self.size, self._source.bytes_done) if self._source else 0
 
     def is_text(self, _place: int) -> bool:
-        """Whether a column holds texts: any may, beside numbers."""
+        """Return whether a column has texts: any may, in addition to numbers."""
         return True
 
     def row(self, index: int) -> str:
-        """How a report names the row `index` (from 0)."""
+        """Name the row `index` (from 0) for a report."""
         return f"row {index + 1}"
 
     def where(self, index: int) -> str:
-        """The same: a row is a line."""
+        """Return the same, because a row is a line."""
         return self.row(index)
 
     def batches(self, texts: Sequence[int], plain: Sequence[int]) -> Iterator[Mapping[int, pa.Array]]:
-        """Columns by position, batch after batch: texts dictionary-encoded, the others as plain strings.
+        """Yield batches of columns by position: texts dictionary-encoded, the others as plain strings.
 
-        FocusFileError when the file breaks off or a line is no object.
+        Raises FocusFileError if the file is truncated or a line is not an object.
         """
         places = dict.fromkeys([*texts, *plain])
         encoded = {*texts} - {*plain}
@@ -107,7 +107,7 @@ class JsonFile:
         return list(names)
 
     def _next_rows(self, rows: Iterator[Row], done: int) -> list[Row]:
-        """Rows of a batch: fewer when they are long."""
+        """Return the rows of a batch: fewer if they are long."""
         batch: list[Row] = []
         size = 0
         for row in islice(rows, _BATCH):
@@ -161,7 +161,7 @@ class JsonFile:
             raise FocusFileError(f"{self.name} is not a JSON array of objects. {_LINES}") from error
 
     def _lines(self) -> Iterator[bytes]:
-        """Lines that are not blank."""
+        """Yield the lines that are not blank."""
         rest = b""
         for block in self._blocks(None):
             *lines, rest = (rest + block).split(b"\n")
@@ -183,7 +183,7 @@ class JsonFile:
 
 
 def _text(value: msgspec.Raw | None) -> str | None:
-    """A value as text. ValueError for what is not UTF-8."""
+    """Return a value as text. ValueError if it is not UTF-8."""
     if value is None:
         return None
     text = bytes(value)

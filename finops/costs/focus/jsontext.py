@@ -1,6 +1,6 @@
 """Nested Arrow columns (maps, structs, lists) as JSON text, whole columns at once.
 
-Providers write details as JSON text in CSV and as maps in Parquet; the lake keeps text.
+Providers write details as JSON text in CSV and as maps in Parquet; the lake stores text.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ def is_nested(type_: pa.DataType) -> bool:
 
 
 def as_text(values: pa.Array) -> pa.Array:
-    """Values of any type as text: times in ISO 8601, numbers as short as they are exact, what is nested as JSON. What
-    has no text stays as it is."""
+    """Return values of any type as text: times in ISO 8601, numbers in the shortest exact form, nested values as
+    JSON. Types without a text form are unchanged."""
     type_ = values.type
     if is_nested(type_):
         return json_text(values)
@@ -32,9 +32,9 @@ def as_text(values: pa.Array) -> pa.Array:
 
 
 def json_text(values: pa.Array) -> pa.Array:
-    """Each value as JSON; null stays null. Fields of a struct without a value are left out, as maps leave them out.
+    """Return each value as JSON; null stays null. Fields of a struct without a value are left out, as in maps.
 
-    Raises pyarrow's errors for types that have no text. Cost: a few vector operations a level of nesting.
+    Raises pyarrow's errors for types without a text form. Cost: a few vector operations per level of nesting.
     """
     type_ = values.type
     if pa.types.is_map(type_):

@@ -1,4 +1,4 @@
-"""What the files of one import hold of one billing month: rows, exact sums, and what tells a whole month from a part."""
+"""The content of one import for one billing month: rows, exact sums, and what shows whether the month is whole."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 CORRECTION: Final = "Correction"
-"""The one value of ChargeClass that FOCUS knows: a line that corrects an invoice sent before."""
+"""The only ChargeClass of FOCUS: a line that corrects an earlier invoice."""
 
 _EXACT: Final = Context(prec=76)
 
@@ -50,7 +50,7 @@ class MonthInFiles:
         return sum(sums.rows for sums in self.sums.values())
 
     def add(self, part: pa.RecordBatch) -> None:
-        """A batch of the spool's columns. Cost: a pass over the two amounts, and over the indices of three texts."""
+        """Add a batch of the spool's columns. Cost: a pass over two amounts, and over the indices of three texts."""
         currencies = part.column("currency")
         codes = pc.unique(currencies.indices).to_pylist()
         amounts = part.select(["billed_cost", "effective_cost"])

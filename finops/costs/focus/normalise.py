@@ -1,4 +1,4 @@
-"""Files in, spooled months and a report out. Memory stays bounded however large the files are."""
+"""Convert files to spooled months and a report. Memory is bounded for files of any size."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ Progress = Callable[[int, int], None]
 
 
 class NormalisedBill:
-    """What `normalise` leaves: months whose rows can be read, commitments, and the report.
+    """The result of `normalise`: months with readable rows, commitments, and the report.
 
-    When `straight` the one month is read from the files while its batches are taken: errors arise there, batches can
-    be taken once, and the report is whole only afterwards.
+    If `straight`, the one month is read from the files while its batches are consumed: errors are raised then,
+    batches can be consumed once, and the report is complete only afterwards.
     """
 
     def __init__(self, run: _Run, months: list[MonthRows], *, direct: bool) -> None:
@@ -58,7 +58,7 @@ class NormalisedBill:
 
     @property
     def commitments(self) -> list[Commitment] | None:
-        """None when no file was of that dataset."""
+        """The commitments; None if no file was of that dataset."""
         return self._run.commitments
 
     @property
@@ -71,12 +71,12 @@ class NormalisedBill:
 
     @property
     def text_hashes(self) -> list[str]:
-        """Of each file in gzip or UTF-16 the digest of its text, once its rows were taken; "" for others."""
+        """The digest of the decoded text of each gzip or UTF-16 file, after its rows were consumed; "" for others."""
         return [opened.reader.text_hash for opened in self._run.files]
 
     @property
     def file_months(self) -> Mapping[date, MonthInFiles]:
-        """What the files hold of each billing month; whole when every month's batches were taken."""
+        """The content of the files by billing month; complete after every month's batches were consumed."""
         return self._run.months
 
     @property
@@ -97,12 +97,13 @@ def normalise(
     only_month: date | None = None,
     mapping: MappingDocument | None = None,
 ) -> NormalisedBill:
-    """Read all files and spool their rows by billing month into `folder`, which the caller removes afterwards. Files that share a month together form it. FocusFileError names the file, row and column that cannot be
-    imported; UserError is for `defaults`. Nothing outside of `folder` is written. A file with a header and no rows is an
-    error unless `allow_empty`; with `only_month` a line of another billing month is one, and a file of another dataset.
+    """Read all files and spool their rows by billing month into `folder`, which the caller removes afterwards. Files
+    that share a month form it together. FocusFileError names the file, row and column that cannot be imported;
+    UserError is for `defaults`. Writes only to `folder`. A file with a header and no rows is an error unless
+    `allow_empty`; with `only_month`, so is a line of another billing month, and a file of another dataset.
 
-    Parquet files of one and the same month are not spooled: a look at two of their columns says which tags there
-    are, and then their rows go straight to whoever takes the batches.
+    Parquet files that all have the same month are not spooled: a pass over two of their columns finds the tags, and
+    then their rows go directly to the consumer of the batches.
     """
     opened = open_files(files, check_defaults(defaults or {}), chosen, mapping)
     run = _Run(opened, progress, allow_empty=allow_empty, only_month=only_month)
@@ -136,8 +137,8 @@ def normalise(
 def _spool_rows(
     run: _Run, opened: Sequence[OpenFile], folder: Path, progress: Progress | None
 ) -> tuple[_Run, Spool]:
-    """The rows by month. A file whose decimal commas are met only after rows of it were read is read again, by a run of
-    its own, from its beginning."""
+    """Spool the rows by month. A file whose decimal commas are found only after rows were read is read again from its
+    start, by a new run."""
     try:
         with Spool(folder, run.schema) as spool:
             run.spool(opened, spool)
@@ -193,7 +194,7 @@ class _Run:
                 self.tell()
 
     def direct(self, files: Sequence[OpenFile], first_survey: Survey) -> Iterator[pa.RecordBatch]:
-        """The rows of the one month. FocusFileError when the files are not those of the survey any more."""
+        """Yield the rows of the one month. FocusFileError if the files have changed since the survey."""
         for opened in files:
             for month, part in self._parts(opened):
                 if (
@@ -227,7 +228,7 @@ class _Run:
         )
 
     def _parts(self, opened: OpenFile) -> Iterator[tuple[date, pa.RecordBatch]]:
-        """The rows of a file, batch after batch, each by billing month. Commitments are kept aside."""
+        """Yield a file's rows by batch and billing month. Commitments are stored separately."""
         reader, header = opened.reader, opened.header
         report = _file_report(reader, header)
         self._reports.append(report)

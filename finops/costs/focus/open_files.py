@@ -1,4 +1,4 @@
-"""A file that has been opened and understood, and the first look at files that need no spool."""
+"""A file that has been opened and whose columns are known, and the survey of files that need no spool."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Reader = TableFile | NativeReader
 
 @dataclass(frozen=True)
 class FocusFile:
-    """A file to import, and what its owner calls it."""
+    """A file to import, and its owner's name for it."""
 
     path: Path
     name: str
@@ -40,16 +40,16 @@ class FocusFile:
 
 @dataclass(frozen=True)
 class OpenFile:
-    """A file with its columns understood."""
+    """A file with parsed columns."""
 
     reader: Reader
     header: Header
     formats: Formats
 
     def columns_to_read(self, *names: str) -> tuple[list[int], list[int]]:
-        """Places of the columns to read, all that are used or just `names`.
+        """Return indexes of the columns to read, all used ones or only `names`.
 
-        First those with few different values (texts, days, tags), then those without (amounts, resources).
+        First those with few different values (texts, days, tags), then the others (amounts, resources).
         """
         header = self.header
         dense = [name for column in spec.DENSE for name in spec.TEXTS[column]]
@@ -61,7 +61,7 @@ class OpenFile:
 
     @property
     def has_text_numbers(self) -> bool:
-        """Whether numbers of it may be written in more than one way."""
+        """Return whether its numbers may be in more than one format."""
         if isinstance(self.reader, CsvFile):
             return True
         if isinstance(self.reader, NativeReader):
@@ -84,15 +84,15 @@ def open_files(
     chosen: FormatChoice,
     mapping: MappingDocument | None = None,
 ) -> list[OpenFile]:
-    """FocusFileError for a file that is neither FOCUS nor of a native format nor has the columns of the `mapping`, or lacks
-    mandatory columns."""
+    """Open the files. FocusFileError for a file that is neither FOCUS nor of a native format nor has the columns of
+    the `mapping`, or lacks mandatory columns."""
     readers = [_reader(file, defaults, mapping) for file in files]
     relate([reader for reader in readers if isinstance(reader, NativeReader)], chosen)
     return [_open(reader, defaults, chosen) for reader in readers]
 
 
 def open_table(file: FocusFile) -> TableFile:
-    """The file with its own columns, whatever they are. FocusFileError for what is no table."""
+    """Open the file with its own columns, whatever they are. FocusFileError if it is not a table."""
     name = printable(file.name)
     format_, head = sniff(file.path, name)
     if format_ is Format.PARQUET:
@@ -103,7 +103,7 @@ def open_table(file: FocusFile) -> TableFile:
 
 
 def has_columns_of_a_format(file: FocusFile) -> bool:
-    """Whether the file says that it is FOCUS or of a native format. FocusFileError for what is no table."""
+    """Return whether the file is FOCUS or of a native format. FocusFileError if it is not a table."""
     return is_of_a_format(open_table(file))
 
 
@@ -120,7 +120,7 @@ def _open(reader: Reader, defaults: Mapping[str, str], chosen: FormatChoice) -> 
 
 @dataclass(frozen=True)
 class Survey:
-    """What a first look at Parquet files found: their one billing month, and their tag keys with their rows."""
+    """The result of a first pass over Parquet files: their one billing month, and their tag keys with their rows."""
 
     month: date
     tags: Tags
@@ -135,7 +135,7 @@ class Survey:
 
 
 def survey(files: Sequence[OpenFile]) -> Survey | None:
-    """A first look at billing period and tags; None for files that are not all Parquet of one billing month."""
+    """Read billing periods and tags; None unless all files are Parquet with the same billing month."""
     if not all(
         one.reader.format is Format.PARQUET and one.header.dataset == spec.COST_AND_USAGE for one in files
     ):
@@ -155,8 +155,8 @@ def survey(files: Sequence[OpenFile]) -> Survey | None:
 def first_billing_month(
     file: FocusFile, mapping: MappingDocument | None = None, defaults: Mapping[str, str] | None = None
 ) -> date | None:
-    """The billing month of its first line; None without lines. Reads one batch. Raises FocusFileError for what is no FOCUS
-    and cannot be read by the `mapping`."""
+    """Return the billing month of the first line; None without lines. Reads one batch. Raises FocusFileError for a
+    file that is not FOCUS and cannot be read by the `mapping`."""
     return next(_months(open_files([file], defaults or {}, AUTOMATIC, mapping)[0], Tags()), None)
 
 
@@ -176,7 +176,7 @@ def _months(opened: OpenFile, tags: Tags) -> Iterator[date]:
 
 
 def cell_error(bad: BadCell, opened: OpenFile, before: int) -> FocusFileError:
-    """The error for its owner about a value at a place of a batch that begins after `before` rows."""
+    """Return the owner's error about a value in a batch that starts after `before` rows."""
     header, reader = opened.header, opened.reader
     if bad.column in header.supplied:
         return FocusFileError(

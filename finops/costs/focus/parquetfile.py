@@ -1,5 +1,5 @@
-"""Parquet as record batches, in whatever types its writer chose; how its columns can be read in bounded memory is planned
-by the footer and the dictionaries."""
+"""Parquet as record batches, in any types; the plan for reading its columns in bounded memory is made from the footer
+and the dictionaries."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ParquetFile:
         return self.size * self._rows_done // max(self.rows, 1)
 
     def batches(self, texts: Sequence[int], plain: Sequence[int]) -> Iterator[Mapping[int, pa.Array]]:
-        """Columns by position, batch after batch, strings of `texts` dictionary-encoded. May be called again."""
+        """Yield batches of columns by position, strings of `texts` dictionary-encoded. May be called again."""
         self._rows_done = 0
         places = [*texts, *plain]
         names = [self.names[place] for place in places]
@@ -73,7 +73,7 @@ class ParquetFile:
         )
 
     def _plan(self, texts: Sequence[int], plain: Sequence[int]) -> DecodePlan:
-        """Made once of the same columns: a file is looked at and then read."""
+        """Return the plan, cached by columns: a file is surveyed and then read."""
         key = tuple(texts), tuple(plain)
         if key not in self._plans:
             dictionaries = [self.names[place] for place in texts if _is_text(self._types[place])]
@@ -91,12 +91,12 @@ class ParquetFile:
             check_column(values, self.names[place], self.name, where)
 
     def is_text(self, place: int) -> bool:
-        """Whether the column at this place is stored as text."""
+        """Return whether the column at this index is stored as text."""
         type_ = self._types[place]
         return _is_text(type_.value_type if pa.types.is_dictionary(type_) else type_)
 
     def row(self, index: int) -> str:
-        """How a report names the row `index` (from 0)."""
+        """Name the row `index` (from 0) for a report."""
         return f"row {index + 1}"
 
     where = row
@@ -106,7 +106,7 @@ class ParquetFile:
 
 
 class _ErrorExplainer:
-    """Turns pyarrow's errors about a damaged file into one that its owner understands."""
+    """Converts pyarrow's errors about a damaged file into one for its owner."""
 
     def __init__(self, file: ParquetFile, part: str) -> None:
         self._file = file
@@ -130,8 +130,8 @@ class _ErrorExplainer:
 
 
 def resize_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The first batch as it comes, for who looks at the first rows only; then small ones taken together: each costs the same
-    3 ms, however few rows it has."""
+    """Yield the first batch unchanged, for callers that need only the first rows; then merge small ones: each costs
+    the same 3 ms, however few rows it has."""
     yield from itertools.islice(batches, 1)
     waiting: list[pa.RecordBatch] = []
     rows = size = 0
@@ -145,7 +145,7 @@ def resize_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 def merge_batches(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    """The rows in one batch with one dictionary a column (more only beyond 2 GB of text)."""
+    """Return the rows in one batch with one dictionary per column (several only beyond 2 GB of text)."""
     if len(batches) <= 1:
         return batches
     return list(pa.Table.from_batches(batches).unify_dictionaries().combine_chunks().to_batches())
@@ -157,29 +157,29 @@ def _is_text(type_: pa.DataType) -> bool:
 
 MAX_FOOTER: Final = 32 << 20
 FREE_ROWS: Final = 1_000_000
-"""Rows of a file, and one more for each of its bytes. Lines of a bill differ and take 5 bytes or more each; the same line again
-and again takes none, so that 4 KB can say that they are two thousand million."""
+"""The maximum of rows of a file, plus one for each of its bytes. Lines of a bill differ and take 5 bytes or more
+each; a repeated line takes none, so that 4 KB can contain two thousand million."""
 
 MAX_COLUMNS: Final = 2_000
-"""Columns of a file; FOCUS has 65, and 200 of a provider's own are kept."""
+"""The maximum of columns of a file; FOCUS has 65, and 200 of a provider's own are imported."""
 
 MAX_LEAVES: Final = 10_000
-"""With those that nested columns consist of; a struct of tags has one for each key."""
+"""The maximum of columns including the leaves of nested ones; a struct of tags has one for each key."""
 
 MAX_DEPTH: Final = 24
-"""Names on the way to a leaf; a list or a map takes two or three."""
+"""The maximum of names in the path of a leaf; a list or a map takes two or three."""
 
 MAX_CHUNK: Final = 1 << 30
-"""Bytes of a column in a row group, uncompressed."""
+"""The maximum of bytes of a column in a row group, uncompressed."""
 
 MAX_FIXED: Final = 1_024
-"""Bytes of a value of fixed length; a decimal has 16, a UUID too."""
+"""The maximum of bytes of a value of fixed length; decimals and UUIDs have 16."""
 
 _USUAL_VALUES: Final = 32
-"""Of a nested column in a row, on average; of more, fewer rows are read at once."""
+"""Values of a nested column in a row, on average; with more, fewer rows are read at once."""
 
 _CAREFUL_ROWS: Final = 1_024
-"""Rows read at once where the bytes say nothing about the lengths and there is no dictionary."""
+"""Rows read at once if the bytes do not limit the lengths and there is no dictionary."""
 
 _THRIFT_STRINGS: Final = 16 << 20
 _THRIFT_ITEMS: Final = 1_000_000
@@ -201,7 +201,7 @@ class _Leaf(NamedTuple):
 
 
 def check_footer(path: Path, size: int, name: str) -> None:
-    """FocusFileError for a footer that is too large to be read at all."""
+    """Raise FocusFileError for a footer that is too large to read."""
     with path.open("rb") as file:
         file.seek(-min(8, size), 2)
         end = file.read()
@@ -220,7 +220,7 @@ def open_file(path: Path, **options: Any) -> pq.ParquetFile:
 
 
 def check_schema(file: pq.ParquetFile, size: int, name: str) -> None:
-    """FocusFileError for more rows than `size` bytes of a bill have, and for more or deeper columns than a bill has."""
+    """Raise FocusFileError for more rows than a bill of `size` bytes has, or more or deeper columns."""
     metadata, names = file.metadata, file.schema_arrow.names
     if metadata.num_rows > FREE_ROWS + size:
         raise FocusFileError(
@@ -243,8 +243,8 @@ def check_schema(file: pq.ParquetFile, size: int, name: str) -> None:
 def plan(
     path: Path, file: pq.ParquetFile, name: str, texts: Sequence[str], columns: Sequence[str]
 ) -> DecodePlan:
-    """How to read the `columns`, of which `texts` become dictionaries where they can. FocusFileError for columns
-    that cannot be read in bounded memory. Cost: a millisecond a row group, and its dictionaries."""
+    """Return how to read the `columns`, of which `texts` become dictionaries if possible. FocusFileError for columns
+    that cannot be read in bounded memory. Cost: a millisecond per row group, and its dictionaries."""
     _refuse_duplicate_columns(file, name, columns)
     leaves = list(_leaves(file.schema_arrow, set(columns), file.metadata))
     groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
@@ -276,7 +276,7 @@ def plan(
 def _unbounded_leaves(
     path: Path, metadata: pq.FileMetaData, leaves: Sequence[_Leaf], name: str
 ) -> Iterator[str]:
-    """The leaves whose dictionary could make more of a batch than a column may have."""
+    """Return leaves whose dictionary could expand a batch beyond the limit of a column."""
     columns = list(dict.fromkeys(leaf.path for leaf in leaves))
     with open_file(path, metadata=metadata, read_dictionary=columns, buffer_size=_STREAM) as file:
         for place in range(metadata.num_row_groups):
@@ -302,7 +302,7 @@ def _unbounded_leaves(
 
 
 def _dictionaries(batch: pa.RecordBatch, leaves: Sequence[_Leaf]) -> Mapping[str, pa.Array]:
-    """The dictionaries of a batch by the paths of their leaves, which follow each other in the batch as in the file."""
+    """Return the dictionaries of a batch by leaf path; their order in the batch is that of the file."""
     arrays = [
         leaf for name in dict.fromkeys(leaf.column for leaf in leaves) for leaf in _parts(batch.column(name))
     ]
@@ -320,7 +320,7 @@ def _parts(values: pa.Array) -> list[pa.Array]:
 
 
 def _leaves(schema: pa.Schema, columns: set[str], metadata: pq.FileMetaData) -> Iterator[_Leaf]:
-    """The leaves of these columns; those of a column follow each other in the file."""
+    """Return the leaves of these columns; the leaves of one column are consecutive in the file."""
     index = 0
     for field in schema:
         count = _count(field.type)
@@ -356,7 +356,7 @@ def _check_chunks(file: pq.ParquetFile, leaf: _Leaf, chunks: Sequence[tuple[Any,
 
 
 def _rows_of(chunk: Any, rows: int) -> int:
-    """Rows of a nested column to read at once: a row may have many values."""
+    """Return the rows of a nested column to read at once: a row may have many values."""
     values = int(chunk.num_values) // max(rows, 1) + 1
     return max(1, BATCH_ROWS * _USUAL_VALUES // max(values, _USUAL_VALUES))
 

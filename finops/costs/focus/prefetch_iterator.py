@@ -1,4 +1,4 @@
-"""Work one step ahead in a thread, so that reading and writing share two cores."""
+"""Produce items one step ahead in a thread, so that reading and writing use two cores."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _WAIT_SECONDS = 0.1
 def prefetch(
     items: Iterator[T], waiting: int = 2, *, on_stop: Callable[[], None] = lambda: None
 ) -> Generator[T]:
-    """The items in their order, up to `waiting` and one more made before they are asked for; an error comes where it arose.
+    """Yield the items in order, producing up to `waiting` and one more ahead; an error is raised at its item.
 
-    `items` runs in a thread of its own and must not touch the database. It is closed when the caller stops early;
-    `on_stop` is called before that thread is waited for, to end whatever it waits for itself.
+    `items` runs in its own thread and must not use the database. It is closed when the caller stops early; `on_stop`
+    is called before that thread is joined, to end any wait inside it.
     """
     buffer: queue.Queue[tuple[T | None, BaseException | None, bool]] = queue.Queue(waiting)
     stopped = threading.Event()
@@ -66,7 +66,7 @@ def _put(
     item: tuple[T | None, BaseException | None, bool],
     stopped: threading.Event,
 ) -> bool:
-    """Whether the item found a place before the caller stopped."""
+    """Return whether the item was queued before the caller stopped."""
     while not stopped.is_set():
         try:
             buffer.put(item, timeout=_WAIT_SECONDS)

@@ -1,5 +1,4 @@
-"""What an import found and did, kept with the import and shown to its owner: counted by kind, with
-where the first one is."""
+"""The report of an import, stored with it and shown to its owner: findings by kind, with the place of the first one."""
 
 from __future__ import annotations
 
@@ -44,7 +43,7 @@ FINDINGS: Final[dict[str, str]] = {
 
 
 class Finding(msgspec.Struct, omit_defaults=True):
-    """One kind of untidiness: in how many rows, which columns (with their cells), and the first example."""
+    """One kind of finding: its rows, columns (with their cells), and the first example."""
 
     kind: str
     message: str
@@ -54,7 +53,7 @@ class Finding(msgspec.Struct, omit_defaults=True):
 
 
 class FileReport(msgspec.Struct, omit_defaults=True):
-    """One file as it was read."""
+    """The report of one file."""
 
     name: str
     format: str
@@ -67,22 +66,22 @@ class FileReport(msgspec.Struct, omit_defaults=True):
     number_format: str = ""
     """1,234.56 or 1.234,56; empty where numbers are stored as such."""
     number_format_because: str = ""
-    """The first number that has no other reading, or who set it; empty when no number has a comma."""
+    """The first number that has no other reading, or who set the format; empty if no number has a comma."""
     date_order: str = ""
     """month/day/year or day/month/year; empty without such dates."""
     date_order_because: str = ""
     missing: list[str] = []
-    """FOCUS columns that the file lacks and that stayed empty."""
+    """FOCUS columns that the file lacks and that stay empty."""
     supplied: dict[str, str] = {}
-    """Columns that the file lacks, with the value its owner gave for every row."""
+    """Columns that the file lacks, with the owner's value for every row."""
     extensions: list[str] = []
     """x_ columns."""
     stray: list[str] = []
-    """Columns that FOCUS does not know."""
+    """Columns that FOCUS does not have."""
     native_format: str = ""
-    """What the file is when it is no FOCUS, such as AWS Cost and Usage Report (legacy CUR)."""
+    """The native format of a file that is not FOCUS, such as AWS Cost and Usage Report (legacy CUR)."""
     notes: list[str] = []
-    """What its native format cannot tell, and what was done with lines that FOCUS has in another way."""
+    """What its native format does not contain, and how lines were converted that FOCUS represents differently."""
 
 
 class Total(msgspec.Struct):
@@ -94,17 +93,17 @@ class Total(msgspec.Struct):
 
 
 class MonthReport(msgspec.Struct, omit_defaults=True):
-    """One billing month of the files. It replaces the source's, or with `carried_by` adds corrections to it."""
+    """One billing month of the files. It replaces the source's month, or with `carried_by` adds corrections to it."""
 
     month: str
     rows: int
     totals: list[Total]
     carried_by: str = ""
-    """The month that brought these lines as corrections, such as 2026-10; they are replaced when it is."""
+    """The month that brought these lines as corrections, such as 2026-10; importing it again replaces them."""
 
 
 class MonthChange(msgspec.Struct):
-    """What the source has of a billing month in one currency, before the import and with it. Exact."""
+    """The source's sums of a billing month in one currency, before and after the import. Exact."""
 
     month: str
     currency: str
@@ -120,17 +119,18 @@ COLUMNS_REVIEW: Final = "columns"
 
 
 class Review(msgspec.Struct, omit_defaults=True):
-    """Why a person should look before the import counts."""
+    """A reason for a person to review the import before it counts."""
 
     kind: str
-    """columns: the files are read once a person has mapped them to FOCUS; change: sums move further than the account lets pass; partial: the files may hold a part of the month only;
-    copy: another source has the same file; moved: the source has changed since somebody decided."""
+    """columns: the files are read after a person maps them to FOCUS; change: sums change more than the account
+    allows; partial: the files may have only a part of the month; copy: another source has the same file; moved: the
+    source has changed since the decision."""
     reason: str
     month: str = ""
     action: str = "replace"
-    """replace, or add (as corrections): what happens to the month unless somebody decides otherwise."""
+    """replace, or add (as corrections): the default for the month."""
     may_choose: bool = False
-    """Whether the month can be replaced or added to."""
+    """Whether the reviewer can choose between replacing and adding."""
     import_id: int = 0
     """The import that a copy is of."""
 
@@ -149,14 +149,14 @@ class ImportReport(msgspec.Struct, omit_defaults=True):
     """Tag keys by the rows that have them, most used first; at most 200 are listed."""
     tag_keys_dropped: list[str] = []
     changes: list[MonthChange] = []
-    """Of each month that the import touches, by currency."""
+    """Changes of each month that the import touches, by currency."""
     reviews: list[Review] = []
     notes: list[str] = []
-    """What its owner should know about what was replaced, in sentences."""
+    """Notes for the owner on what was replaced, in sentences."""
 
 
 class Findings:
-    """Collects over all batches of all files. Within a batch, rows with several cells of a kind count once."""
+    """Collects findings over all batches of all files. In a batch, rows with several cells of a kind count once."""
 
     def __init__(self) -> None:
         self._found: dict[str, Finding] = {}
@@ -164,7 +164,7 @@ class Findings:
         self._where: Callable[[int], str] = str
 
     def begin_batch(self, where: Callable[[int], str]) -> None:
-        """`where(index)` names a row of the batch that begins, for the first example of a kind."""
+        """Start a batch. `where(index)` names a row of it, for the first example of a kind."""
         self._where = where
 
     def end_batch(self) -> None:
@@ -173,7 +173,7 @@ class Findings:
         self._rows.clear()
 
     def cells(self, kind: str, column: str, mask: pa.Array, values: pa.Array | None = None) -> None:
-        """The true places of `mask` are cells of this kind; `values` gives the example."""
+        """Count the true places of `mask` as cells of this kind; `values` provide the example."""
         mask = pc.fill_null(mask, False)
         count = pc.sum(mask).as_py() or 0
         if not count:
@@ -185,14 +185,14 @@ class Findings:
         self._rows[kind] = pc.or_(self._rows[kind], mask) if kind in self._rows else mask
 
     def note(self, kind: str, column: str, *, rows: int = 0, first: str = "") -> None:
-        """A finding about a whole file or column, counted outside of batches."""
+        """Count a finding about a whole file or column, outside of batches."""
         finding = self._finding(kind)
         finding.rows += rows
         finding.columns[printable(column)] = finding.columns.get(printable(column), 0) + rows
         finding.first = finding.first or first
 
     def add(self, other: Findings) -> None:
-        """The findings of `other`, which were counted in the same rows or in others: rows are added."""
+        """Add the findings of `other`, counted in the same rows or in others: rows are added."""
         for each in other.all():
             finding = self._finding(each.kind)
             finding.rows += each.rows
@@ -201,7 +201,7 @@ class Findings:
             finding.first = finding.first or each.first
 
     def all(self) -> list[Finding]:
-        """In the order of report.FINDINGS."""
+        """Return the findings in the order of report.FINDINGS."""
         return [self._found[kind] for kind in FINDINGS if kind in self._found]
 
     def _finding(self, kind: str) -> Finding:
@@ -215,6 +215,6 @@ class Findings:
 
 
 def over_limit_finding(rows: int, keys: int) -> Finding:
-    """That `keys` tag keys, which `rows` rows have, become no columns."""
+    """Return the finding that `keys` tag keys, used in `rows` rows, do not become columns."""
     kind = "tags_over_limit"
     return Finding(kind=kind, message=FINDINGS[kind], rows=rows, columns={"Tags": rows}, first=f"{keys} keys")

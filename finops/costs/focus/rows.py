@@ -1,4 +1,4 @@
-"""One batch of a file as cost rows: every column of the spool, made from the file's columns."""
+"""One batch of a file as cost rows: every column of the spool, from the file's columns."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Columns:
         self._texts: dict[str, pa.DictionaryArray] = {}
 
     def of(self, name: str, periods: pa.Array) -> pa.Array:
-        """The column `name` of the spool."""
+        """Return the column `name` of the spool."""
         if name == "charge_date":
             return self._charge_days(periods)
         if name == FLAT_TAGS:
@@ -61,7 +61,7 @@ class Columns:
         return self._first(spec.ACTOR_COLUMNS if name == "actor" else spec.TEXTS[name])
 
     def periods(self) -> pa.Array:
-        """The first days of the billing periods."""
+        """Return the first days of the billing periods."""
         column = spec.BILLING_PERIOD
         periods = convert.period(self._raw(column), column, self._findings_for(column), self._formats)
         return self._check_complete(column, periods)
@@ -88,7 +88,7 @@ class Columns:
         return pc.coalesce(days, periods)
 
     def tags(self) -> pa.Array:
-        """The tags in the flat form."""
+        """Return the tags in the flat form."""
         if not self._header.has(spec.TAGS):
             return _null_column(self._size)
         return self._tags.flat(self._raw(spec.TAGS), spec.TAGS, self._findings_for(spec.TAGS))
@@ -127,7 +127,7 @@ class Columns:
         return convert.dense_text(self._raw(column), column, self._findings_for(column))
 
     def _first(self, names: Sequence[str]) -> pa.DictionaryArray:
-        """The first of these FOCUS columns with a value, row by row."""
+        """Return the first of these FOCUS columns that has a value, row by row."""
         present = [self._text(name) for name in names if self._header.has(name)]
         if not present:
             return _null_column(self._size)
@@ -140,7 +140,7 @@ class Columns:
         return values
 
     def _extension(self, name: str) -> pa.DictionaryArray:
-        """A provider's own column, whatever its type, as text."""
+        """Return a provider's own column, of any type, as text."""
         if name not in self._header.position:
             return _null_column(self._size)
         column = f"x_{extension_name(name)}"
@@ -158,7 +158,7 @@ class Columns:
         return self._texts[column]
 
     def _check_complete(self, column: str, values: pa.Array) -> pa.Array:
-        """Refuses an empty cell where a row is worthless without; counts one where FOCUS wants a value."""
+        """Refuse an empty cell that a row cannot do without; count one where FOCUS requires a value."""
         if not values.null_count:
             return values
         if column in spec.NEVER_NULL:
@@ -171,7 +171,7 @@ class Columns:
         return values
 
     def _findings_for(self, column: str) -> Findings:
-        """Where untidiness of `column` is counted; a value that the owner gave is none of the file's."""
+        """Return where findings of `column` are counted; the owner's value is not part of the file."""
         return Findings() if column in self._header.supplied else self._findings
 
     def _raw(self, column: str) -> pa.Array:
@@ -181,7 +181,7 @@ class Columns:
 
 
 def split_by_month(rows: pa.RecordBatch, periods: pa.Array) -> Iterator[tuple[date, pa.RecordBatch]]:
-    """The rows of each billing month; nearly always all are of one."""
+    """Yield the rows of each billing month; nearly always there is one."""
     ends = pc.min_max(periods).as_py()
     first, last = ends["min"].replace(day=1), ends["max"].replace(day=1)
     if first == last:
@@ -197,7 +197,7 @@ def _null_column(size: int) -> pa.DictionaryArray:
 
 
 Converter = Callable[[pa.Array, str, Findings], pa.Array]
-"""Of convert.py: from a column as the file has it to one as the lake has it; BadCell for a value that is none."""
+"""A function of convert.py: from a column of the file to one of the lake; BadCell for an invalid value."""
 
 
 def convert_leniently(
@@ -207,7 +207,7 @@ def convert_leniently(
     column: str,
     findings: Findings,
 ) -> pa.Array:
-    """As `read` does, but what it refuses becomes null, which the findings count."""
+    """Convert as `read` does, but invalid values become null, counted in the findings."""
     try:
         return convert(values, column, findings)
     except BadCell as bad:
@@ -237,17 +237,16 @@ _known: dict[str, _Moment] = {}
 
 
 class _Moment(NamedTuple):
-    """A moment, or what is known of one whose day is another's to tell: the time of day."""
+    """A moment, or only the time of day if another column gives the day."""
 
     moment: datetime | None
     time: time | None = None
 
 
 def moments(values: pa.Array, column: str, days: Callable[[], pa.Array]) -> pa.Array:
-    """The moments of a column of texts, timestamps or dates; without a zone, of UTC.
+    """Return the moments of a column of texts, timestamps or dates; UTC without a zone.
 
-    `days` gives the column's days as `convert.day` reads them, asked only for texts that are not ISO 8601. A value that
-    is no time at all is null.
+    `days` returns the column's days as `convert.day` does, called only for texts other than ISO 8601. Invalid: null.
     """
     if pa.types.is_date(values.type):
         return values.cast(pa.timestamp("ms")).cast(MOMENT)
@@ -264,7 +263,7 @@ def moments(values: pa.Array, column: str, days: Callable[[], pa.Array]) -> pa.A
 
 
 def _moment(value: str) -> _Moment:
-    """Remembered: a file names the same hours again and again."""
+    """Parse a moment, cached: a file has the same hours many times."""
     moment = _known.get(value)
     if moment is None:
         if len(_known) > _REMEMBERED:

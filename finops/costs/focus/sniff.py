@@ -1,8 +1,8 @@
-"""What a file is, by its content and never by its name: its format; and bills of the large clouds in formats of their
-own, by their columns, with how to get FOCUS instead.
+"""The format of a file by its content, never by its name; and bills of large clouds in their own formats, by their
+columns, with how to get FOCUS instead.
 
-Sources: AWS detailed billing reports and Cost Explorer, the cost table of Google's console, Oracle's usage reports. What can be
-read in its own format is of `finops/costs/native/`.
+Sources: AWS detailed billing reports and Cost Explorer, the cost table of Google's console, Oracle's usage reports.
+Formats that can be read directly are in `finops/costs/native/`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Format(enum.StrEnum):
 
 
 def sniff(path: Path, name: str) -> tuple[Format, bytes]:
-    """The format, and the first bytes (unpacked). FocusFileError for what is none of ours."""
+    """Return the format and the first bytes (unpacked). FocusFileError for an unsupported format."""
     with path.open("rb") as file:
         head = file.read(HEAD)
     if not head:
@@ -77,7 +77,7 @@ def _is_json(head: bytes) -> bool:
 
 
 def _text(head: bytes) -> bytes:
-    """In UTF-8, without what stands before its first character."""
+    """Return the text in UTF-8, without its byte order mark."""
     text = head.decode(UTF_16, "ignore").encode() if encoding_of(head) == UTF_16 else head
     return text.removeprefix(codecs.BOM_UTF8).lstrip()
 
@@ -94,7 +94,7 @@ def _unpack(head: bytes, name: str) -> bytes:
 
 
 def _inflate(head: bytes) -> bytes:
-    """What can be unpacked of the first bytes, over several gzip members if need be."""
+    """Unpack as much as possible of the first bytes, over several gzip members if necessary."""
     unpacked, rest = b"", head
     while rest and len(unpacked) < HEAD:
         member = zlib.decompressobj(wbits=31)
@@ -121,7 +121,7 @@ def _text_head(head: bytes, name: str) -> bytes:
 
 
 def encoding_of(head: bytes) -> str:
-    """The encoding of a text that begins so: UTF-16 needs its byte order mark, which Excel writes."""
+    """Return the encoding of a text with this start: UTF-16 needs its byte order mark, which Excel writes."""
     return UTF_16 if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else UTF_8
 
 
@@ -137,9 +137,9 @@ _ORACLE: Final = (
 
 
 def detect_foreign_format(names: Sequence[str]) -> str | None:
-    """What a file with these columns is and how to get FOCUS instead, in sentences that follow its name.
+    """Describe a file with these columns and how to get FOCUS instead, in sentences that follow its name.
 
-    None for a file that has FOCUS's BilledCost, or that is of no known provider.
+    None for a file that has FOCUS's BilledCost, or is of no known provider.
     """
     folded = {fold(name) for name in names}
     if fold("BilledCost") in folded:

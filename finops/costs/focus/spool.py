@@ -1,6 +1,6 @@
-"""Rows on disk between reading and writing, one Arrow stream a billing month.
+"""Rows on disk between reading and writing, one Arrow stream per billing month.
 
-Which tag columns a month has is known only when every file has been read, so tags wait in their flat form.
+The tag columns of a month are known only after every file has been read, so tags are stored in their flat form.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from finops.costs.focus.tags import pairs
 from finops.lake.schema import COST_SCHEMA, EXTENSION_PREFIX, OPTIONAL, tag_column
 
 GROUP_ROWS: Final = 122_880
-"""Rows handed on at once: the lake's row group."""
+"""Rows per group: the lake's row group."""
 
 GROUP_CELLS: Final = 2**25
-"""The lake's too: a file of a thousand tag keys has smaller groups, because a few are held in memory."""
+"""Cells per group, the lake's limit too: a thousand tag keys need smaller groups, because a few are in memory."""
 
 GROUP_BYTES: Final = 256 << 20
-"""Or fewer, of rows that hold as much; 122,880 usual ones hold 60 MB."""
+"""Bytes per group; 122,880 usual rows have 60 MB."""
 
 FLAT_TAGS: Final = "tags"
 _CONSTANT: Final = ("source", "billing_period")
@@ -43,7 +43,7 @@ def _field(field: pa.Field) -> pa.Field:
 
 
 def spool_schema(optional: Collection[str]) -> pa.Schema:
-    """What waits of each row; of the columns that a bill may lack, those named."""
+    """Return the schema of spooled rows, with the named columns of those that a bill may lack."""
     fields = [field for field in _cost_fields(optional) if field.name not in _CONSTANT]
     return pa.schema([*fields, pa.field(FLAT_TAGS, DICTIONARY)])
 
@@ -55,7 +55,7 @@ def _cost_fields(optional: Collection[str]) -> list[pa.Field]:
 
 
 class Spool:
-    """Open streams below `folder`, which the caller owns and removes."""
+    """Open streams in `folder`, which the caller owns and removes."""
 
     def __init__(self, folder: Path, schema: pa.Schema) -> None:
         self._folder = folder
@@ -93,9 +93,9 @@ class Spool:
 
 
 class MonthRows:
-    """A billing month as the lake wants it: the cost schema, then a column for each tag key.
+    """A billing month in the lake's form: the cost schema, then a column for each tag key.
 
-    `parts` are batches of `spool_schema(optional)`, from the spool or straight from the file; `taken` is called after each.
+    `parts` are batches of `spool_schema(optional)`, from the spool or the file itself; `taken` is called after each.
     """
 
     def __init__(
@@ -125,8 +125,7 @@ class MonthRows:
         self._group_rows = max(1, min(GROUP_ROWS, GROUP_CELLS // len(self.schema)))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Row groups of 122,880 rows (fewer of more than 273 columns), each with one dictionary a column. Holds a
-        few of them in memory."""
+        """Yield row groups of 122,880 rows (fewer above 273 columns) with one dictionary per column. Holds a few."""
         for group in prefetch(self._lake_groups(), waiting=1):
             self._on_batch()
             yield group
@@ -170,7 +169,7 @@ class MonthRows:
     def _actor(
         self, column: pa.DictionaryArray, tags: pa.DictionaryArray, sets: list[dict[str, str]]
     ) -> pa.Array:
-        """Who caused each row: the file's own actor column, else the first actor tag the row has."""
+        """Return the actor of each row: the file's own actor column, else the first actor tag of the row."""
         actors = [next((tags[key] for key in self._actor_tag_keys if key in tags), None) for tags in sets]
         if not any(actors):
             return column
@@ -194,7 +193,7 @@ class MonthRows:
 
 
 def _take_rows(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """As `merge_batches`, and empties the list: a group is 60 MB, which nothing shall hold twice."""
+    """Merge as `merge_batches` and empty the list: a group is 60 MB and must not be in memory twice."""
     merged = list(merge_batches(batches))
     batches.clear()
     while merged:
@@ -208,6 +207,6 @@ def _constant(value: str, size: int) -> pa.DictionaryArray:
 
 
 def _spread(values: list[str | None], indices: pa.Array) -> pa.DictionaryArray:
-    """Values of distinct tag sets, over the rows that have those sets."""
+    """Expand values of distinct tag sets to the rows that have those sets."""
     distinct = pa.array(values, pa.string()).dictionary_encode()
     return pa.DictionaryArray.from_arrays(distinct.indices.take(indices), distinct.dictionary)

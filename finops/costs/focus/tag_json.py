@@ -1,4 +1,4 @@
-"""Columns of tags as FOCUS's one column of JSON objects, whole columns at once: 20 times as fast as an object a row."""
+"""Columns of tags as FOCUS's one column of JSON objects, whole columns at once: 20 times faster than row by row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SEPARATOR: Final = ", "
 
 
 def tag_json(batch: pa.RecordBatch | pa.Table, columns: Mapping[str, str]) -> pa.Array:
-    """A JSON object a row of the tags that it has; `columns` are the batch's columns of texts, with the tag key of each."""
+    """Return a JSON object per row with its tags; `columns` are text columns of the batch by tag key."""
     fragments = [
         _fragments(_whole(batch.column(column)), key)
         for column, key in columns.items()
@@ -28,7 +28,7 @@ def tag_json(batch: pa.RecordBatch | pa.Table, columns: Mapping[str, str]) -> pa
 
 
 def _fragments(values: pa.Array, key: str) -> pa.Array:
-    """`"key": "value"` of each row; null without a value."""
+    """Return `"key": "value"` of each row; null without a value."""
     if not pa.types.is_dictionary(values.type):
         values = values.dictionary_encode()
     name = json.dumps(key)

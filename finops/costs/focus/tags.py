@@ -1,4 +1,4 @@
-"""Tags in the forms that files have them, and the one flat form in which the spool keeps them.
+"""Tags in the forms of files, and the one flat form of the spool.
 
 The flat form is `key US value RS key US value` (control characters 31 and 30, removed from keys and values). It needs
 no escaping, is the same for equal tag sets, and splits quickly when a month is written.
@@ -23,13 +23,13 @@ from finops.lake.schema import MAX_KEYS
 BETWEEN_TAGS, BETWEEN_KEY_AND_VALUE = "\x1e", "\x1f"
 MAX_KEY_LENGTH: Final = 256
 MAX_TAGS: Final = 2_000
-"""Of a row; twice the keys that an import keeps at all."""
+"""The maximum of tags of a row; twice the keys that an import keeps."""
 
 MAX_KEYS_SEEN: Final = 250_000
-"""Different keys of an import. Each is counted in memory."""
+"""The maximum of different keys of an import. Each is counted in memory."""
 
 _REMEMBERED: Final = 32 << 20
-"""Characters of raw tags whose reading is remembered."""
+"""The maximum of characters of raw tags whose parsing is cached."""
 
 _AFTER_KEY: Final = re.compile(r'"\s*:')
 _CONTROL: Final = dict.fromkeys((*range(32), 127))
@@ -40,7 +40,7 @@ _decoder: Final = msgspec.json.Decoder(float_hook=str)
 
 
 class TagSet(NamedTuple):
-    """A row's tags in the flat form (None: no tags), and which liberties they took."""
+    """A row's tags in the flat form (None: no tags), and the deviations found while parsing."""
 
     flat: str | None
     trimmed: bool = False
@@ -51,7 +51,7 @@ class TagSet(NamedTuple):
 
 
 class Tags:
-    """Reads the Tags column of batches and counts which keys are used how often."""
+    """Reads the Tags column of batches and counts the use of each key."""
 
     def __init__(self) -> None:
         self.key_rows: Counter[str] = Counter()
@@ -59,7 +59,7 @@ class Tags:
         self._known_size = 0
 
     def flat(self, values: pa.Array, column: str, findings: Findings) -> pa.DictionaryArray:
-        """The column in the flat form, dictionary-encoded. BadCell for a type that holds no tags."""
+        """Return the column in the flat form, dictionary-encoded. BadCell for a type without tags."""
         encoded = _as_text(values, column)
         sets = [self._read(raw) for raw in encoded.dictionary.to_pylist()]
         _refuse_too_many(sets, encoded, column)
@@ -77,7 +77,7 @@ class Tags:
         return pa.DictionaryArray.from_arrays(distinct.indices.take(encoded.indices), distinct.dictionary)
 
     def kept_keys(self) -> list[str]:
-        """The keys that become columns: the most used 1,000, in alphabetical order."""
+        """Return the keys that become columns: the most used 1,000, in alphabetical order."""
         return sorted(key for key, _ in self.key_rows.most_common(MAX_KEYS))
 
     def dropped_keys(self) -> list[str]:
@@ -121,14 +121,14 @@ def _refuse_too_many(sets: list[TagSet], encoded: pa.DictionaryArray, column: st
 
 
 def pairs(flat: str | None) -> list[tuple[str, str]]:
-    """The tags of a flat form."""
+    """Return the tags of a flat form."""
     if not flat:
         return []
     return [tuple(tag.split(BETWEEN_KEY_AND_VALUE)) for tag in flat.split(BETWEEN_TAGS)]  # type: ignore[misc]
 
 
 def read_tags(raw: str) -> TagSet:
-    """The tags of a JSON object, of a JSON list of key and value objects, or of JSON without its braces."""
+    """Return the tags of a JSON object, a JSON list of key and value objects, or JSON without its braces."""
     if raw.startswith(BETWEEN_TAGS):
         return _tag_set(tag.partition(BETWEEN_KEY_AND_VALUE)[::2] for tag in raw[1:].split(BETWEEN_TAGS))
     text = raw.strip()
@@ -142,7 +142,7 @@ def read_tags(raw: str) -> TagSet:
 
 
 def _decode(text: str) -> Any:
-    """JSON; an object that may have a key twice as its list of pairs, because the decoder keeps only the last."""
+    """Decode JSON; an object with a repeated key as its list of pairs, because the decoder keeps only the last."""
     decoded = _decoder.decode(text)
     if not isinstance(decoded, dict) or len(_AFTER_KEY.findall(text)) <= len(decoded):
         return decoded
@@ -157,7 +157,7 @@ def _decode(text: str) -> Any:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """The keys and values of a JSON object in their order."""
+    """The keys and values of a JSON object in order."""
 
 
 def _items(decoded: Any) -> Iterable[Any] | None:
@@ -227,7 +227,7 @@ def _as_text(values: pa.Array, column: str) -> pa.DictionaryArray:
 
 
 def flat_map(offsets: pa.Array, keys: pa.Array, items: pa.Array, whole: pa.Array) -> pa.Array:
-    """Each row's keys and values in the flat form behind one separator, all rows at once."""
+    """Return each row's keys and values in the flat form after one separator, all rows at once."""
     words = pc.coalesce(items.cast(pa.string()), pa.scalar("NULL"))
     both = pc.binary_join_element_wise(keys.cast(pa.string()), words, BETWEEN_KEY_AND_VALUE)
     # The children of a sliced array are whole, so its offsets fit them as they are.
@@ -250,7 +250,7 @@ def _flat_list(values: pa.Array, column: str) -> pa.Array:
 
 
 def _flat_struct(values: pa.Array) -> pa.Array:
-    """A struct has the same keys in every row; those without a value are no tags of the row."""
+    """A struct has the same keys in every row; keys without a value are not tags of the row."""
     columns = [
         pc.binary_join_element_wise(
             values.type.field(place).name, column.cast(pa.string()), BETWEEN_KEY_AND_VALUE

@@ -1,4 +1,4 @@
-"""One number or one date as people and systems write it. Pure; a whole column goes through `convert`."""
+"""Parse one number or one date as people and systems write them. Pure; whole columns use `convert`."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ EARLIEST, LATEST = date(1990, 1, 1), date(2199, 12, 31)
 
 NULLS: Final = frozenset({"NULL", "null", "Null", ""})
 NO_NUMBER: Final = NULLS | {"-", "\N{EN DASH}", "\N{EM DASH}", "N/A", "n/a", "#N/A"}
-"""What stands where there is no number."""
+"""Texts that mean no number."""
 
 _ATTO: Final = Decimal(1).scaleb(-18)
 _CONTEXT: Final = Context(prec=60, rounding=ROUND_HALF_EVEN)
 MOST_DIGITS: Final = 20
-"""Before the point: what the lake's type holds beside its 18 decimals."""
+"""Digits before the point: what the lake's type has besides its 18 decimals."""
 _SIGNS: Final = "$€£¥₹"
 
 
 class NumberFormat(enum.StrEnum):
-    """What stands before the decimals. The other of the two may stand between thousands."""
+    """The decimal mark. The other mark may separate thousands."""
 
     POINT = "point"
     COMMA = "comma"
 
 
 class DateOrder(enum.StrEnum):
-    """What comes first in a date such as 05/09/2026."""
+    """The first part of a date such as 05/09/2026."""
 
     MONTH_FIRST = "month-first"
     DAY_FIRST = "day-first"
@@ -68,13 +68,13 @@ _SPACES_AND_APOSTROPHES: Final = {
 
 
 class TooLarge(ValueError):
-    """A number with more than 20 digits before the point, which the lake's type does not hold."""
+    """A number with more than 20 digits before the point, which the lake's type cannot store."""
 
 
 def parse_amount(value: str, format_: NumberFormat = NumberFormat.POINT) -> tuple[Decimal | None, list[str]]:
-    """An amount as people write it, and which liberties it took. ValueError when it is none, TooLarge at 10^20.
+    """Return an amount and the deviations found while parsing. ValueError if it is not a number, TooLarge at 10^20.
 
-    `$1,234.50 `, `(5.00)`, `1'234.5` and `1.5E-7` are amounts with a decimal point; `1.234,50 €` is with a comma.
+    `$1,234.50 `, `(5.00)`, `1'234.5` and `1.5E-7` are amounts with a decimal point; `1.234,50 €` has a comma.
     """
     kinds, bare = [], value.strip()
     if bare != value:
@@ -114,7 +114,7 @@ def _exact(bare: str, kinds: list[str]) -> Decimal:
 
 
 def usual_pattern(format_: NumberFormat) -> tuple[str, str, str]:
-    """A regular expression of the usual numbers of a format, its thousands and its decimal mark: for whole columns."""
+    """Return a regular expression of a format's usual numbers, its thousands separator and decimal mark."""
     marks = _MARKS[format_]
     point, group = re.escape(marks.decimal), re.escape(marks.thousands)
     number = rf"^[+-]?([1-9]\d{{0,2}}({group}\d{{3}})+({point}\d*)?|(\d+{point}?\d*|{point}\d+)([eE][+-]?\d{{1,4}})?)$"
@@ -122,7 +122,7 @@ def usual_pattern(format_: NumberFormat) -> tuple[str, str, str]:
 
 
 class UtcDay(NamedTuple):
-    """A day in UTC, and how it was written."""
+    """A day in UTC, and its written form."""
 
     value: date
     order: DateOrder | None = None
@@ -139,7 +139,7 @@ _YEAR_FIRST: Final = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(?=$|[ T])", re.ASC
 
 
 def ordered_date(value: str, order: DateOrder) -> date | None:
-    """The date of a text such as 05/09/2026 in that order; None when it has another form or is no date then."""
+    """Return the date of a text such as 05/09/2026 in that order; None for other forms and invalid dates."""
     match = _NUMERIC.fullmatch(value.strip())
     if match is None:
         return None
@@ -152,12 +152,12 @@ def ordered_date(value: str, order: DateOrder) -> date | None:
 
 
 def needs_order(value: str) -> bool:
-    """Whether a text is a date whose order of day and month must be known."""
+    """Return whether a text is a date for which the order of day and month matters."""
     return _NUMERIC.fullmatch(value.strip()) is not None
 
 
 def parse_moment(value: str) -> datetime:
-    """An ISO 8601 time, in UTC when it says no zone (2026/09/05 too). ValueError when it is none."""
+    """Return an ISO 8601 time, UTC if it has no zone (2026/09/05 too). ValueError if invalid."""
     bare = _YEAR_FIRST.sub(lambda match: f"{match[1]}-{int(match[2]):02}-{int(match[3]):02}", value.strip())
     try:
         return datetime.fromisoformat(bare.removesuffix(" UTC") + ("Z" if bare.endswith(" UTC") else ""))
@@ -166,9 +166,9 @@ def parse_moment(value: str) -> datetime:
 
 
 def parse_day(value: str, order: DateOrder = DateOrder.MONTH_FIRST) -> UtcDay:
-    """The UTC day of an ISO 8601 time, or of a date such as 05/09/2026 in that order.
+    """Return the UTC day of an ISO 8601 time, or of a date such as 05/09/2026 in that order.
 
-    ValueError when it is neither, or outside of the years 1990 to 2199.
+    ValueError if it is neither, or outside of the years 1990 to 2199.
     """
     if needs_order(value):
         day = ordered_date(value, order)

@@ -1,4 +1,4 @@
-"""Files of any columns as FOCUS: what a person says of the columns of a source's files. See docs/column-mapping.md.
+"""Files with any columns as FOCUS, by a person's mapping of a source's columns. See docs/column-mapping.md.
 
-`document.py` is what is stored, `document_mapping.py` reads files by it, as a native format is read.
+`document.py` is what is stored, `document_mapping.py` reads files by it, in the way of a native format.
 """

@@ -1,4 +1,4 @@
-"""How a file writes its dates: ISO 8601, seconds or milliseconds since 1970, or a pattern such as %d.%m.%Y. Pure."""
+"""Date formats of files: ISO 8601, seconds or milliseconds since 1970, or a pattern such as %d.%m.%Y. Pure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DATE_FORMATS: Final[dict[str, str]] = {
     EPOCH_SECONDS: "1780185600 (seconds since 1970)",
     EPOCH_MILLISECONDS: "1780185600000 (milliseconds since 1970)",
 }
-"""Those that the page offers, each with the last of May as it is written so."""
+"""The formats that the page offers, each with the last day of May as an example."""
 
 _DIRECTIVES: Final = frozenset("YymdHIMSfpbBz%")
 _DIRECTIVE: Final = re.compile(r"%(.)", re.DOTALL)
@@ -47,11 +47,11 @@ _OUTSIDE: Final = "is not between the years 1990 and 2199"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LONGEST: Final = 64
 _MOST_DIGITS: Final = 15
-"""Before the point of seconds since 1970; beyond it no date is near."""
+"""The maximum of digits before the point of seconds since 1970; larger numbers are no realistic dates."""
 
 
 def date_format_problem(pattern: str) -> str:
-    """What is wrong with it, in a sentence; empty for one that dates can be read by."""
+    """Return the error of a date format in a sentence; empty if it is valid."""
     if not pattern:
         return "Choose the date format. It is ambiguous, such as 05/06/2026: 5 June or May 6."
     if pattern in (ISO, EPOCH_SECONDS, EPOCH_MILLISECONDS):
@@ -71,9 +71,9 @@ def date_format_problem(pattern: str) -> str:
 
 
 def parse_local(value: date | str, pattern: str, zone: ZoneInfo) -> datetime:
-    """The time as a clock in `zone` shows it, without its zone. ValueError says what is wrong with the value.
+    """Return the local time in `zone`, without its zone. ValueError names the problem.
 
-    A time that names its zone is put into `zone`; one that names none is of it already.
+    A time with its own zone is converted to `zone`; one without is already local.
     """
     moment = _parse(value, pattern) if isinstance(value, str) else _of_type(value)
     if not EARLIEST <= moment.date() <= LATEST:

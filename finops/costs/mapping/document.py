@@ -1,4 +1,4 @@
-"""What a person says of the columns of a source's files: which is which of FOCUS, and how amounts and dates are written. Pure."""
+"""The column mapping of a source: the FOCUS column of each file column, and formats of amounts and dates. Pure."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from finops.lib.sentences import join_with_and, quote
 MAX_TAGS: Final = 200
 MAX_FACTOR: Final = Decimal(10) ** 12
 MAX_PLACES: Final = 18
-"""Decimals of a factor."""
+"""The maximum of decimals of a factor."""
 MAX_ADDENDS: Final = 10
-"""Columns beside the first that one amount is the sum of."""
+"""The maximum of columns added to the first in one amount."""
 MAX_VALUES: Final = 200
-"""Of a text that are given another word."""
+"""The maximum of values of a text column that are mapped to others."""
 
 ColumnName = Annotated[str, msgspec.Meta(max_length=256)]
-"""Of the file, as its header has it."""
+"""A column of the file, as in its header."""
 ConstantText = Annotated[str, msgspec.Meta(max_length=256)]
 
 AMOUNT_COLUMNS: Final = tuple(spec.AMOUNTS.values())
@@ -41,11 +41,11 @@ BILLED_COST: Final = "BilledCost"
 EFFECTIVE_COST: Final = "EffectiveCost"
 NEEDED_TEXTS: Final = ("BillingCurrency", "ServiceName", "ProviderName", "ChargeCategory")
 COSTS: Final = frozenset(name for name in AMOUNT_COLUMNS if name.endswith("Cost"))
-"""What the sign of the document counts for; quantities and prices are as they stand."""
+"""Columns to which the document's sign applies; quantities and prices are unchanged."""
 
 
 class Granularity(enum.StrEnum):
-    """How long the charge of a line is."""
+    """The length of a line's charge period."""
 
     HOUR = "hour"
     DAY = "day"
@@ -53,9 +53,9 @@ class Granularity(enum.StrEnum):
 
 
 class TextRule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A text: of a column, and `value` where that is empty; or `value` in every line.
+    """A text: of a column, and `value` where it is empty; or `value` in every line.
 
-    `values` says which value of FOCUS each value of the column is, whatever its capitals; others stay as they are.
+    `values` maps values of the column to those of FOCUS, ignoring case; others are unchanged.
     """
 
     column: ColumnName = ""
@@ -64,19 +64,19 @@ class TextRule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
 
     @property
     def folded_values(self) -> dict[str, str]:
-        """`values` in small letters without spaces around, to look up by."""
+        """`values` in lower case without outer spaces, for look-ups."""
         return {theirs.strip().casefold(): focus for theirs, focus in self.values.items()}
 
 
 class Addend(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A further column of an amount: added, or subtracted as a discount is that the file writes as positive."""
+    """A further column of an amount: added, or subtracted, as a discount that the file writes as positive."""
 
     column: ColumnName
     is_subtracted: bool = False
 
 
 class AmountRule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """An amount or a quantity: a column, plus or minus others, times a factor, 0.01 where it is in cents."""
+    """An amount or a quantity: a column, plus or minus others, times a factor, 0.01 if it is in cents."""
 
     column: ColumnName
     factor: Decimal = Decimal(1)
@@ -99,14 +99,14 @@ class AmountRule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown
 
 
 class DateRule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A time: a column, and how its texts are written. What Parquet stores as times is read as such."""
+    """A time: a column, and the format of its texts. Values that Parquet stores as times need no format."""
 
     column: ColumnName
     format: ConstantText = ISO
 
 
 class TagRule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A column of values of one tag."""
+    """A column with the values of one tag."""
 
     column: ColumnName
     key: ConstantText
@@ -117,8 +117,8 @@ class MappingDocument(
 ):
     """The column mapping of a source's files. FOCUS columns that it does not name stay empty.
 
-    EffectiveCost is BilledCost, ChargePeriodEnd the start and one `granularity` later, and BillingPeriodStart the calendar
-    month of the charge, where they are not said.
+    By default, EffectiveCost is BilledCost, ChargePeriodEnd is one `granularity` after the start, and
+    BillingPeriodStart is the calendar month of the charge.
     """
 
     amounts: dict[str, AmountRule] = {}
@@ -126,18 +126,18 @@ class MappingDocument(
     dates: dict[str, DateRule] = {}
     tags: tuple[TagRule, ...] = ()
     decimal_mark: NumberFormat | None = NumberFormat.POINT
-    """None: the file does not tell it, and nobody has chosen yet; such a document is not saved."""
+    """None: the file does not show it, and nobody has chosen yet; such a document cannot be saved."""
     costs_are_negative: bool = False
-    """Whether the file writes what is paid as negative, as accounts do: then all costs change their sign."""
+    """Whether the file writes costs as negative, as accounting does: then all costs change their sign."""
     granularity: Granularity = Granularity.DAY
     time_zone: ConstantText = "UTC"
-    """Of times that name none."""
+    """The zone of times without one."""
     skip_without_date: bool = False
-    """Whether lines without a date, as rows of totals, are left out, and counted."""
+    """Whether lines without a date, such as totals, are left out, and counted."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the file that it names, each once."""
+        """The columns of the file that the mapping uses, each once."""
         amounts, texts, dates = self.amounts.values(), self.texts.values(), self.dates.values()
         names = [
             *(column for rule in amounts for column in rule.columns),
@@ -149,7 +149,7 @@ class MappingDocument(
 
     @property
     def facts(self) -> dict[str, str]:
-        """What the source's page says of it: FOCUS columns with what they are of."""
+        """Return the facts for the source's page: FOCUS columns with their file columns."""
         shown = {
             **{name: rule.column for name, rule in self.dates.items()},
             **{name: rule.text for name, rule in self.amounts.items()},
@@ -160,14 +160,14 @@ class MappingDocument(
 
 
 class MappingProblem(NamedTuple):
-    """What is wrong with the rule of a FOCUS column, or with another field of the document; the text says what to do."""
+    """An error in the rule of a FOCUS column, or in another field of the document; the text says what to do."""
 
     field: str
     text: str
 
 
 def document_of(stored: Mapping[str, Any]) -> MappingDocument:
-    """The document as JSON has it. UserError for what is none."""
+    """Parse a document from JSON. UserError if it is invalid."""
     try:
         return msgspec.convert(stored, MappingDocument, strict=False)
     except msgspec.ValidationError as error:
@@ -175,13 +175,13 @@ def document_of(stored: Mapping[str, Any]) -> MappingDocument:
 
 
 def as_json(document: MappingDocument) -> dict[str, Any]:
-    """As a JSON column keeps it: factors as text, to the last digit."""
+    """Return the document for a JSON column: factors as text, to the last digit."""
     stored: dict[str, Any] = msgspec.to_builtins(document, builtin_types=())
     return stored
 
 
 def problems(document: MappingDocument) -> list[MappingProblem]:
-    """All that is wrong with the document itself, whatever the files have."""
+    """Return all errors of the document itself, without a file."""
     return [
         *_unknown_columns(document),
         *_missing(document),

@@ -1,4 +1,4 @@
-"""Files as FOCUS by the column mapping of their source: whole columns at once, amounts as exact decimals."""
+"""Read files as FOCUS by their source's column mapping: whole columns at once, amounts as exact decimals."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _START, _END, _PERIOD = spec.CHARGE_PERIOD, "ChargePeriodEnd", spec.BILLING_PERI
 
 
 class FixedFormats(Formats):
-    """How the numbers of a file are written, where its column mapping says it."""
+    """The number format of a file, given by its column mapping."""
 
     def __init__(self, numbers: NumberFormat | None) -> None:
         self.numbers, self.numbers_because = numbers, "set in the column mapping"
@@ -56,7 +56,7 @@ class FixedFormats(Formats):
 
 
 class DocumentFormat(NativeFormat):
-    """Files of any columns, by a document. Made for one source; no module of `formats/` has it."""
+    """A format of files with any columns, by a document. It belongs to one source and is not in `formats/`."""
 
     title = TITLE
     cell_error = UnknownFormat
@@ -68,18 +68,18 @@ class DocumentFormat(NativeFormat):
         return not missing_columns(self.document, names)
 
     def mapping(self, names: Sequence[str], file: str) -> DocumentMapping:
-        """Raises UnknownFormat for a file that lacks a column of the mapping, or has it twice."""
+        """Return the mapping. Raises UnknownFormat for a file that lacks a column of the mapping, or has it twice."""
         check_columns(self.document, names, file)
         return DocumentMapping(self.document, names)
 
 
 def missing_columns(document: MappingDocument, names: Sequence[str]) -> list[str]:
-    """Columns of the mapping that a file with these has not."""
+    """Return the columns of the mapping that are missing in these."""
     return [column for column in document.columns if _place(column, names) is None]
 
 
 def check_columns(document: MappingDocument, names: Sequence[str], file: str) -> None:
-    """Raises UnknownFormat that names the columns of the mapping that the file lacks or has more than once."""
+    """Raises UnknownFormat that names columns of the mapping that the file lacks or has more than once."""
     missing = missing_columns(document, names)
     if missing:
         shown = join_with_and([display_value(column) for column in missing])
@@ -101,7 +101,7 @@ def check_columns(document: MappingDocument, names: Sequence[str], file: str) ->
 
 
 def _place(column: str, names: Sequence[str]) -> str | None:
-    """The file's column of that name: as it stands, without spaces around it, else the only one that reads so."""
+    """Return the index of the file's column with that name: exact, trimmed, else the only one that folds to it."""
     if column in names:
         return column
     trimmed = [name for name in names if name.strip() == column.strip()]
@@ -230,7 +230,7 @@ class DocumentMapping(NativeMapping):
     def _local(
         self, value: datetime | str, place: int, encoded: pa.DictionaryArray, rule: DateRule
     ) -> datetime | None:
-        """Remembered: a file names the same hours again and again. None for a value of the dictionary that no row has."""
+        """Parse a local time, cached: a file repeats the same hours. None for a dictionary value without rows."""
         key = str(value), rule.format
         if key not in self._moments:
             try:
@@ -243,7 +243,7 @@ class DocumentMapping(NativeMapping):
         return self._moments[key]
 
     def _finish(self, name: str, local: datetime | None, is_own: bool) -> datetime | None:
-        """The FOCUS moment of a local time: of an hour the moment itself, of a day or a month its first, as it is written."""
+        """Return the FOCUS moment of a local time: of an hour itself, of a day or month its first, as written."""
         if local is None:
             return None
         if name == _PERIOD:
@@ -273,7 +273,7 @@ def _first_of_month(local: datetime) -> datetime:
 
 
 def _without_blanks(values: pa.Array, column: str) -> pa.DictionaryArray:
-    """Times as they are, everything else as text; dictionary-encoded, blank texts null. BadCell for nested types."""
+    """Return times unchanged, everything else as text; encoded, blank texts null. BadCell for nested types."""
     if pa.types.is_dictionary(values.type):
         values = values if values.type == DICTIONARY else values.dictionary_decode()
     if pa.types.is_timestamp(values.type):
@@ -294,7 +294,7 @@ def _without_blanks(values: pa.Array, column: str) -> pa.DictionaryArray:
 
 
 def unknown_categories(values: pa.Array) -> Counter[str]:
-    """Lines by their charge category, of those that FOCUS does not have."""
+    """Return lines by charge category, for categories that FOCUS does not have."""
     counts: Counter[str] = Counter()
     for each in pc.value_counts(values).to_pylist():
         if each["values"] is not None and spec.fold(each["values"]) not in _CATEGORIES:
@@ -303,7 +303,7 @@ def unknown_categories(values: pa.Array) -> Counter[str]:
 
 
 def add(values: pa.Array, others: pa.Array, column: str, is_subtracted: bool) -> pa.Array:
-    """The exact sum or difference of two columns of decimals; null counts as 0 beside a number. BadCell from 10^15 on."""
+    """Return the exact sum or difference of two decimal columns; null counts as 0 with a number. BadCell from 10^15."""
     values, others = values.cast(_WIDE), others.cast(_WIDE)
     signed = pc.negate(others) if is_subtracted else others
     total = pc.coalesce(pc.add(values, signed), values, signed)
@@ -311,7 +311,7 @@ def add(values: pa.Array, others: pa.Array, column: str, is_subtracted: bool) ->
 
 
 def multiply(values: pa.Array, factor: Decimal, column: str) -> pa.Array:
-    """Exact decimals times a factor, to 18 places, half to even. BadCell from 10^15 on."""
+    """Return exact decimals times a factor, to 18 places, half to even. BadCell from 10^15 on."""
     wide = pc.round(
         pc.multiply(values.cast(_WIDE), pa.scalar(factor, _WIDE)), ndigits=_SCALE, round_mode="half_to_even"
     )
@@ -319,7 +319,7 @@ def multiply(values: pa.Array, factor: Decimal, column: str) -> pa.Array:
 
 
 def _check_limit(wide: pa.Array, values: pa.Array, column: str, problem: str) -> pa.Array:
-    """As the lake stores amounts. BadCell names the first of `values` whose result is 10^15 or more."""
+    """Check the lake's limit. BadCell names the first of `values` whose result is 10^15 or more."""
     outside = pc.greater_equal(pc.abs(wide), pa.scalar(MONEY_LIMIT).cast(wide.type))
     index = pc.index(pc.fill_null(outside, False), True).as_py()
     if index >= 0:

@@ -1,4 +1,4 @@
-"""A file of a source that has a column mapping, as a file of FOCUS columns."""
+"""Read a file of a source with a column mapping as FOCUS columns."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from finops.costs.native.native_reader import NativeReader
 
 
 def document_reader(file: TableFile, document: MappingDocument) -> NativeReader | None:
-    """The file by the document; None for FOCUS and native formats without the document's columns, which need none.
+    """Return a reader of the file by the document; None for FOCUS and native formats, which need none, unless they
+    have the document's columns.
 
-    Raises UnknownFormat that names what any other file lacks.
+    Raises UnknownFormat that names the missing columns of any other file.
     """
     if is_of_a_format(file) and missing_columns(document, file.names):
         return None
@@ -22,5 +23,5 @@ def document_reader(file: TableFile, document: MappingDocument) -> NativeReader 
 
 
 def is_of_a_format(file: TableFile) -> bool:
-    """Whether its columns say that it is FOCUS or of a native format."""
+    """Return whether its columns are those of FOCUS or of a native format."""
     return fold(BILLED_COST) in map(fold, file.names) or format_of(file.names) is not None

@@ -1,4 +1,4 @@
-"""What a column mapping makes of a file: its first lines, sums, and which lines cannot be read. Nothing is stored."""
+"""Preview of a column mapping on a file: its first lines, sums, and unreadable lines. Nothing is stored."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from finops.costs.native.native_format import TableFile
 from finops.lib.money import exact_sum
 
 MAX_ROWS: Final = 100_000
-"""Of a longer file the first are looked at."""
+"""The maximum of lines; of a longer file the first are read."""
 SHOWN_LINES: Final = 20
 _MAX_TRIES: Final = 4_000
-"""Looks for the values that cannot be read; what is not decided then counts as one that cannot."""
+"""The maximum of attempts to find unreadable values; undecided ones then count as unreadable."""
 _EMPTY: Final = "is empty, but required for cost lines"
 
 
 @dataclass(frozen=True)
 class PreviewLine:
-    """A line as it would be imported, values by FOCUS column; `problem` where it cannot be read."""
+    """A line as it would be imported, values by FOCUS column; `problem` if it is unreadable."""
 
     row: str
     values: Mapping[str, Any]
@@ -48,25 +48,25 @@ class PreviewLine:
 
 @dataclass
 class Preview:
-    """Sums are of the lines that can be read, by month and currency, and by service and currency."""
+    """The preview. Sums cover readable lines, by month and currency, and by service and currency."""
 
     columns: list[str] = field(default_factory=list)
     lines: list[PreviewLine] = field(default_factory=list)
     months: dict[tuple[date, str], Decimal] = field(default_factory=dict)
     services: dict[tuple[str, str], Decimal] = field(default_factory=dict)
     unknown_categories: Counter[str] = field(default_factory=Counter)
-    """Lines by a charge category that FOCUS does not have; such a value is imported as it is."""
+    """Lines by charge category that FOCUS does not have; such a value is imported unchanged."""
     rows: int = 0
-    """Lines of the file that were looked at, with those that cannot be read or are left out."""
+    """Lines read from the file, including unreadable and left-out ones."""
     skipped: int = 0
     unreadable: int = 0
     problem: str = ""
-    """Of the first line that cannot be read."""
+    """The error of the first unreadable line."""
     is_whole: bool = True
 
     @property
     def totals(self) -> dict[str, Decimal]:
-        """By currency."""
+        """Totals by currency."""
         codes = dict.fromkeys(code for _, code in self.months)
         return {
             code: exact_sum(amount for (_, other), amount in self.months.items() if other == code)
@@ -75,7 +75,7 @@ class Preview:
 
 
 def preview_of(file: FocusFile, document: MappingDocument) -> Preview:
-    """The document must be without problems. FocusFileError for a file that cannot be read, or lacks its columns."""
+    """Return the preview. The document must be valid. FocusFileError for an unreadable file, or missing columns."""
     table = open_table(file)
     check_columns(document, table.names, table.name)
     return _PreviewRun(table, DocumentMapping(document, table.names)).run()
@@ -83,7 +83,7 @@ def preview_of(file: FocusFile, document: MappingDocument) -> Preview:
 
 @dataclass
 class _Bisection:
-    """The search for values of a FOCUS column that cannot be read: `batch` gives those between two places."""
+    """A search for unreadable values of a FOCUS column: `batch` returns the values between two indexes."""
 
     name: str
     batch: Callable[[int, int], NativeBatch]
@@ -91,7 +91,7 @@ class _Bisection:
     problems: dict[int, str] = field(default_factory=dict)
 
     def values(self) -> pa.Array:
-        """All of them, null where one cannot be read."""
+        """Return all values, null for unreadable ones."""
         typed = next((part.type for part in self.parts if not pa.types.is_null(part.type)), pa.string())
         return pa.concat_arrays([part.cast(typed) for part in self.parts])
 
@@ -148,7 +148,7 @@ class _PreviewRun:
         return ", ".join(self._mapping.columns[name]) or name
 
     def _column(self, name: str, lines: NativeBatch, bad: dict[int, str]) -> pa.Array:
-        """A FOCUS column, null where its value cannot be read, which `bad` says by line."""
+        """Return a FOCUS column, null for unreadable values, whose errors go to `bad` by line."""
         try:
             return self._convert(name, lines)
         except BadCell as error:
@@ -185,7 +185,7 @@ class _PreviewRun:
         return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
     def _read_each(self, bisection: _Bisection, start: int, stop: int) -> None:
-        """Halves the values until each part can be read or is one value that cannot."""
+        """Halve the values until each part is readable or is one unreadable value."""
         self._tries -= 1
         size = stop - start
         try:

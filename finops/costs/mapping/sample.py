@@ -1,4 +1,4 @@
-"""The first lines of a file of any columns: what its columns are called and hold, to choose from."""
+"""The first lines of a file with any columns: its column names and values, to choose from."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from finops.lib.sentences import truncate
 
 SAMPLE_ROWS: Final = 1_000
 SAMPLE_VALUES: Final = 200
-"""Different ones of a column, by which its kind is guessed."""
+"""The maximum of different values of a column, from which its type is guessed."""
 SHOWN_VALUES: Final = 3
 SHOWN_LENGTH: Final = 24
 
 
 @dataclass(frozen=True)
 class SampleColumn:
-    """A column of a file: its name as the header has it, its first different values as text, and whether the file stores
+    """A column of a file: its name in the header, its first different values as text, and whether the file stores
     them as times or numbers."""
 
     name: str
@@ -31,14 +31,14 @@ class SampleColumn:
 
     @property
     def label(self) -> str:
-        """`Betrag — 1.234,56, 12,00`, as a choice shows it."""
+        """The label in a list of choices: `Betrag — 1.234,56, 12,00`."""
         shown = " · ".join(truncate(printable(value), SHOWN_LENGTH) for value in self.values[:SHOWN_VALUES])
         return f"{printable(self.name)} — {shown}" if shown else printable(self.name)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What a file has."""
+    """The columns of a file."""
 
     file: str
     columns: tuple[SampleColumn, ...]
@@ -50,7 +50,7 @@ class Sample:
 
 
 def sample_of(file: FocusFile) -> Sample:
-    """Reads the first batch of its lines. FocusFileError for what is neither CSV nor Parquet, or cannot be read."""
+    """Read the first batch of lines. FocusFileError for a file that is neither CSV nor Parquet, or unreadable."""
     table = open_table(file)
     batch = next(table.batches([], list(range(len(table.names)))), None)
     columns = tuple(

@@ -1,4 +1,4 @@
-"""A column mapping guessed from the names of a file's columns and their first values, for a person to confirm. Pure."""
+"""Suggest a column mapping from a file's column names and first values, for a person to confirm. Pure."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ _MONTH_FORMATS: Final = frozenset(("%Y-%m", "%Y%m", "%m/%Y", "%m.%Y", "%b %Y", "
 
 
 def suggest(sample: Sample, *, name: str) -> MappingDocument:
-    """What the columns most likely are. `name` is the source's: the provider and service where no column tells them. What
-    cannot be guessed stays empty, and the document is not valid yet."""
+    """Return the most likely mapping. `name` is the source's: the provider and service if no column has them. Fields
+    that cannot be guessed stay empty, and the document is not valid yet."""
     columns = list(sample.columns)
     decided = decimal_mark(columns)
     mark = decided or NumberFormat.POINT
@@ -125,7 +125,7 @@ def suggest(sample: Sample, *, name: str) -> MappingDocument:
 def _best(
     focus: str, columns: Iterable[SampleColumn], fits: Callable[[SampleColumn], bool]
 ) -> SampleColumn | None:
-    """The column whose name is most like those of a FOCUS column, of those that fit."""
+    """Return the column with the name most similar to a FOCUS column's, of those whose values fit."""
     scores = [(_score(focus, column.name), column) for column in columns]
     likely = sorted((each for each in scores if each[0]), key=lambda each: -each[0])
     return next((column for _, column in likely if fits(column)), None)
@@ -141,8 +141,9 @@ def _score(focus: str, name: str) -> int:
 
 
 def decimal_mark(columns: Iterable[SampleColumn]) -> NumberFormat | None:
-    """By the first number that has one reading only. None where none has and one has two, as 1.234 and 1,234: a person says
-    which. A point where all numbers are the same in both. Numbers that the file stores as such tell nothing."""
+    """Return the mark of the first number with one reading only. None if there is none and a number has two, such as
+    1.234 and 1,234: a person decides. A point if all numbers are the same in both. Values stored as numbers decide
+    nothing."""
     is_ambiguous = False
     for column in columns:
         both = [readings(value) for value in column.values]
@@ -176,8 +177,8 @@ def _unit(name: str) -> Decimal:
 
 
 def date_format(column: SampleColumn) -> str:
-    """The format by which most values of the column are dates; empty for a column of something else, and for dates such as
-    05/06/2026 that may begin with the day or the month: a person says which."""
+    """Return the format by which most values of the column are dates; empty for other columns, and for dates such as
+    05/06/2026 that may start with the day or the month: a person decides."""
     best = _best_date_format(column)
     other = _other_order(best)
     is_ambiguous = other != best and _readable(column.values, other) == _readable(column.values, best)
@@ -185,7 +186,7 @@ def date_format(column: SampleColumn) -> str:
 
 
 def _other_order(format_: str) -> str:
-    """With day and month the other way round, where both orders are in use."""
+    """Return the format with day and month swapped, if both orders are in use."""
     day_first, month_first = "%d/%m/", "%m/%d/"
     if format_.startswith(day_first):
         return format_.replace(day_first, month_first)
@@ -193,7 +194,7 @@ def _other_order(format_: str) -> str:
 
 
 def _best_date_format(column: SampleColumn) -> str:
-    """The first format that most values have; empty where fewer than half of them are dates."""
+    """Return the first format that fits most values; empty if it fits fewer than half."""
     if column.has_times:
         return ISO
     best = max(DATE_FORMATS, key=lambda format_: _readable(column.values, format_))
@@ -205,7 +206,7 @@ def _is_most(count: int, values: Sequence[str]) -> bool:
 
 
 def _readable(values: Sequence[str], format_: str) -> int:
-    """How many of the values are dates of this format."""
+    """Return how many of the values are dates of this format."""
     digits = {EPOCH_SECONDS: 10, EPOCH_MILLISECONDS: 13}.get(format_)
     if digits:
         return sum(value.strip().isdigit() and len(value.strip()) == digits for value in values)
@@ -246,7 +247,7 @@ def _texts(columns: Sequence[SampleColumn], name: str, cost: SampleColumn | None
 
 
 def _fits(focus: str, column: SampleColumn) -> bool:
-    """Whether the values may be of it: all of a fixed list, or three letters of a currency."""
+    """Return whether the values fit the column: all in a fixed list, or three letters for a currency."""
     if focus == "BillingCurrency":
         return bool(column.values) and all(value.strip().upper() in _CODES for value in column.values)
     values = {spec.fold(value) for value in spec.ENUMERATIONS.get(focus, ())}
@@ -254,7 +255,7 @@ def _fits(focus: str, column: SampleColumn) -> bool:
 
 
 def _currency(columns: Iterable[SampleColumn], cost: SampleColumn | None) -> str:
-    """That in the name of the cost, as in `Betrag (EUR)`; else its sign in the values, which $ and ¥ do not tell."""
+    """Return the currency in the column's name, as in `Betrag (EUR)`; else from its sign in the values (not $ or ¥)."""
     if cost is None:
         return ""
     codes = [code.upper() for code in _CODE.findall(cost.name) if code.upper() in _CODES]

@@ -1,4 +1,4 @@
-"""Where cost comes from, what was imported, and how the account looks at it. The cost lines are in the lake."""
+"""Cost sources, imports and the account's cost view. The cost lines are in the lake."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def default_actor_tag_keys() -> list[str]:
 
 
 class Basis(models.TextChoices):
-    """Which amount of a cost line counts: what the invoice says, or what the usage is worth."""
+    """The amount of a cost line that counts: the invoiced amount, or the value of the usage."""
 
     BILLED = "billed", "Billed"
     AMORTIZED = "amortized", "Amortized"
 
 
 class CostSource(AccountModel):
-    """A connection that cost lines come in by. Its months are replaced as a whole."""
+    """A source of cost lines. Its months are replaced as a whole."""
 
     class Kind(models.TextChoices):
         FOCUS = "focus", "FOCUS files"
@@ -92,7 +92,7 @@ class CostSource(AccountModel):
 
 
 class SourceCompleteness(AccountModel):
-    """What the newest imports of a source say about how complete its days are (finops.costs.completeness)."""
+    """The completeness of a source's days, from its newest imports (finops.costs.completeness)."""
 
     source = models.OneToOneField(CostSource, on_delete=models.CASCADE, related_name="completeness")
     segments = models.CharField(
@@ -115,7 +115,7 @@ class SourceCompleteness(AccountModel):
 
 
 class DailyCostSnapshot(AccountModel):
-    """What a day of a source held at an import, of what is billed by the day; settle times are learnt from these."""
+    """The daily cost of a source's day as of an import; settle times are learnt from these."""
 
     source = models.ForeignKey(CostSource, on_delete=models.CASCADE, related_name="daily_costs")
     day = models.DateField()
@@ -135,10 +135,10 @@ class DailyCostSnapshot(AccountModel):
 
 
 class CostImport(AccountModel):
-    """One import of one or several files into a source: what is asked, how far it is, what came of it.
+    """An import of one or several files into a source: its parameters, progress and result.
 
-    The row is the queue: `queued` ones are due, and a `running` one whose heartbeat is old is taken up again. A
-    `waiting` one needs a person's decision and keeps its files; decided, it is queued again and read anew (ADR 0020).
+    The row is the queue: `queued` imports are due, and a `running` one with an old heartbeat is resumed. A `waiting`
+    import needs a decision and keeps its files; then it is queued again and its files are read anew (ADR 0020).
     """
 
     class Status(models.TextChoices):
@@ -151,7 +151,7 @@ class CostImport(AccountModel):
         CANCELED = "canceled", "Canceled"
 
     class Origin(models.TextChoices):
-        """Who asks, and so whether somebody is there to decide about an import that needs review."""
+        """The origin of an import, which decides whether a person can review it."""
 
         UPLOAD = "upload", "Upload"
         COMMAND = "command", "Command"
@@ -246,14 +246,14 @@ class CostImport(AccountModel):
 
     @property
     def percent(self) -> int:
-        """How much of the files has been read, 0 to 100."""
+        """The share of the files that has been read, 0 to 100."""
         if self.status == self.Status.DONE:
             return 100
         return min(100, self.bytes_done * 100 // self.bytes_total) if self.bytes_total else 0
 
 
 class CostView(AccountModel):
-    """How the account looks at cost unless a call says otherwise. An account without a row has the defaults."""
+    """The account's default view of cost. An account without a row has the defaults."""
 
     account = models.OneToOneField("accounts.Account", on_delete=models.CASCADE, related_name="cost_view")
     basis = models.CharField(max_length=10, choices=Basis.choices, default=Basis.BILLED)
@@ -292,8 +292,8 @@ class CostView(AccountModel):
 
 
 class SourceOverlap(AccountModel):
-    """Cost of a billing month that two sources are likely to hold both, so that it is counted twice. Looked for after each
-    import into one of them; `source` is the one with the smaller id."""
+    """Cost of a billing month that two sources likely both hold, so that it counts twice. Detected after each import
+    into one of them; `source` is the one with the smaller id."""
 
     class Kind(models.TextChoices):
         LINES = "lines", "Lines"
@@ -337,7 +337,7 @@ class SourceOverlap(AccountModel):
 
 
 class ImportReviewSettings(AccountModel):
-    """From which change on an import needs review. An account without a row has the defaults."""
+    """The changes from which an import needs review. An account without a row has the defaults."""
 
     account = models.OneToOneField(
         "accounts.Account", on_delete=models.CASCADE, related_name="import_review_settings"

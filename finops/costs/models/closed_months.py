@@ -1,4 +1,4 @@
-"""Months that an account has closed, with their sums as of then."""
+"""Months that an account has closed, with their sums at that time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from finops.lib import clock
 
 
 class ClosedMonth(AccountModel):
-    """A billing month that the account has closed. Its sums stay as they were then; imports go on."""
+    """A billing month that the account has closed. Its sums stay fixed; imports continue."""
 
     month = models.DateField(help_text="The first day of the billing month.")
     closed_at = models.DateTimeField(default=clock.now)
@@ -36,9 +36,9 @@ class ClosedMonth(AccountModel):
 
 
 class ClosedMonthSum(AccountModel):
-    """What a source's lines of a closed month add up to in one currency: when it was closed, and now.
+    """The sum of a source's lines of a closed month in one currency: when it was closed, and now.
 
-    `source_id` and `source_name` are of then: the source may be gone.
+    `source_id` and `source_name` are from that time: the source may be deleted.
     """
 
     closed_month = models.ForeignKey(ClosedMonth, on_delete=models.CASCADE, related_name="sums")

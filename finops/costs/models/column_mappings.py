@@ -1,4 +1,4 @@
-"""What a person has said of the columns of a source's files."""
+"""The column mappings of sources."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from finops.lib import clock
 
 
 class ColumnMapping(AccountModel):
-    """How files of a source that are no FOCUS become it. One a source, replaced whole; the audit log has what it was."""
+    """How a source's files become FOCUS. One per source, replaced as a whole; the audit log has earlier ones."""
 
     source = models.OneToOneField("CostSource", on_delete=models.CASCADE, related_name="column_mapping")
     content = models.JSONField(help_text="finops.costs.mapping.document.MappingDocument.")
@@ -26,5 +26,5 @@ class ColumnMapping(AccountModel):
 
     @property
     def document(self) -> MappingDocument:
-        """Raises UserError for content that no version of this program has written."""
+        """The parsed document. Raises UserError for content that no version of this program has written."""
         return document_of(self.content)

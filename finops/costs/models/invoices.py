@@ -1,4 +1,4 @@
-"""What was invoiced: what providers' files say, and totals that a member entered. The cost lines are in the lake."""
+"""Invoiced amounts from providers' files, and totals that a member entered. The cost lines are in the lake."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ class BillingPeriod(AccountModel):
 
 
 class InvoiceTotal(AccountModel):
-    """What an invoice comes to, entered by hand where its provider has no Invoice Detail.
+    """The total of an invoice, entered by hand if its provider has no Invoice Detail.
 
-    Without an invoice id it is what was invoiced for all lines of the billing period that name no invoice.
+    Without an invoice id, the total for all lines of the billing period without an invoice.
     """
 
     issuer = models.CharField(max_length=500, blank=True)

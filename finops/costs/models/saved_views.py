@@ -1,4 +1,4 @@
-"""Questions of the cost explorer that people keep by name."""
+"""Saved questions of the cost explorer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from finops.lib.constraints import not_empty
 
 
 class SavedView(AccountModel):
-    """A question of the cost explorer with a name. Shared when it has no owner; else that person's alone."""
+    """A question of the cost explorer with a name. Shared if it has no owner, else visible to its owner only."""
 
     name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
     owner = models.ForeignKey(
@@ -58,5 +58,5 @@ class SavedView(AccountModel):
 
     @property
     def query(self) -> SpendQuery:
-        """Raises msgspec.ValidationError for what no version of this program has written."""
+        """The question. Raises msgspec.ValidationError for content that no version of this program has written."""
         return msgspec.convert(self.question, SpendQuery)

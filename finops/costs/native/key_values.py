@@ -1,4 +1,4 @@
-"""Values by key in columns of maps, structs, or JSON objects as CSV has them."""
+"""Values by key in columns of maps, structs, or JSON objects (in CSV)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _decoder: Final = msgspec.json.Decoder(float_hook=str)
 
 
 def entry_of(values: pa.Array, key: str, name: str) -> pa.Array:
-    """What `key` has in each row, as text; null where it is absent or the JSON cannot be read. BadCell for another type."""
+    """Return the value of `key` in each row, as text; null without it or if invalid. BadCell for another type."""
     type_ = values.type
     if pa.types.is_map(type_):
         return _map_entry(values, key)
@@ -33,7 +33,7 @@ def entry_of(values: pa.Array, key: str, name: str) -> pa.Array:
 
 
 def _map_entry(values: pa.MapArray, key: str) -> pa.Array:
-    """Where each row has the key once, which is usual of a file, its items are taken at once: five times as quick."""
+    """If each row has the key once, as usual within a file, take its items at once: five times faster."""
     if not values.null_count:
         start, end = values.offsets[0].as_py(), values.offsets[-1].as_py()
         places = pc.indices_nonzero(pc.equal(values.keys.slice(start, end - start).cast(pa.string()), key))
@@ -48,7 +48,7 @@ def _map_entry(values: pa.MapArray, key: str) -> pa.Array:
 
 
 def _plain_map(values: pa.MapArray) -> pa.MapArray:
-    """With keys and values as texts, which the file may have as dictionaries."""
+    """Return the map with keys and values as texts; the file may have dictionaries."""
     type_ = values.type
     if pa.types.is_string(type_.key_type) and pa.types.is_string(type_.item_type):
         return values
@@ -60,7 +60,7 @@ def _plain_map(values: pa.MapArray) -> pa.MapArray:
 
 @lru_cache(maxsize=8_192)
 def json_object(text: str | None) -> dict[str, Any]:
-    """The JSON object in the text; empty for what is none. Remembered: a file repeats the same products and discounts."""
+    """Return the JSON object in the text; empty for other text. Cached: files repeat products and discounts."""
     if not text:
         return {}
     try:

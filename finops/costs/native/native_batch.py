@@ -1,4 +1,4 @@
-"""A batch of a native file: its columns by name, and whole-column readings of them."""
+"""A batch of a native file: its columns by name, and operations on whole columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from finops.lake.schema import MONEY
 
 
 class NativeBatch:
-    """Lines of a native file. `take` makes another of some of them, whose columns and amounts are those of the first."""
+    """Lines of a native file. `take` returns a batch of some of them, with the columns and amounts of the first."""
 
     def __init__(
         self,
@@ -38,27 +38,27 @@ class NativeBatch:
 
     @property
     def origin(self) -> pa.Array | None:
-        """For each line its place in the file's batch; None: they are the same."""
+        """For each line its index in the file's batch; None: unchanged."""
         if self._parent is None or self._places is None:
             return None
         above = self._parent.origin
         return self._places if above is None else above.take(self._places)
 
     def take(self, places: pa.Array) -> NativeBatch:
-        """The lines at these places, in this order; a place may come more than once."""
+        """Return the lines at these indexes, in this order; an index may be repeated."""
         return NativeBatch({}, len(places), self.findings, parent=self, places=places)
 
     def has(self, name: str) -> bool:
-        """Whether this pass over the file reads the column."""
+        """Return whether this pass over the file reads the column."""
         return name in self._columns or (self._parent is not None and self._parent.has(name))
 
     def replace(self, name: str, values: pa.Array) -> None:
-        """Gives these lines another column of that name, for texts; amounts stay those of the file."""
+        """Replace the texts of a column in these lines; amounts stay those of the file."""
         self._columns[name] = values
         self._texts.pop(name, None)
 
     def column(self, name: str) -> pa.Array:
-        """As the file has it. KeyError for a column that was not asked for."""
+        """Return the column of the file. KeyError for a column that was not requested."""
         if name not in self._columns:
             if self._parent is None:
                 raise KeyError(name)
@@ -66,21 +66,21 @@ class NativeBatch:
         return self._columns[name]
 
     def text(self, name: str) -> pa.DictionaryArray:
-        """A column of texts, or of what can be written as text, dictionary-encoded. BadCell for nested types."""
+        """Return a column as texts, dictionary-encoded. BadCell for nested types."""
         if name not in self._texts:
             self._texts[name] = encode(self.column(name), name)
         return self._texts[name]
 
     def entry(self, name: str, key: str) -> pa.DictionaryArray:
-        """The value that `key` has in a column of maps, structs or JSON objects."""
+        """Return the value of `key` in a column of maps, structs or JSON objects."""
         return self.compute_once(
             f"{name}/{key}", lambda file: encode(entry_of(file.column(name), key, name), name)
         )
 
     def compute_once(self, name: str, make: Callable[[NativeBatch], pa.Array]) -> pa.Array:
-        """What `make` makes of the file's batch, for these lines. `name` is its name among all that is made of the batch.
+        """Return the result of `make` on the file's batch, for these lines, cached as `name`.
 
-        For what nested columns become: to take lines of a map costs as much as to read it.
+        For results of nested columns: taking lines of a map costs as much as reading it.
         """
         if self._parent is not None:
             return self._parent.compute_once(name, make).take(self._places)
@@ -89,7 +89,7 @@ class NativeBatch:
         return self._made[name]
 
     def amount(self, name: str) -> pa.Array:
-        """A column of numbers with a decimal point as exact decimals; empty is null. BadCell for what is no number."""
+        """Return a column of numbers with a decimal point as exact decimals; empty is null. BadCell if invalid."""
         if name not in self._amounts:
             if self._parent is not None:
                 self._amounts[name] = _take(self._parent.amount(name), self._places)
@@ -98,7 +98,7 @@ class NativeBatch:
         return self._amounts[name]
 
     def is_one_of(self, name: str, values: Collection[str]) -> pa.Array:
-        """Which lines have one of these texts in the column; never null."""
+        """Return a mask of lines with one of these texts in the column; never null."""
         encoded = self.text(name)
         among = pc.is_in(encoded.dictionary, value_set=pa.array(list(values), pa.string()))
         places = pc.indices_nonzero(among)
@@ -111,30 +111,30 @@ class NativeBatch:
         return pc.fill_null(is_value, False)
 
     def recode(self, name: str, code: Callable[[str], str | None]) -> pa.DictionaryArray:
-        """The column with each different text replaced by what `code` makes of it."""
+        """Return the column with each different text replaced by `code` of it."""
         return recode(self.text(name), code)
 
     def constant(self, value: str | None) -> pa.DictionaryArray:
-        """The same text in every line."""
+        """Return the same text for every line."""
         if value is None:
             return pa.DictionaryArray.from_arrays(pa.nulls(self.size, pa.int32()), pa.array([], pa.string()))
         indices = pa.repeat(pa.scalar(0, pa.int32()), self.size)
         return pa.DictionaryArray.from_arrays(indices, pa.array([value], pa.string()))
 
     def zeros(self) -> pa.Array:
-        """The amount 0 in every line."""
+        """Return the amount 0 for every line."""
         return pa.repeat(pa.scalar(0, MONEY), self.size)
 
 
 def _take(values: pa.Array, places: pa.Array) -> pa.Array:
-    """Many columns of a report are empty, and there is nothing to look up in those."""
+    """Take lines; many columns of a report are empty and need no look-up."""
     if values.null_count == len(values):
         return pa.nulls(len(places), values.type)
     return values.take(places)
 
 
 def encode(values: pa.Array, name: str) -> pa.DictionaryArray:
-    """As texts, dictionary-encoded; empty texts are null. BadCell for a type that is no text."""
+    """Return dictionary-encoded texts; empty texts are null. BadCell for a type that is not text."""
     if values.type != DICTIONARY:
         if pa.types.is_dictionary(values.type):
             values = values.dictionary_decode()
@@ -150,20 +150,20 @@ def encode(values: pa.Array, name: str) -> pa.DictionaryArray:
 
 
 def recode(encoded: pa.DictionaryArray, code: Callable[[str], str | None]) -> pa.DictionaryArray:
-    """Each different text replaced by what `code` makes of it. Cost: a call for each text of the dictionary."""
+    """Replace each different text by `code` of it. Cost: a call for each text of the dictionary."""
     codes = [None if text is None else code(text) for text in encoded.dictionary.to_pylist()]
     return _with_dictionary(encoded.indices, pa.array(codes, pa.string()))
 
 
 def cut(encoded: pa.DictionaryArray, pattern: str) -> pa.DictionaryArray:
-    """Each text without what the pattern (RE2) matches; null where nothing is left. A fifth of what `recode` costs."""
+    """Remove what the pattern (RE2) matches from each text; null if nothing remains. A fifth of `recode`'s cost."""
     texts = pc.replace_substring_regex(encoded.dictionary, pattern, "")
     texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
     return _with_dictionary(encoded.indices, texts)
 
 
 def first_of(*columns: pa.DictionaryArray) -> pa.DictionaryArray:
-    """The first of these columns with a value, line by line."""
+    """Return the first of these columns that has a value, line by line."""
     if len(columns) == 1 or not columns[0].null_count:
         return columns[0]
     parts, indices, before = [], [], 0
@@ -175,7 +175,7 @@ def first_of(*columns: pa.DictionaryArray) -> pa.DictionaryArray:
 
 
 def choose(mask: pa.Array, yes: pa.Array | pa.Scalar, no: pa.Array) -> pa.Array:
-    """`yes` where the mask is true, else `no`; of texts dictionary-encoded."""
+    """Return `yes` where the mask is true, else `no`; texts dictionary-encoded."""
     if not isinstance(no, pa.DictionaryArray):
         return pc.if_else(mask, yes, no)
     own = no.indices.cast(pa.int32())
@@ -194,6 +194,6 @@ def choose(mask: pa.Array, yes: pa.Array | pa.Scalar, no: pa.Array) -> pa.Array:
 
 
 def _with_dictionary(indices: pa.Array, values: pa.Array) -> pa.DictionaryArray:
-    """Of values that may be there twice, which Parquet's writer refuses in a dictionary."""
+    """Dictionary-encode values that may have duplicates, which Parquet's writer refuses in a dictionary."""
     distinct = values.dictionary_encode()
     return pa.DictionaryArray.from_arrays(distinct.indices.take(indices), distinct.dictionary)

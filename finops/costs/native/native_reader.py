@@ -21,14 +21,14 @@ from finops.lib.sentences import join_with_and
 
 
 class _Window(NamedTuple):
-    """Where the lines of the newest batch are from."""
+    """The origin of the lines of the newest batch."""
 
     start: int = 0
     native_start: int = 0
     origin: pa.Array | None = None
 
     def native_row(self, index: int) -> int:
-        """The file's row of line `index`. Of a line before this batch, where lines were left out, one nearby."""
+        """Return the file's row of line `index`. For a line before this batch, if lines were left out, one nearby."""
         place = index - self.start
         if self.origin is None or not 0 <= place < len(self.origin):
             return max(0, self.native_start + place)
@@ -36,7 +36,7 @@ class _Window(NamedTuple):
 
 
 class NativeReader:
-    """Reads as CsvFile, JsonFile and ParquetFile do, with FOCUS columns in the place of the file's own."""
+    """A reader like CsvFile, JsonFile and ParquetFile, with FOCUS columns in place of the file's own."""
 
     def __init__(self, file: TableFile, format_: NativeFormat, mapping: NativeMapping) -> None:
         self.file = file
@@ -48,13 +48,13 @@ class NativeReader:
         self.size = file.size
         self.delimiter = file.delimiter
         self.findings = Findings()
-        """Liberties taken with numbers in the newest pass."""
+        """Deviations in numbers found in the newest pass."""
         self.rows_read = 0
-        """Rows of the file in the newest pass, with those that the mapping leaves out."""
+        """Rows of the file in the newest pass, including those that the mapping leaves out."""
         self._window = _Window()
 
     def __copy__(self) -> NativeReader:
-        """A second look at the same file, which leaves the state of the first alone."""
+        """Return a reader for a second pass over the same file, without changing the state of the first."""
         return NativeReader(copy.copy(self.file), self.native_format, copy.copy(self.mapping))
 
     @property
@@ -70,20 +70,20 @@ class NativeReader:
         return self.file.text_hash
 
     def source_of(self, column: str) -> str:
-        """How a message names a FOCUS column of this file: by the native one that it is of."""
+        """Return the name of a FOCUS column in messages: that of its native column."""
         native = self.mapping.sources.get(column) or ", ".join(self.mapping.columns.get(column, ())[:1])
         return f"{native} ({column})" if native and native != column else column
 
     def row(self, index: int) -> str:
-        """How a report names the line `index` (from 0)."""
+        """Name the line `index` (from 0) for a report."""
         return self.file.row(self._window.native_row(index))
 
     def where(self, index: int) -> str:
-        """The same with its line in the file."""
+        """Name the line with its line number in the file."""
         return self.file.where(self._window.native_row(index))
 
     def batches(self, texts: Sequence[int], plain: Sequence[int]) -> Iterator[Mapping[int, pa.Array]]:
-        """FOCUS columns by position, batch after batch. FocusFileError names the file's own row and column."""
+        """Yield batches of FOCUS columns by position. FocusFileError names the file's own row and column."""
         self.mapping.begin()
         self.findings, self._window, self.rows_read = Findings(), _Window(), 0
         try:
@@ -111,7 +111,7 @@ class NativeReader:
     def _extra_batches(
         self, columns: Sequence[str], places: Sequence[int], native_rows: int, start: int
     ) -> Iterator[Mapping[int, pa.Array]]:
-        """Lines that the mapping adds; messages name the last row of the file for them."""
+        """Yield lines that the mapping adds; messages name the last row of the file for them."""
         lines = self.mapping.extra_lines()
         if not lines:
             return
@@ -121,7 +121,7 @@ class NativeReader:
         yield {place: lines.get(name, nothing) for place, name in zip(places, columns, strict=True)}
 
     def _native_places(self, columns: Sequence[str]) -> tuple[list[int], list[int]]:
-        """Places of the file's columns that these FOCUS columns are made of: those with few different values, and others."""
+        """Return indexes of the file's columns for these FOCUS columns: with few different values, and others."""
         wanted = [name for column in columns for name in self.mapping.columns[column]]
         names = list(dict.fromkeys([*self.mapping.needed, *wanted])) or self.file.names[:1]
         position = {name: place for place, name in reversed(list(enumerate(self.file.names)))}
@@ -157,15 +157,15 @@ class NativeReader:
         )
 
     def _check(self, columns: Mapping[str, pa.Array], start: int) -> None:
-        """A mapping may put many columns into one, as tags: together they have the bounds of one."""
+        """Check the limits: many columns combined into one, such as tags, have the limits of one."""
         for name, values in columns.items():
             check_column(values, name, self.name, lambda index: self.row(start + index))
 
 
 def native_reader(file: TableFile, defaults: Mapping[str, str]) -> NativeReader | None:
-    """The file as FOCUS columns when a native format recognises it; None when it has FOCUS's BilledCost or none does.
+    """Return the file as FOCUS columns if a native format recognises it; None if none does, or with BilledCost.
 
-    FocusFileError for a recognised file that lacks what a line must have and `defaults` do not give.
+    FocusFileError for a recognised file that lacks mandatory columns without `defaults`.
     """
     if spec.fold("BilledCost") in map(spec.fold, file.names):
         return None
@@ -190,7 +190,7 @@ def native_reader(file: TableFile, defaults: Mapping[str, str]) -> NativeReader 
 
 
 def relate(readers: Sequence[NativeReader], chosen: FormatChoice) -> None:
-    """Lets each format see all of its files of an import. FocusFileError for files that do not go together."""
+    """Let each format relate its files of an import. FocusFileError for files that do not belong together."""
     for format_ in dict.fromkeys(reader.native_format for reader in readers):
         own = [reader for reader in readers if reader.native_format is format_]
         format_.relate([NativeFile(reader.mapping, reader.file) for reader in own], chosen)

@@ -1,4 +1,4 @@
-"""Sums with what shared-cost splits move in them, ranked again. Pure."""
+"""Add the moves of shared-cost splits to sums, and rank them again. Pure."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _NOTHING = Decimal(0)
 
 
 def after_splits(plan: SpendPlan, sums: Sequence[SpendSum], moves: Sequence[SpendSum]) -> list[SpendSum]:
-    """The sums of all groups with the moves added, folded to the plan's `top` by what they are then.
+    """Return the sums of all groups with the moves added, folded to the plan's `top` by their new amounts.
 
-    A group that has nothing left is gone, unless its currency has no other. Cost: about 6 microseconds for each sum.
+    A group with nothing left is removed, unless its currency has no other. Cost: about 6 microseconds for each sum.
     """
     totals = _drop_emptied_groups(_merge(sums, moves), {(move.keys, move.currency) for move in moves})
     if not plan.dimensions or plan.top == ALL_GROUPS:
@@ -33,7 +33,7 @@ def after_splits(plan: SpendPlan, sums: Sequence[SpendSum], moves: Sequence[Spen
 
 
 class _Key(NamedTuple):
-    """What one sum is alike in."""
+    """The key of one sum."""
 
     group: Group
     bucket: date | None
@@ -45,7 +45,7 @@ class _Key(NamedTuple):
 
 @dataclass(slots=True)
 class _Total:
-    """What is added up; in place, because there is one for each sum."""
+    """The measures of a sum; mutable, because there is one for each sum."""
 
     labels: tuple[str | None, ...]
     amount: Decimal = _NOTHING
@@ -97,14 +97,14 @@ class _Total:
 
 
 def _plus(one: Decimal, other: Decimal) -> Decimal:
-    """The exact sum; most sums have nothing on most sides."""
+    """Return the exact sum; most sums have zeros on most sides."""
     if not other:
         return one
     return exact_sum((one, other)) if one else other
 
 
 def _merge(*parts: Iterable[SpendSum]) -> dict[_Key, _Total]:
-    """One total for all that is alike."""
+    """Merge totals with the same key."""
     totals: dict[_Key, _Total] = {}
     for part in chain.from_iterable(parts):
         key = _Key(
@@ -119,7 +119,7 @@ def _merge(*parts: Iterable[SpendSum]) -> dict[_Key, _Total]:
 
 
 def _drop_emptied_groups(sums: dict[_Key, _Total], touched: set[Group]) -> dict[_Key, _Total]:
-    """Without groups that moved away whole."""
+    """Remove groups whose whole cost moved away."""
     alive = {key.group for key, total in sums.items() if total.amount or total.compared or total.previous}
     emptied = touched - alive
     if not emptied:
@@ -133,7 +133,7 @@ def _drop_emptied_groups(sums: dict[_Key, _Total], touched: set[Group]) -> dict[
 
 
 def _fold_rest(plan: SpendPlan, sums: Mapping[_Key, _Total]) -> list[SpendSum]:
-    """As the lake folds: the first `top` groups of a currency by the larger of their amounts whatever the sign."""
+    """Fold as the lake does: keep the first `top` groups of a currency by the larger of their absolute amounts."""
     sizes = _sizes(plan, sums)
     order = sorted(sizes, key=lambda group: (group[1], sizes[group].copy_negate(), group[0]))
     places = places_within(order, itemgetter(1))
@@ -154,7 +154,7 @@ def _fold_rest(plan: SpendPlan, sums: Mapping[_Key, _Total]) -> list[SpendSum]:
 
 
 def _sizes(plan: SpendPlan, sums: Mapping[_Key, _Total]) -> dict[Group, Decimal]:
-    """What groups are ranked by: as in the lake."""
+    """Return what groups are ranked by, as in the lake."""
     by_change = plan.order_by == "change" and plan.previous is not None
     amounts: dict[Group, tuple[Decimal, Decimal]] = {}
     for key, total in sums.items():

@@ -1,7 +1,7 @@
-"""Charges of several days, such as tax, support and seats, counted evenly by day over their charge period.
+"""Spread charges of several days, such as tax, support and seats, evenly over the days of their charge period.
 
-A line's amount over n days is amount ÷ n a day, cut after 18 places; its last day has the rest, so that its days add up to
-the line to the last digit, however they are grouped.
+A line's amount over n days is amount ÷ n a day, truncated after 18 places; its last day has the rest, so that its
+days add up to the line to the last digit, however they are grouped.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from finops.lib.money import MONEY_SCALE, exact_difference, exact_sum
 from finops.lib.periods import DateRange, bucket_start, next_bucket
 
 MAX_DAYS: Final = 366
-"""A longer charge period, such as a three-year upfront fee, is left on its day: amortized cost spreads that."""
+"""The maximum of days. A longer charge, such as a three-year upfront fee, is not spread: amortized cost does that."""
 
 MAX_LINES: Final = 20_000
 LONG_HOURS: Final = 36
-"""A charge period from here on is of several days; a day of 25 hours is one day."""
+"""The length in hours above which a charge covers several days; a day of 25 hours is one day."""
 
 _STEP: Final = Decimal(1).scaleb(-MONEY_SCALE)
 _WIDE: Final = Context(prec=60, rounding=ROUND_DOWN)
@@ -43,8 +43,8 @@ _NOTHING: Final = Decimal(0)
 
 @dataclass(frozen=True)
 class ChargeSpread:
-    """`moves` are added to a plan's sums: each long charge off its day, and onto the days of its period. `change` is what
-    that adds to the plan's total in each currency."""
+    """`moves` are added to a plan's sums: each long charge leaves its day and goes to the days of its period.
+    `change` is the effect on the plan's total in each currency."""
 
     moves: list[SpendSum] = field(default_factory=list)
     change: list[MoneyAmount] = field(default_factory=list)
@@ -61,8 +61,9 @@ TOO_LONG = "Charges of more than 366 days stay on their charge day; basis amorti
 def spread_of(
     account: Account, plan: SpendPlan, deadline: float | None, manifest: Manifest | None
 ) -> ChargeSpread:
-    """What spreading does to a plan of all groups. Cost: one lake query over the plan's days and a year before them, of
-    the lines' own files, as summaries have no charge periods. Raises UserError when there are very many long charges."""
+    """Return what spreading changes in a plan of all groups. Cost: one lake query over its days and the year before,
+    of the lines' own files, as summaries have no charge periods. Raises UserError when there are very many long
+    charges."""
     first = min(days.start for days in plan.ranges) - timedelta(days=MAX_DAYS)
     last = max(days.end for days in plan.ranges)
     table = engine.run(
@@ -92,8 +93,8 @@ def spread_of(
 
 @dataclass(frozen=True)
 class _LongBuild:
-    """Charges of several days by group, day, period and amount, and how many there are of each: alike ones are spread
-    alike, so the days of each add up to it."""
+    """Charges of several days by group, day, period and amount, with the number of each. Equal charges are spread
+    equally, so the days of each add up to it."""
 
     dimensions: tuple[Any, ...]
     filters: tuple[Any, ...]
@@ -130,7 +131,7 @@ class _LongBuild:
 
 
 class _Line(NamedTuple):
-    """So many alike charges of `amount` each, over `days` days from `start`."""
+    """A number of equal charges of `amount` each, over `days` days from `start`."""
 
     keys: tuple[str | None, ...]
     labels: tuple[str | None, ...]
@@ -160,12 +161,12 @@ def _read_line(row: dict[str, Any], width: int) -> _Line:
 
 
 def days_between(start: datetime, end: datetime) -> int:
-    """Whole days of a charge period; a zone's change of clocks makes none more or fewer."""
+    """Return the whole days of a charge period; a daylight saving change makes no difference."""
     return max(1, (end - start + timedelta(hours=12)).days)
 
 
 def amount_in_range(line_amount: Decimal, start: date, days: int, period: DateRange) -> Decimal:
-    """What of a charge over `days` days from `start` falls within the days asked for. Exact."""
+    """Return the part of a charge over `days` days from `start` that is within the requested days. Exact."""
     last = start + timedelta(days=days - 1)
     first_inside, last_inside = max(start, period.start), min(last, period.end)
     inside = (last_inside - first_inside).days + 1
@@ -178,7 +179,7 @@ def amount_in_range(line_amount: Decimal, start: date, days: int, period: DateRa
 
 
 def _moves(plan: SpendPlan, line: _Line) -> Iterator[SpendSum]:
-    """The charge off its own day, and its share of each bucket and side."""
+    """Return the moves: the charge leaves its own day, and each bucket and side gets its share."""
     period = DateRange(line.start, line.start + timedelta(days=line.days - 1))
     if not any(_common(period, days) for days in plan.ranges):
         return
@@ -206,7 +207,7 @@ def _moves(plan: SpendPlan, line: _Line) -> Iterator[SpendSum]:
 
 
 def _moved_amount(line: _Line, days: DateRange | None) -> Decimal:
-    """The share of these days, less the charge as it was charged where its own day is one of them."""
+    """Return the share of these days, minus the original charge if its own day is one of them."""
     if days is None:
         return _NOTHING
     share = amount_in_range(line.amount, line.start, line.days, days)
@@ -220,8 +221,7 @@ def _common(one: DateRange, other: DateRange) -> DateRange | None:
 
 
 def _sides(plan: SpendPlan, source: str) -> dict[str, DateRange | None]:
-    """The days of each measure of a sum: those of the plan, of either side of the comparison of the source, and those that
-    are not complete."""
+    """Return the days of each measure of a sum: the plan's, both sides of the source's comparison, incomplete ones."""
     own = next((each for each in plan.source_overrides if str(each.source_id) == source), None)
     late = next((first for source_id, first in plan.incomplete if str(source_id) == source), None)
     incomplete = (
@@ -236,7 +236,7 @@ def _sides(plan: SpendPlan, source: str) -> dict[str, DateRange | None]:
 
 
 def _buckets(plan: SpendPlan, period: DateRange) -> Iterator[tuple[date | None, DateRange]]:
-    """The buckets that the period touches; None for the days that are in none of them."""
+    """Return the buckets that overlap the period; None for days outside of all buckets."""
     if plan.granularity == "none":
         yield None, DateRange(date.min, date.max)
         return

@@ -1,4 +1,4 @@
-"""What answers say of months that the account has closed and imports have changed since. Pure."""
+"""Notes of answers on months that the account has closed and imports have changed since. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from finops.lib.sentences import join_with_and, money
 
 
 def restatement_clause(sources: Sources, days: Sequence[DateRange], basis: str) -> str:
-    """A clause on closed months among these days whose sums are other ones now; empty when there are none.
+    """Return a clause on closed months among these days whose sums have changed; empty without any.
 
     Amounts are of the whole account, in the basis of the answer: amortized, else billed.
     """
@@ -26,13 +26,13 @@ def restatement_clause(sources: Sources, days: Sequence[DateRange], basis: str) 
 
 
 def restatement_warnings(sources: Sources, days: Sequence[DateRange], basis: str) -> list[str]:
-    """The same as a sentence, for pages that do not show the summary."""
+    """Return the same as a sentence, for pages that do not show the summary."""
     clause = restatement_clause(sources, days, basis).removeprefix("; ")
     return [f"{clause[0].upper()}{clause[1:]}."] if clause else []
 
 
 def restatement_sentences(sources: Sources) -> list[str]:
-    """A sentence for each closed month that was restated, the newest first."""
+    """Return a sentence for each closed month that was restated, newest first."""
     sentences = []
     for month in sorted(sources.closed, reverse=True):
         restated = sources.closed[month]
@@ -50,7 +50,7 @@ def _amounts(restated: Sequence[Restatement], basis: str) -> str:
 
 
 def signed_amount(amount: Decimal, currency: str) -> str:
-    """`+12.34 USD`."""
+    """Format an amount with its sign: `+12.34 USD`."""
     return f"{'+' if amount > 0 else ''}{money(amount, currency)}"
 
 

@@ -1,4 +1,4 @@
-"""What an assistant or page should know about an account's cost data before it asks."""
+"""The context of an account's cost data, for an assistant or page before its first question."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ RECENT_DAYS = 30
 SHOWN_KEYS = 50
 SHOWN_SOURCES = 20
 COUNTED_KEYS = 300
-"""Keys whose coverage is counted; each is a column to read."""
+"""The maximum of keys whose coverage is counted; each is a column to read."""
 
 
 def account_context(
     account: Account, credential: Credential | None = None, *, deadline: float | None = None
 ) -> ContextAnswer:
-    """Account, access, cost view, currencies, sources, dimensions, tag keys and glossary.
+    """Return account, access, cost view, currencies, sources, dimensions, tag keys and glossary.
 
-    Coverage of a tag key is the share of the cost lines of the last 30 days with data. Without a credential (a page)
+    Coverage of a tag key is its share of the cost lines of the last 30 days with data. Without a credential (a page),
     access is that of a reader. Two lake queries; four in PostgreSQL, seven the first time.
     """
     sources = load_sources(account)
@@ -79,7 +79,7 @@ def account_context(
 
 
 def dimension_infos() -> list[DimensionInfo]:
-    """Every dimension there is, families by `prefix:<key>`."""
+    """Return every dimension, families as `prefix:<key>`."""
     return [
         DimensionInfo(name=kind.display_name, title=kind.title, description=kind.description)
         for kind in registry.kinds()
@@ -87,7 +87,7 @@ def dimension_infos() -> list[DimensionInfo]:
 
 
 def currencies_of(account: Account, sources: Sources, deadline: float | None = None) -> list[str]:
-    """Every currency that a cost line has. One lake query."""
+    """Return every currency of the cost lines. One lake query."""
     coverage = sources.coverage
     if coverage.first_day is None or coverage.last_day is None:
         return []
@@ -102,7 +102,7 @@ def _currency_expression(table: Any) -> Any:
 
 @dataclass(frozen=True)
 class _TagCounts:
-    """How many lines have each key; equal for equal keys, so that the lake compiles it once."""
+    """The number of lines with each key. Equal for equal keys, so that the lake compiles it once."""
 
     keys: tuple[str, ...]
 
@@ -114,7 +114,7 @@ class _TagCounts:
 def _tag_keys(
     account: Account, sources: Sources, keys: Sequence[str], deadline: float | None
 ) -> list[TagKeyInfo]:
-    """The keys on most lines, the most used first."""
+    """Return the keys on most lines, most used first."""
     counted = list(keys)[:COUNTED_KEYS]
     if not counted:
         return []

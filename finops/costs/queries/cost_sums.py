@@ -1,4 +1,4 @@
-"""Exact cost by every value of a dimension, none folded: what apps above divide and allocate."""
+"""Exact cost by every value of a dimension, none folded, for apps above to divide and allocate."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from finops.lib.periods import DateRange
 
 @dataclass
 class ValueCost:
-    """The cost of one value in one currency; `buckets` by their first day, of those with lines.
+    """The cost of one value in one currency. `buckets` are by first day; buckets without lines are left out.
 
-    `allocated` is what of the amount shared-cost splits on the dimension brought here.
+    `allocated` is the part that shared-cost splits on the dimension moved here.
     """
 
     value: str
@@ -45,7 +45,7 @@ class ValueCost:
 
 @dataclass(frozen=True)
 class CostSums:
-    """The sums of a question, and what an answer says about them."""
+    """The sums of a question, and the notes of its answer."""
 
     facts: SpendFacts
     sums: Sequence[SpendSum]
@@ -60,7 +60,7 @@ class CostSums:
 
     @property
     def absent(self) -> str:
-        """The word for cost without a value of the dimension."""
+        """The name for cost without a value of the dimension."""
         return self.facts.plan.dimensions[0].absent
 
     @property
@@ -77,25 +77,25 @@ class CostSums:
 
     @property
     def not_final(self) -> str:
-        """A clause on the amount that stands on days that are not complete."""
+        """Return a clause on the amount on incomplete days."""
         return not_final(self.facts, self.sums)
 
     @property
     def not_comparable(self) -> str:
-        """Why the earlier days of the comparison say too little, if they do."""
+        """Return why the earlier days of the comparison are not comparable, or ""."""
         earlier = self.facts.plan.previous
         return not_comparable(self.facts.sources.coverage, earlier) if earlier else ""
 
     def only(self, values: Collection[str]) -> CostSums:
-        """The same of lines that have one of these values alone."""
+        """Return the sums of lines that have one of these values."""
         return replace(self, sums=[part for part in self.sums if part.keys[0] in values])
 
     def totals(self) -> list[SpendTotal]:
-        """One for each currency that has lines, the one of most money first."""
+        """Return a total for each currency with lines, the largest first."""
         return totals_of(self.facts, self.sums, self.buckets)
 
     def by_value(self) -> list[ValueCost]:
-        """What counts in the view, by value of the first dimension and currency."""
+        """Return the counted cost by value of the first dimension and currency."""
         costs: dict[tuple[str, str], ValueCost] = {}
         categories = self.facts.plan.categories
         for part in self.sums:
@@ -114,7 +114,7 @@ class CostSums:
         return list(costs.values())
 
     def warnings(self, totals: Sequence[SpendTotal]) -> list[str]:
-        """What an answer about spend would warn of."""
+        """Return the warnings of an answer about this spend."""
         return warnings_of(self.facts, totals, self.buckets)
 
 
@@ -126,11 +126,11 @@ def read_costs(
     together: bool = False,
     sources: Sources | None = None,
 ) -> CostSums:
-    """The cost that a query asks for, by every value of its dimension, in the account's cost view.
+    """Return the cost of a query by every value of its dimension, in the account's cost view.
 
-    `together`: a comparison pairs the same days of all sources. `top` is disregarded. Raises UserError as
-    `query_spend` does, and when the sums are too many for memory. Cost: one
-    lake query, one or two more with filters; after splits as `read_sums_of` says; PostgreSQL as for `query_spend`.
+    `together`: a comparison pairs the same days of all sources. `top` is ignored. Raises UserError as `query_spend`
+    does, and when there are too many sums for memory. Cost: one lake query, one or two more with filters; after
+    splits as `read_sums_of` says; PostgreSQL as for `query_spend`.
     """
     sources = sources or load_sources(account)
     question = resolve_query(account, query, sources, together=together)

@@ -12,13 +12,13 @@ from finops.costs.models import Basis, CostView
 from finops.lib.errors import unknown_value
 
 CHARGE_CATEGORIES = ("Usage", "Purchase", "Tax", "Credit", "Adjustment")
-"""The closed set of FOCUS."""
+"""The charge categories of FOCUS."""
 
 ALL = "all"
 
 
 class CostViewSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How an account looks at cost. Empty `charge_categories` means all. `planning_basis`: of unit cost, budgets and
+    """The cost view of an account. Empty `charge_categories` means all. `planning_basis`: of unit cost, budgets and
     forecasts."""
 
     basis: str = Basis.BILLED.value
@@ -28,7 +28,7 @@ class CostViewSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def cost_view(account: Account) -> CostViewSettings:
-    """The account's cost view; when it never chose, all charge categories, billed, and amortized for planning. One query."""
+    """Return the account's cost view; by default all categories, billed, and amortized for planning. One query."""
     chosen = CostView.objects.filter(account=account).values_list(
         "basis", "planning_basis", "charge_categories", "product_key"
     )
@@ -49,7 +49,7 @@ def cost_view(account: Account) -> CostViewSettings:
 def apply_overrides(
     view: CostViewSettings, *, basis: str | None, charge_categories: Sequence[str]
 ) -> AppliedCostView:
-    """The account's view with what a call overrides. Raises UserError for an unknown charge category."""
+    """Return the account's view with a call's overrides. Raises UserError for an unknown charge category."""
     categories = (
         charge_categories_of(charge_categories) if charge_categories else list(view.charge_categories)
     )
@@ -63,7 +63,7 @@ def apply_overrides(
 
 
 def charge_categories_of(names: Sequence[str]) -> list[str]:
-    """The categories meant, in FOCUS order; empty for all. Raises UserError for an unknown one."""
+    """Return the categories in FOCUS order; empty for all. Raises UserError for an unknown one."""
     by_fold = {name.casefold(): name for name in CHARGE_CATEGORIES}
     folded = [name.strip().casefold() for name in names]
     for name, fold in zip(names, folded, strict=True):

@@ -1,4 +1,4 @@
-"""Which of the values that filters name are in the data, and what comes nearest to those that are not."""
+"""The filter values that the data has, and the nearest values for those that it does not have."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from finops.lib.periods import ALL_DAYS, DateRange
 from finops.lib.sentences import dimension_text, quote, truncate
 
 NEAREST_OF = 5_000
-"""Values looked through for the nearest; the first by name when a dimension has more."""
+"""The maximum of values searched for the nearest; the first by name if a dimension has more."""
 
 REFUSED = ("customer", "currency")
 REFUSED_FAMILIES = ("tag:", "cost_tag:")
-"""Dimensions whose values people and rules make up, so that a misspelt one is likelier than one without cost."""
+"""Dimensions whose values users and rules define: an unknown value is more likely misspelt than without cost."""
 
 NAMED_VALUES = 5
 SHOWN_VALUES = 20
 SHOWN_LENGTH = 120
 SHOWN_MISSING = 5
-"""Values that match nothing, each a sentence."""
+"""The maximum of unmatched values with a sentence each."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,11 @@ def look_up(
     brought: Mapping[str, Collection[str]] | None = None,
     refuse_all: bool = False,
 ) -> FilterFindings:
-    """One lake query over the filtered columns; a second one when a value is not in the data of these days.
+    """Check the filters' values. One lake query over the filtered columns; a second if a value is not in these days.
 
-    `brought` are values by dimension that shared-cost splits gave cost to, which count as being in the data. Raises
-    UserError for an `in` of which no value is in the data of any day, on dimensions whose values people make up
-    (REFUSED; `refuse_all`: on any): a sum of nothing would read as a cost of 0. One lake query more where none is of
+    `brought` are values by dimension that received cost from shared-cost splits; they count as being in the data.
+    Raises UserError for an `in` of which no value is in the data of any day, on dimensions whose values users define
+    (REFUSED; `refuse_all`: on any): a sum of nothing would read as a cost of 0. One more lake query if none is in
     these days.
     """
     exact = [item for item in plan.filters if item.is_exact]
@@ -94,8 +94,8 @@ def look_up(
 def labels_of_filters(
     account: Account, plan: SpendPlan, deadline: float | None, manifest: Manifest | None = None
 ) -> dict[str, str]:
-    """What the values of filters are called where they are ids, by value. The lake query of `look_up`, whose result is
-    kept; PostgreSQL only for dimensions that a higher app has names of."""
+    """Return the labels of filter values that are ids, by value. The lake query of `look_up`, whose result is cached;
+    PostgreSQL only for dimensions with names of a higher app."""
     exact = [item for item in plan.filters if item.is_exact]
     if all(item.dimension.label is None and item.dimension.names is None for item in exact):
         return {}
@@ -109,7 +109,7 @@ def labels_of_filters(
 
 
 def _should_refuse(item: ResolvedFilter, missing: Sequence[str], refuse_all: bool) -> bool:
-    """Whether none of the values asked for is there, and it is worth a refusal when no day has any."""
+    """Return whether none of the values is in the data and the dimension is one that refuses unknown values."""
     name = item.dimension.name
     return (
         item.op == "in"
@@ -143,7 +143,7 @@ def _accepts(item: ResolvedFilter, value: str) -> bool:
 
 
 LabelByValue = dict[str, str]
-"""Values of a dimension, and their labels ("" for none)."""
+"""Values of a dimension and their labels ("" for none)."""
 
 
 def _query_values(
@@ -156,7 +156,7 @@ def _query_values(
     only_wanted: bool,
     days: DateRange | None = None,
 ) -> dict[int, LabelByValue]:
-    """The values of each filter."""
+    """Return the values of each filter."""
     if not items:
         return {}
     span = days or DateRange(min(each.start for each in plan.ranges), max(each.end for each in plan.ranges))
@@ -181,7 +181,7 @@ def _query_values(
 
 @dataclass(frozen=True)
 class _ValuesBuild:
-    """The values of each filter's dimension; equal for equal filters, so that the lake compiles it once."""
+    """The values of each filter's dimension. Equal for equal filters, so that the lake compiles it once."""
 
     items: tuple[ResolvedFilter, ...]
     only_wanted: bool
@@ -215,7 +215,7 @@ def _missing_values(item: ResolvedFilter, present: Mapping[str, str]) -> list[st
 
 
 def _meanings(item: ResolvedFilter, value: str) -> list[str]:
-    """The value, its aliases, and the values that it is or was the name of."""
+    """Return the value, its aliases, and the values that it is or was the name of."""
     by_name = item.dimension.names.values_with_name(value) if item.dimension.names is not None else ()
     former = [each.id for each in former_of(item.dimension, value)]
     return [*candidates(item.dimension.name, value), *by_name, *former]
@@ -233,7 +233,7 @@ def _not_found_warning(item: ResolvedFilter, value: str, labels: Mapping[str, st
 
 
 def _rename_warnings(item: ResolvedFilter) -> list[str]:
-    """What earlier names of renamed ids were taken for."""
+    """Return warnings on how earlier names of renamed ids were interpreted."""
     return [
         f"{dimension_text(item.dimension.name)} {truncate(value, SHOWN_LENGTH)!r} is an earlier name "
         f"of {truncate(each.newest, SHOWN_LENGTH)!r} ({quote(each.id, SHOWN_LENGTH)}); all its names "
@@ -244,7 +244,7 @@ def _rename_warnings(item: ResolvedFilter) -> list[str]:
 
 
 def _applied_filter(item: ResolvedFilter, present: Mapping[str, str] | None) -> AppliedFilter:
-    """An exact filter as the values that the data has; any other as it was applied, aliases with it."""
+    """Return an exact filter with the values in the data's spelling; any other filter as applied, with aliases."""
     asked = list(item.asked)
     values = list(item.wanted) if present is None else sorted(present)
     if present is not None and item.wants_absent:
@@ -259,6 +259,6 @@ def _applied_filter(item: ResolvedFilter, present: Mapping[str, str] | None) -> 
 
 
 def _truncate_values(values: Sequence[str]) -> list[str]:
-    """The first values; says how many more there are."""
+    """Return the first values and the number of others."""
     more = [f"… and {len(values) - SHOWN_VALUES} more"] if len(values) > SHOWN_VALUES else []
     return [truncate(value, SHOWN_LENGTH) for value in values[:SHOWN_VALUES]] + more

@@ -1,4 +1,4 @@
-"""What of imports somebody should look at: those that wait for review, months that moved far, and sources that overlap."""
+"""Imports that need attention: those that wait for review, months with large changes, and overlapping sources."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from finops.lib.sentences import join_with_and, money, truncate
 
 SHOWN: Final = 10
 MOVED_DAYS: Final = 14
-"""An import that went on although it needed review (a sync, or confirmed) is named for so long."""
+"""The number of days that an import that continued although it needed review (a sync, or confirmed) is reported."""
 
 _NOTICES: Final = f"""
 SELECT (SELECT json_agg(json_build_array(i.id, i.source_id, s.name, i.file_name, i.status, i.reasons)) FROM (
@@ -29,7 +29,7 @@ SELECT (SELECT json_agg(json_build_array(i.id, i.source_id, s.name, i.file_name,
 
 
 class ImportNotice(msgspec.Struct, array_like=True, frozen=True):
-    """An import that waits for review, or went on without one."""
+    """An import that waits for review, or continued without one."""
 
     id: int
     source_id: int
@@ -67,7 +67,7 @@ class ImportNotices:
 
     @property
     def summary(self) -> str:
-        """`; 465.00 USD may be counted twice`: what a first sentence must not leave out; "" when there is nothing."""
+        """The clause that a first sentence must include, `; 465.00 USD may be counted twice`; "" without one."""
         waiting = sum(each.waits for each in self.imports)
         parts = [
             f"{join_with_and([money(each.amount, each.currency) for each in self.overlaps])} may be counted twice"
@@ -80,7 +80,7 @@ _imports = msgspec.json.Decoder(list[ImportNotice]).decode
 
 
 def import_notices(account: Account) -> ImportNotices:
-    """One query; none for a reader with limited cost access, since they say what imports have of other lines."""
+    """Return the notices. One query; none for a reader with limited cost access: they reveal cost of other lines."""
     if not sees_whole_account():
         return ImportNotices((), ())
     with connection.cursor() as cursor:

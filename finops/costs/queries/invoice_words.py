@@ -1,4 +1,4 @@
-"""What an answer about invoices says in words. Pure."""
+"""The texts of an answer about invoices. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMED = 3
 
 
 def summary_of(account: str, months: Sequence[str], rows: Sequence[InvoiceRow], problems: str) -> str:
-    """The differences first, with their amounts; then what could not be compared, with its amount."""
+    """Return the summary: differences with their amounts first, then the amount that could not be compared."""
     if not rows:
         when = f" of {_span(months)}" if months else ""
         return f"{quote(account)} has no cost lines and no invoices{when}{problems}."
@@ -80,7 +80,7 @@ def _span(months: Sequence[str]) -> str:
 
 
 def warnings_of(rows: Sequence[InvoiceRow]) -> list[str]:
-    """What a row means that a reader may take for something else."""
+    """Return warnings on rows that are easy to misread."""
     voided = [row.invoice for row in rows if row.invoice_status == "Voided"]
     return (
         [f"Voided, so 0 was invoiced: {join_with_and([quote(each) for each in voided[:NAMED]])}."]
@@ -90,7 +90,7 @@ def warnings_of(rows: Sequence[InvoiceRow]) -> list[str]:
 
 
 def duplicate_invoice_warnings(invoices: Sequence[str]) -> list[str]:
-    """That two sources have the details of the same invoice."""
+    """Return warnings on sources that have the details of the same invoice."""
     if not invoices:
         return []
     named = join_with_and(
@@ -107,7 +107,7 @@ def truncated_of(rows: int, limit: int) -> str:
 
 
 def hint_of(query: InvoiceQuery, rows: Sequence[InvoiceRow]) -> str:
-    """What to do next."""
+    """Return a hint for the next step."""
     differing = next((row for row in rows if row.status == "differs"), None)
     if differing is not None and not query.invoice:
         return f"Use invoice={differing.invoice!r} for the parts of its difference."

@@ -1,4 +1,4 @@
-"""What cost lines add up to and what was invoiced: the one query behind the page Invoices and getInvoiceReconciliation."""
+"""Cost lines compared with invoices: the one query behind the page Invoices and getInvoiceReconciliation."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def invoice_reconciliation(
     deadline: float | None = None,
     fits: Fits | None = None,
 ) -> InvoiceAnswer:
-    """Each invoice of the billing months that are asked for: what its lines add up to, what was invoiced, the difference.
+    """Return each invoice of the requested billing months: the sum of its lines, the invoiced amount, the difference.
 
-    Amounts are billed cost in the billing currency, of all charges, whatever the cost view. Raises UserError for a month
-    that is none, or an invoice that nothing names. Cost: one lake query over the segments of these months (kept while
-    they do not change), four small ones of PostgreSQL.
+    Amounts are billed cost in the billing currency, of all charges, whatever the cost view. Raises UserError for an
+    invalid month, or an invoice that no row names. Cost: one lake query over the segments of these months (cached
+    while they do not change), four small ones of PostgreSQL.
     """
     return _reconciliation(
         account, query, load_sources(account), _read_records(query.invoice or None), deadline, fits
@@ -91,15 +91,15 @@ def _reconciliation(
 
 
 def every_invoice(account: Account, month: str = "") -> tuple[InvoiceAnswer, list[str]]:
-    """The same of all invoices of a month or of the newest, none left out, and the billing months that have lines or
-    invoices, newest first: for the page and its CSV."""
+    """Return all invoices of a month, or of the newest ones, and the billing months with lines or invoices, newest
+    first: for the page and its CSV."""
     sources, records = load_sources(account), _read_records(None)
     answer = _reconciliation(account, InvoiceQuery(month=month, limit=NO_LIMIT), sources, records)
     return answer, [f"{month_start:%Y-%m}" for month_start in _months_with_data(sources, records)]
 
 
 def one_invoice(account: Account, key: Key) -> InvoiceRow | None:
-    """An invoice of a billing period with its parts, or the period's lines that name none; None: there is no such."""
+    """Return an invoice of a billing period with its parts, or the period's lines without an invoice; may be None."""
     sources, records = load_sources(account), _read_records(key.invoice)
     rows = _rows(account, sources, records, [_month_of(key.period)], key.invoice, None)
     return next((row for row in rows if key_of(row) == key), None)
@@ -128,7 +128,7 @@ def _rows(
 
 @dataclass(frozen=True)
 class _InvoiceRecords:
-    """What files and people say that was invoiced."""
+    """Invoiced amounts from files and members."""
 
     details: Sequence[DetailSum]
     entered: Sequence[EnteredTotal]
@@ -137,7 +137,7 @@ class _InvoiceRecords:
 
 
 def _read_records(invoice: str | None) -> _InvoiceRecords:
-    """Of one invoice by detail, or of all (None)."""
+    """Read the records of one invoice by detail, or of all (None)."""
     details, warnings = _details(invoice)
     totals = InvoiceTotal.objects.all()
     if invoice is not None:
@@ -155,7 +155,7 @@ _DETAIL = ("detail_id", "charge_category", "description")
 
 
 def _details(invoice: str | None) -> tuple[list[DetailSum], list[str]]:
-    """By invoice, or of one invoice by detail. An invoice that two sources have counts once, from the newer."""
+    """Return details by invoice, or of one by detail. An invoice from two sources counts once, from the newer."""
     rows = (
         InvoiceDetail.objects.all() if invoice is None else InvoiceDetail.objects.filter(invoice_id=invoice)
     )
@@ -197,7 +197,7 @@ def _months(query: InvoiceQuery, sources: Sources, records: _InvoiceRecords) -> 
 
 
 def parse_month(month: str) -> date:
-    """The first day of `2026-05`. Raises UserError for any other text."""
+    """Return the first day of `2026-05`. Raises UserError for any other text."""
     if (
         re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", month)
         and (day := date.fromisoformat(f"{month}-01")) >= EARLIEST
@@ -230,8 +230,8 @@ _LINE_PARTS = {"detail_id": "invoice_detail_id", "charge_category": "charge_cate
 
 @dataclass(frozen=True)
 class InvoiceBuild:
-    """Billed cost by invoice of the billing periods that begin from `start` to `end`, or of one `invoice` ("": lines that
-    name none) by what its lines are. Equal for equal questions, so that the lake compiles each once."""
+    """Billed cost by invoice of the billing periods that start from `start` to `end`, or of one `invoice` ("": lines
+    without one) by kind of line. Equal for equal questions, so that the lake compiles each once."""
 
     start: date
     end: date

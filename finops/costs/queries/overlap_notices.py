@@ -1,4 +1,4 @@
-"""Sources that are likely to hold the same cost, as answers and pages say it."""
+"""Notices on sources that likely hold the same cost, for answers and pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OVERLAPS: Final = """
     FROM costs_sourceoverlap o JOIN costs_costsource a ON a.id = o.source_id JOIN costs_costsource b ON b.id = o.other_id
     WHERE o.account_id = %(account)s AND o.dismissed_at IS NULL
 """
-"""The text that `read_overlaps` reads, of the overlaps that nobody dismissed."""
+"""The text that `read_overlaps` parses, of the overlaps that were not dismissed."""
 
 _WHAT: Final = {
     "lines": "{source} and {other} have equal cost for the same accounts, services, resources and "
@@ -46,7 +46,7 @@ class MonthOverlap(msgspec.Struct, array_like=True, frozen=True):
 
 @dataclass(frozen=True)
 class OverlapNotice:
-    """Two sources that are likely to hold the same cost: what may be counted twice in one currency, over some months."""
+    """Two sources that likely hold the same cost: what may be counted twice in one currency, over some months."""
 
     source_id: int
     source: str
@@ -56,7 +56,7 @@ class OverlapNotice:
     amount: Decimal
     months: tuple[str, ...]
     share: Decimal
-    """Of the smaller source, or of OpenCost's, in the month where it is largest."""
+    """The share of the smaller source, or of OpenCost's, in the month where it is largest."""
     kind: str
 
     @property
@@ -71,12 +71,12 @@ _decode = msgspec.json.Decoder(list[MonthOverlap]).decode
 
 
 def read_overlaps(text: str | None) -> Sequence[MonthOverlap]:
-    """What `OVERLAPS` gave, as text."""
+    """Parse the text of `OVERLAPS`."""
     return tuple(_decode(text or "[]"))
 
 
 def overlap_notices(rows: Iterable[MonthOverlap], days: DateRange | None = None) -> list[OverlapNotice]:
-    """One for each pair of sources, currency and kind; with `days` of the months that they touch alone."""
+    """Return a notice for each pair of sources, currency and kind; with `days`, of the months that they overlap."""
     if days is not None:
         rows = [row for row in rows if f"{days.start:%Y-%m}" <= row.month <= f"{days.end:%Y-%m}"]
     notices = []

@@ -1,4 +1,4 @@
-"""One resource as its cost lines describe it: what it is, its tags, the commitments that cover it."""
+"""One resource from its cost lines: its type, tags and commitments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from finops.lake.engine import engine
 from finops.lake.schema import Kind, tag_column
 
 MAX_TAGS: Final = 200
-"""Tag keys that are looked for, the account's first."""
+"""The maximum of tag keys that are read, the account's first."""
 
 FACTS: Final = {
     "resource_name": "Name",
@@ -44,7 +44,7 @@ class CoveringCommitment:
 
 @dataclass(frozen=True)
 class ResourceFacts:
-    """`facts` are title and text, `tags` key and value: those of the newest line that has one."""
+    """`facts` are title and text, `tags` key and value: each from the newest line that has one."""
 
     facts: Sequence[tuple[str, str]]
     tags: Sequence[tuple[str, str]]
@@ -53,7 +53,7 @@ class ResourceFacts:
 
 @dataclass(frozen=True)
 class ResourceFactsBuild:
-    """The newest of each text and tag, by commitment (null for none). Equal for equal questions."""
+    """The newest value of each text and tag, by commitment (null without one). Equal for equal questions."""
 
     filters: tuple[ResolvedFilter, ...]
     tag_keys: tuple[str, ...]
@@ -73,7 +73,7 @@ class ResourceFactsBuild:
 def describe_resource(
     account: Account, query: SpendQuery, sources: Sources, *, deadline: float | None = None
 ) -> tuple[Question, ResourceFacts]:
-    """The resource that a question's filters leave, in its days. One lake query. Raises UserError as `query_spend` does."""
+    """Describe the resource that a question's filters select. One lake query. Raises UserError as `query_spend`."""
     question = resolve_query(account, query, sources)
     keys = tuple(question.context.tag_keys)[:MAX_TAGS]
     build = ResourceFactsBuild(question.filters, keys)
@@ -99,7 +99,7 @@ def describe_resource(
 
 
 def _first(rows: Sequence[Mapping[str, Any]], name: str) -> str:
-    """Of the newest line that has it."""
+    """Return the value of the newest line that has one."""
     return next((row[name] for row in rows if row[name]), "")
 
 

@@ -9,5 +9,5 @@ from finops.costs.models import SavedView
 
 
 def saved_views_of(user: User) -> QuerySet[SavedView]:
-    """The shared ones and the person's own, by name."""
+    """Return shared views and the person's own, by name."""
     return SavedView.objects.filter(Q(owner=None) | Q(owner=user)).select_related("created_by")

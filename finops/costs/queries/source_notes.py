@@ -1,4 +1,4 @@
-"""What answers about cost say of sources that nothing new comes from."""
+"""Notes of answers about cost on sources that deliver no new data."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ LOOKED_AT_DAYS: Final = 365
 
 @dataclass(frozen=True)
 class SourceNotes:
-    """`clause` goes into the first sentence and begins with a semicolon; `warnings` say the same for pages, which do not show
-    it. Both empty where every source is well."""
+    """`clause` is part of the first sentence and starts with a semicolon; `warnings` are for pages, which do not show
+    it. Both empty if every source is healthy."""
 
     clause: str = ""
     warnings: tuple[str, ...] = ()
@@ -32,8 +32,8 @@ class SourceNotes:
 def source_notes(
     account: Account, sources: Sources, filters: Sequence[ResolvedFilter] = (), days: DateRange | None = None
 ) -> SourceNotes:
-    """On sources with a problem whose cost the filters can choose, whatever the period: a month of long ago may be the one that
-    cannot be read. No query; with filters and a problem one lake query."""
+    """Return notes on sources with a problem whose cost the filters may select, in any period: an old month may be
+    the unreadable one. No query; with filters and a problem one lake query."""
     problems = list(sources.problems)
     if problems and filters:
         chosen = _chosen_sources(account, sources, filters, days)
@@ -53,8 +53,8 @@ def source_notes(
 def _chosen_sources(
     account: Account, sources: Sources, filters: Sequence[ResolvedFilter], days: DateRange | None
 ) -> set[int]:
-    """Those with a line that passes the filters, in the days or the newest year, and those without any line that a filter by
-    source does not leave out."""
+    """Return the sources with a line that passes the filters, in the days or the newest year, and those without lines
+    that no source filter excludes."""
     by_source = [each for each in filters if each.dimension.name == "source"]
     empty = {
         source_id

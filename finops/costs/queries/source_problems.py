@@ -1,5 +1,5 @@
-"""Sources that nothing new comes from: which they are comes with the sources themselves (`queries/sources.py`), in one statement.
-Apps above say how to find them, by entries of `source_problems`."""
+"""Sources that deliver no new data. They are read with the sources themselves (`queries/sources.py`), in one
+statement. Apps above register their queries in `source_problems`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME_LENGTH: Final = 60
 
 @dataclass(frozen=True)
 class SourceProblem:
-    """Of a source; `text` has `{name}` where its name stands: "syncs of {name} have failed since 2026-05-07 09:30 UTC"."""
+    """A problem of a source. `text` has `{name}` for its name: "syncs of {name} have failed since 2026-05-07"."""
 
     source_id: int
     text: str
@@ -28,8 +28,8 @@ class SourceProblem:
 
 @dataclass(frozen=True)
 class ProblemQuery:
-    """`sql`: a SELECT of one JSON value, of `%(account)s` at the time `%(now)s`, without a parameter of its own; `read` makes
-    problems of its text. Every answer about cost asks it, so it has to be a look at an index."""
+    """`sql`: a SELECT of one JSON value, of `%(account)s` at the time `%(now)s`, without other parameters; `read`
+    parses its text. Every answer about cost runs it, so it has to be an index lookup."""
 
     sql: str
     read: Callable[[str], list[SourceProblem]]

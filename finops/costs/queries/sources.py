@@ -1,4 +1,4 @@
-"""The account's cost sources: what data each brought and when, and whether it is well."""
+"""The account's cost sources: their data, delivery times and health."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ from finops.lake.storage.manifest import COST_VERSION, Manifest, manifest_of
 from finops.lib import clock
 
 STALE_DAYS = 3
-"""Providers deliver a day's cost within two days or so; a source further behind today is worth a word."""
+"""Providers deliver a day's cost within about two days; a source further behind today is reported."""
 
 INVOICE_DAYS = 10
-"""Invoices of a month come within ten days or so after it."""
+"""Invoices of a month arrive within about ten days after it."""
 
 ERROR_LENGTH = 500
 
 HEALTHY, STALE, FAILING, IMPORTING, NO_DATA = "healthy", "stale", "failing", "importing", "no_data"
 PARTIAL = "partial"
-"""Its newest days are only partly there."""
+"""Its newest days have only part of their cost."""
 
 
 class Restatement(msgspec.Struct, array_like=True, frozen=True):
-    """By how much the lines of a closed month have changed in one currency since it was closed."""
+    """The change of a closed month's lines in one currency since it was closed."""
 
     currency: str
     billed: Decimal
@@ -51,39 +51,39 @@ class Restatement(msgspec.Struct, array_like=True, frozen=True):
 
 @dataclass(frozen=True)
 class Sources:
-    """The account's sources: what the lake has of them, the days of each, their health by id; and its cost view."""
+    """The account's sources: their lake data, days and health by id; and the account's cost view."""
 
     manifest: Manifest
     coverage: Coverage
     health: Mapping[int, SourceHealth]
     view: CostViewSettings
     closed: Mapping[date, tuple[Restatement, ...]] = field(default_factory=dict)
-    """Billing months that the account has closed, by their first day, with what was restated since."""
+    """Billing months that the account has closed, by their first day, with restatements since."""
     overlaps: Sequence[MonthOverlap] = ()
-    """Months of which two sources are likely to hold the same cost."""
+    """Months of which two sources likely hold the same cost."""
     problems: Sequence[SourceProblem] = ()
-    """Of sources that nothing new comes from, each kind in the order that its query gives."""
+    """Problems of sources that deliver no new data, each kind in the order of its query."""
     resolved: dict[str, Any] | None = None
-    """As `DimensionContext.known`, of all questions of one caller (`for_several_questions`)."""
+    """As `DimensionContext.known`, for all questions of one caller (`for_several_questions`)."""
 
     @property
     def for_several_questions(self) -> Sources:
-        """The same for a caller who asks several at once: teams and cost tags are read once for all."""
+        """Return the same for a caller with several questions: teams and cost tags are read once for all."""
         return replace(self, resolved={})
 
     def context(self, account: Account) -> DimensionContext:
-        """To resolve dimensions in. No query."""
+        """Return a context for resolving dimensions. No query."""
         known = {} if self.resolved is None else self.resolved
         return DimensionContext(account, self.view.product_key, self.names, self.manifest, known)
 
     @property
     def names(self) -> dict[str, str]:
-        """Names by id as cost lines have it."""
+        """Names by the source id of cost lines."""
         return {str(source_id): source.name for source_id, source in self.health.items()}
 
     @property
     def for_planning(self) -> Sources:
-        """The same with the cost view in which unit cost, budgets and forecasts count."""
+        """Return the same with the cost view of unit cost, budgets and forecasts."""
         return replace(self, view=msgspec.structs.replace(self.view, basis=self.view.planning_basis))
 
 
@@ -116,7 +116,7 @@ SELECT {COST_VERSION}, (SELECT json_agg(json_build_array(v.basis, v.planning_bas
 
 
 class _Row(msgspec.Struct, array_like=True):
-    """A source and its newest import. `at`: when that ended, or began while it has not."""
+    """A source and its newest import. `at`: its end, or its start while it runs."""
 
     id: int
     name: str
@@ -149,8 +149,8 @@ _decode_closed = msgspec.json.Decoder(list[tuple[date, list[Restatement] | None]
 
 
 def load_sources(account: Account) -> Sources:
-    """What the lake has, the sources with the newest import of each and what is wrong with them, and the cost view. One query, two
-    after a change."""
+    """Return the lake's manifest, the sources with their newest import and problems, and the cost view. One query,
+    two after a change."""
     now = clock.now()
     with connection.cursor() as cursor:
         cursor.execute(_statement(), {"account": account.pk, "now": now})
@@ -165,7 +165,7 @@ def load_sources(account: Account) -> Sources:
 
 @cache
 def _statement() -> str:
-    """With the problems that apps above look for, which are all registered once the first question comes."""
+    """Return the statement with the problem queries of apps above. All are registered before the first question."""
     problems = (f"({each.sql})::text" for each in source_problems.values())
     return ", ".join([_STATE, *problems])
 
@@ -174,7 +174,7 @@ def _statement() -> str:
 def _sources(
     manifest: Manifest, views: str, rows: str, closed: str, overlaps: str, *problems: str, today: date
 ) -> Sources:
-    """Kept by all that it is made of; a manifest is equal only to itself, and is of one account."""
+    """Cached by all its arguments. A manifest equals only itself, and belongs to one account."""
     decoded = _decode_rows(rows)
     if manifest.limit is not None:
         decoded, closed, overlaps = _within_limit(manifest, decoded), "[]", "[]"
@@ -199,8 +199,8 @@ def _sources(
 
 
 def _within_limit(manifest: Manifest, rows: Sequence[_Row]) -> list[_Row]:
-    """The sources that have a line within a reader's limit, without what their imports say of other lines. Sums of closed months
-    and of overlaps are of the whole account, so a limited reader has none."""
+    """Return the sources with a line within a reader's limit, without import data on other lines. Sums of closed
+    months and overlaps are of the whole account, so a limited reader gets none."""
     visible = {each.source_id for each in manifest.segments}
     return [msgspec.structs.replace(row, file_name="", error="") for row in rows if row.id in visible]
 
@@ -212,7 +212,7 @@ def _problems(texts: Sequence[str], health: Mapping[int, SourceHealth]) -> list[
 
 
 def _days_of(row: _Row, days: _Days) -> SourceDays:
-    """The account's settle time, else the one that was learnt, else the provider's."""
+    """Return the account's settle time, else the learnt one, else the provider's."""
     documented = documented_settle_days(days.provider)
     settles = [(row.settle_days, ACCOUNT), (days.learnt_days, LEARNT), (documented, DOCUMENTED)]
     settle, origin = next((days_known, origin) for days_known, origin in settles if days_known is not None)
@@ -246,7 +246,7 @@ def _health(row: _Row, covered: Coverage, today: date) -> SourceHealth:
 
 
 def _newest_day(span: SourceSpan, days: SourceDays | None, today: date) -> date:
-    """The newest day that a source has usage of; of one that bills by the month, the newest day that it has billed."""
+    """Return a source's newest day with usage; for one that bills by the month, its last billed day."""
     if days is None:
         return span.last_day
     if days.usage_through is not None:
@@ -281,7 +281,7 @@ def _status(span: SourceSpan | None, days: SourceDays | None, last: _Row, today:
 
 
 def _patience(days: SourceDays | None) -> int:
-    """How far behind today a source may be."""
+    """Return how many days behind today a source may be."""
     if days is None:
         return STALE_DAYS
     return INVOICE_DAYS if days.is_billed_monthly else max(STALE_DAYS, days.settle_days + 1)
@@ -304,7 +304,7 @@ def _healthy_words(days: SourceDays, newest: date, today: date) -> str:
 
 
 KEPT: Final = 60
-"""Imports of a source that are looked at, the newest."""
+"""The maximum of imports read per source, the newest."""
 
 _FINISHED: Final = """
 SELECT source_id, finished_at, months FROM (
@@ -316,14 +316,14 @@ SELECT source_id, finished_at, months FROM (
 
 @dataclass(frozen=True)
 class Delivery:
-    """One finished import: when (UTC), and the first day of each billing month that it brought whole."""
+    """One finished import: its time (UTC), and the first day of each billing month that it replaced."""
 
     at: datetime
     months: tuple[date, ...]
 
 
 def cost_deliveries(account: Account) -> Mapping[int, list[Delivery]]:
-    """The newest finished imports of every cost source by its id, in order of time. One query."""
+    """Return the newest finished imports of every cost source by its id, in order of time. One query."""
     deliveries: dict[int, list[Delivery]] = defaultdict(list)
     with connection.cursor() as cursor:
         cursor.execute(_FINISHED, [account.pk, KEPT])

@@ -1,4 +1,4 @@
-"""What was spent: the one query behind the cost explorer and the tool querySpend."""
+"""Queries of spend: the one function behind the cost explorer and the tool querySpend."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ from finops.lib.periods import DateRange, resolve_range
 
 MAX_BUCKETS = 400
 MAX_SUMS = 200_000
-"""Sums of all groups that are read into memory; about 1 KB each."""
+"""The maximum of sums of all groups read into memory; about 1 KB each."""
 
 BUCKET_DAYS = {"none": 100_000, "day": 1, "week": 7, "month": 28}
 
 
 @dataclass(frozen=True)
 class Question:
-    """A query with everything in it resolved."""
+    """A query with all its names resolved."""
 
     query: SpendQuery
     days: DateRange
@@ -82,15 +82,14 @@ def query_spend(
     deadline: float | None = None,
     with_notes: bool = False,
 ) -> SpendAnswer:
-    """The spend that a query asks for, in the account's cost view unless the query overrides it.
+    """Return the spend of a query, in the account's cost view unless the query overrides it.
 
-    Amounts are exact and never added over currencies. `deadline` is a `time.monotonic()` moment. Raises UserError
-    for what the caller can repair. `sources` saves reading them again where the caller has just done so. Cost: one
-    lake query for both sides of a comparison and all parts of the totals; one
-    small one more when filters name values, and another when a value is not in the data. PostgreSQL: two
-    queries, one more when a tag is used, one or two more for each lake query. After splits: see `read_sums_of`.
-    `with_notes` adds what `spend_beside` names: where a tag, cost tag or team is used, one lake query and at most three
-    of PostgreSQL more.
+    Amounts are exact and never added across currencies. `deadline` is a `time.monotonic()` time. Raises UserError for
+    errors that the caller can correct. `sources` avoids reading them again. Cost: one lake query for both sides of a
+    comparison and all parts of the totals; one small query more when filters name values, and another when a value is
+    not in the data. PostgreSQL: two queries, one more when a tag is used, one or two more for each lake query. After
+    splits: see `read_sums_of`. `with_notes` adds the notes of `spend_beside`: with a tag, cost tag or team, one lake
+    query and at most three of PostgreSQL more.
     """
     return assemble(*read_spend(account, query, sources=sources, deadline=deadline, with_notes=with_notes))
 
@@ -103,7 +102,7 @@ def read_spend(
     deadline: float | None = None,
     with_notes: bool = False,
 ) -> tuple[SpendFacts, list[SpendSum]]:
-    """What `query_spend` makes its answer of, for those that write a first sentence of their own. Raises and costs the same."""
+    """Return the data of `query_spend` for callers that write their own first sentence. Raises and costs the same."""
     sources = sources or load_sources(account)
     question = resolve_query(account, query, sources)
     plan = plan_of(question)
@@ -137,8 +136,8 @@ def read_spend(
 def filter_labels(
     account: Account, query: SpendQuery, sources: Sources, *, deadline: float | None = None
 ) -> dict[str, str]:
-    """What the values of a question's filters are called where they are ids, by value. Raises UserError as `query_spend`
-    does; after it no lake query, whose result is kept."""
+    """Return the labels of filter values that are ids, by value. Raises UserError as `query_spend` does; after it no
+    lake query, because its result is cached."""
     if not query.filters:
         return {}
     plan = plan_of(resolve_query(account, query, sources))
@@ -148,7 +147,7 @@ def filter_labels(
 def _own_amounts(
     account: Account, plan: SpendPlan, deadline: float | None, manifest: Manifest
 ) -> dict[str, Decimal] | None:
-    """What counts in the currency of each bill; None where nothing is converted. One lake query, over rollups."""
+    """Return counted amounts in the currency of each bill; None without conversion. One lake query, over rollups."""
     if not display_currency() or plan.basis in UNITS:
         return None
     reduced = replace(
@@ -166,7 +165,7 @@ def _split_preview(
     deadline: float | None,
     with_groups: bool,
 ) -> SplitPreview:
-    """What splits would change in an answer before them."""
+    """Return what splits would change in an answer before splits."""
     query = question.query
     if query.splits != "before" or query.spread != "none" or plan.basis not in COST_COLUMNS:
         return SplitPreview()
@@ -199,7 +198,7 @@ def _by_currency(plan: SpendPlan, sums: Sequence[SpendSum]) -> dict[str, Decimal
 def missing_measure_costs(
     account: Account, plan: SpendPlan, deadline: float | None, manifest: Manifest
 ) -> list[MissingMeasureCost]:
-    """What the lines cost that lack the measure of the plan, most first; for cost, which every line has, no query."""
+    """Return the cost of lines without the plan's measure, largest first; no query for cost, which all lines have."""
     if plan.basis in COST_COLUMNS:
         return []
     days, build = plan.days, MissingMeasureBuild(plan.basis, plan.filters, plan.categories)
@@ -222,12 +221,12 @@ def missing_measure_costs(
 def read_sums_of(
     account: Account, question: Question, plan: SpendPlan, deadline: float | None
 ) -> tuple[list[SpendSum], SplitResult]:
-    """The sums of a plan, before or after splits as the question says, and what the splits did.
+    """Return the sums of a plan, before or after splits as the question says, and the effect of the splits.
 
-    Before splits: the one lake query of `run_plan`. After: one query of PostgreSQL more; where a split is on one of the
-    question's dimensions, one lake query by day over the lines of its source, one over the targets of proportional
-    splits, and one of usage for each usage metric; and all groups are read, because the splits decide which are large.
-    Spread: all groups, and the lake query of `spread_of`.
+    Before splits: the one lake query of `run_plan`. After: one query of PostgreSQL more; where a split is on one of
+    the question's dimensions, one lake query by day over the lines of its source, one over the targets of
+    proportional splits, and one of usage for each usage metric; and all groups are read, because splits decide which
+    are large. Spread: all groups, and the lake query of `spread_of`.
     """
     manifest = question.context.manifest
     if question.query.spread == "charge_period":
@@ -261,7 +260,7 @@ def _spread(
 def find_values(
     account: Account, plan: SpendPlan, deadline: float | None, manifest: Manifest, split: SplitResult
 ) -> FilterFindings:
-    """What the data has of the filters' values; without filters it is not asked."""
+    """Return the filters' values that the data has; without filters no query runs."""
     if not plan.filters:
         return FilterFindings()
     return look_up(account, plan, deadline, manifest, brought=split.brought)
@@ -270,7 +269,7 @@ def find_values(
 def resolve_query(
     account: Account, query: SpendQuery, sources: Sources, *, together: bool = False
 ) -> Question:
-    """Everything that a query names, found. One query of PostgreSQL, none when no tag is used. Raises UserError.
+    """Resolve all names of a query. One query of PostgreSQL, none without tags. Raises UserError.
 
     `together`: a comparison pairs the same days of all sources.
     """
@@ -313,7 +312,7 @@ def _view(query: SpendQuery, sources: Sources) -> AppliedCostView:
 
 
 def query_days(account: Account, query: SpendQuery) -> DateRange:
-    """The days that a query means; the last 30 when it says none. Raises UserError."""
+    """Return the days of a query; by default the last 30. Raises UserError."""
     return resolve_range(
         start=query.start_date,
         end=query.end_date,
@@ -394,7 +393,7 @@ def plan_of(question: Question) -> SpendPlan:
 def run_plan(
     account: Account, plan: SpendPlan, deadline: float | None, manifest: Manifest | None = None
 ) -> list[SpendSum]:
-    """The one lake query of a plan. Raises UserError when a plan of all groups has more sums than fit in memory."""
+    """Run the one lake query of a plan. Raises UserError if a plan of all groups has too many sums for memory."""
     table = engine.run(
         account,
         Kind.COST,

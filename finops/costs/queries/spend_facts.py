@@ -1,5 +1,4 @@
-"""What an answer about spend is made from besides the sums: what shared-cost splits would change, and what higher packages
-name beside the amount."""
+"""The data of an answer about spend besides the sums: the effect of splits, and the notes of higher packages."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ from finops.lib.sentences import money
 
 @dataclass(frozen=True)
 class SpendNoteContext:
-    """A question with its answer: its sums, and `amounts`, the totals of what counts by currency."""
+    """A question with its answer: its sums, and `amounts`, the counted totals by currency."""
 
     account: Account
     plan: SpendPlan
@@ -37,12 +36,12 @@ class SpendNoteContext:
     amounts: Mapping[str, Decimal]
     deadline: float | None
     as_lines: str = ""
-    """How lines count where the sums have been split or spread: before splits, or on their own days; else empty."""
+    """Which line amounts apply when sums were split or spread: before splits, or on their own days; else empty."""
 
 
 @dataclass(frozen=True)
 class SpendNotes:
-    """`clause` goes into the first sentence and begins with a semicolon; empty where nothing is worth it there."""
+    """`clause` is part of the first sentence and starts with a semicolon; empty without a note."""
 
     clause: str = ""
     warnings: tuple[str, ...] = ()
@@ -52,7 +51,7 @@ spend_notes: Registry[Callable[[SpendNoteContext], SpendNotes]] = Registry("spen
 
 
 def related_notes(question: SpendNoteContext) -> SpendNotes:
-    """All of them, in the order of registration."""
+    """Return the notes, in the order of registration."""
     notes = [note(question) for note in spend_notes.values()]
     return SpendNotes(
         "".join(each.clause for each in notes),
@@ -67,7 +66,7 @@ Keys = tuple[str | None, ...]
 
 @dataclass(frozen=True)
 class SplitGain:
-    """What splits would add to a group."""
+    """The amount that splits would add to a group."""
 
     name: str
     amount: Decimal
@@ -76,17 +75,17 @@ class SplitGain:
 
 @dataclass(frozen=True)
 class SplitPreview:
-    """`totals`: by currency after splits, where filters make it another amount; `gains`: by group, the largest first."""
+    """`totals`: by currency after splits, where filters change the amount; `gains`: by group, largest first."""
 
     totals: Mapping[str, Decimal] = field(default_factory=dict)
     gains: Sequence[SplitGain] = ()
 
 
 def split_preview(question: SplitQuestion, sums: Sequence[SpendSum], *, with_groups: bool) -> SplitPreview:
-    """What splits would change of the sums of a question, which are before them.
+    """Return what splits would change in a question's sums, which are before splits.
 
-    Only for filters that choose values of what splits are made on and, `with_groups`, for groups by such. One query of
-    PostgreSQL, and what `run_splits` costs where a split is on such a dimension.
+    Only for filters on values of split dimensions and, `with_groups`, for groups by such. One query of PostgreSQL,
+    and the cost of `run_splits` where a split is on such a dimension.
     """
     plan = question.plan
     chosen = any(item.op == "in" and is_splittable(item.dimension.name) for item in plan.filters)
@@ -106,7 +105,7 @@ def split_preview(question: SplitQuestion, sums: Sequence[SpendSum], *, with_gro
 
 
 def _gains(plan: SpendPlan, split: SplitResult) -> list[SplitGain]:
-    """Of all but the sources of the splits."""
+    """Return the gains of all values but the splits' sources."""
     sources = {effect.applied.source_value.casefold() for effect in split.effects}
     moves = with_names(plan, split.moves)
     names = {
@@ -127,7 +126,7 @@ def _gains(plan: SpendPlan, split: SplitResult) -> list[SplitGain]:
 def sum_counted_cost(
     plan: SpendPlan, sums: Sequence[SpendSum], places: Sequence[int] = ()
 ) -> dict[tuple[Keys, str], Decimal]:
-    """What counts of the sums, by the values of these dimensions of the plan and the currency."""
+    """Return the counted sums by the values of these dimensions of the plan and the currency."""
     totals: dict[tuple[Keys, str], Decimal] = {}
     for part in sums:
         if not plan.categories or part.charge_category in plan.categories:
@@ -137,7 +136,7 @@ def sum_counted_cost(
 
 
 def with_names(plan: SpendPlan, sums: list[SpendSum]) -> list[SpendSum]:
-    """The sums, their listed values with the names that an app above knows. A query for each such dimension."""
+    """Return the sums with display names of listed values from an app above. One query for each such dimension."""
     for place, dimension in enumerate(plan.dimensions):
         if dimension.names is None:
             continue
@@ -157,14 +156,14 @@ def _with_label(part: SpendSum, place: int, names: Mapping[str, str]) -> SpendSu
 
 @dataclass(frozen=True)
 class MissingMeasureCost:
-    """What lines without a measure cost in one currency, in both bases."""
+    """The cost of lines without a measure in one currency, in both bases."""
 
     currency: str
     billed: Decimal
     amortized: Decimal
 
     def words(self, basis: str) -> str:
-        """The amount of a basis, which it names. What a commitment pays is billed as 0, so 0 names the other too."""
+        """Return the amount with its basis. What a commitment pays is billed as 0, so 0 gives the other basis too."""
         amount, other = (self.billed, self.amortized) if basis == "billed" else (self.amortized, self.billed)
         rest = "amortized" if basis == "billed" else "billed"
         other_text = f" ({money(other, self.currency)} {rest})" if not amount else ""
@@ -173,7 +172,7 @@ class MissingMeasureCost:
 
 @dataclass(frozen=True)
 class SpendFacts:
-    """What an answer is made from, besides the sums."""
+    """The inputs of an answer, besides the sums."""
 
     account: Account
     query: SpendQuery
@@ -184,22 +183,22 @@ class SpendFacts:
     findings: FilterFindings
     split_result: SplitResult = field(default_factory=SplitResult)
     missing_measure: Sequence[MissingMeasureCost] = ()
-    """What the lines cost that have no value in the measure."""
+    """The cost of lines that have no value of the measure."""
     after_splits: SplitPreview = field(default_factory=SplitPreview)
-    """What splits would change, where the question is before them."""
+    """The effect of splits, where the question is before splits."""
     own_amounts: Mapping[str, Decimal] | None = None
-    """The totals in the currencies of the bills, where the answer is converted."""
+    """The totals in the bills' currencies, where the answer is converted."""
     related_notes: SpendNotes = field(default_factory=SpendNotes)
-    """What apps above name beside the amount."""
+    """The notes of apps above."""
 
     @property
     def names(self) -> dict[int, str]:
-        """Of sources, by id."""
+        """Names of sources, by id."""
         return {source: each.name for source, each in self.sources.health.items()}
 
     @cached_property
     def source_notes(self) -> SourceNotes:
-        """On sources that nothing new comes from. One query."""
+        """Notes on sources that deliver no new data. One query."""
         return source_notes(self.account, self.sources, self.plan.filters, self.plan.days)
 
     @property

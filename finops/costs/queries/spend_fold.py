@@ -1,4 +1,4 @@
-"""Making an answer about spend smaller without losing a cent: small groups are summed into `other`. Pure."""
+"""Make an answer about spend smaller without losing a cent: small groups are summed into `other`. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Fits = Callable[[SpendAnswer], bool]
 
 
 def fit_to_size(answer: SpendAnswer, fits: Fits, order_by: SpendOrder = "amount") -> SpendAnswer:
-    """The answer with as many groups of each currency as fit; last, without its series. Says so in `truncated`."""
+    """Return the answer with as many groups per currency as fit; if necessary without series. `truncated` says so."""
     if fits(answer):
         return answer
     if smaller := _with_fewer_groups(answer, fits, order_by):
@@ -42,7 +42,7 @@ def _with_fewer_groups(answer: SpendAnswer, fits: Fits, order_by: SpendOrder) ->
 
 
 def _places(rows: Sequence[SpendRow], order_by: SpendOrder) -> dict[int, int]:
-    """The place of each listed row in its currency, by size, from 0; by the row's index."""
+    """Return the rank of each listed row in its currency, by size, from 0; by the row's index."""
     listed = [index for index, row in enumerate(rows) if not row.other_groups]
     listed.sort(key=lambda index: _size(rows[index], order_by), reverse=True)
     return answers.places_within(listed, lambda index: rows[index].currency)

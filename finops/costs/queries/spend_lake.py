@@ -1,10 +1,9 @@
-"""The one expression behind `query_spend`, and reading its result. Pure: only the engine runs it.
+"""The one expression behind `query_spend`, and the reading of its result. Pure: only the engine runs it.
 
-Cost lines are summed by everything that the answer tells apart (groups, bucket, currency, charge category, part), with
-the groups that are not listed folded into one. They are ranked after a first sum, when they are few; a dimension with
-very many values is ranked first, by a scan of its own, so that only the listed groups are told apart by bucket and
-part (measured on 3 million lines by resource and day: 1.3 s of processor time instead of 3.0; by service and month 0.8
-instead of 0.6).
+Cost lines are summed by every key of the answer (groups, bucket, currency, charge category, part), with the groups
+that are not listed folded into one. Few groups are ranked after a first sum; a dimension with very many values is
+ranked first, by a separate scan, so that only listed groups are split by bucket and part (measured on 3 million lines
+by resource and day: 1.3 s of processor time instead of 3.0; by service and month 0.8 instead of 0.6).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from finops.lake import ranking
 from finops.lib.periods import DateRange, whole_months
 
 NO_CURRENCY = "(none)"
-"""What a line without a currency is counted in; imports refuse such lines."""
+"""The currency of lines without one; imports refuse such lines."""
 
 COST_COLUMNS = {"billed": "billed_cost", "amortized": "effective_cost"}
 UNITS = {"consumed_quantity": "consumed_unit", "pricing_quantity": "pricing_unit"}
@@ -40,7 +39,7 @@ CREDITS, REFUNDS, TAX, ONE_TIME_FEES = "credits", "refunds", "tax", "one_time_fe
 PARTS = (CREDITS, REFUNDS, TAX, ONE_TIME_FEES)
 
 ALL_GROUPS = 0
-"""A `top` that lists every group, in no order: `place` and `groups` of the sums then say nothing."""
+"""A `top` that lists every group, unordered: `place` and `groups` of the sums have no meaning then."""
 
 _NOTHING = Decimal(0)
 _MEASURES = ("amount", "compared", "previous", "incomplete")
@@ -49,8 +48,8 @@ _PLACES = ("place", "groups")
 
 @dataclass(frozen=True)
 class SpendPlan:
-    """Everything that decides the expression. `categories` empty: all count. `basis` may also be a measure that has
-    none, list_cost or consumed_quantity: lines without it are left out, and a unit takes the place of the currency."""
+    """All inputs of the expression. `categories` empty: all count. `basis` may also be a measure without a basis,
+    list_cost or consumed_quantity: lines without it are left out, and a unit replaces the currency."""
 
     days: DateRange
     dimensions: tuple[Dimension, ...]
@@ -60,15 +59,15 @@ class SpendPlan:
     granularity: str
     top: int
     order_by: str = "amount"
-    """What decides which groups are listed; `change` is nothing without a comparison."""
+    """The order that decides which groups are listed; `change` needs a comparison."""
     compared: DateRange | None = None
     previous: DateRange | None = None
     source_overrides: tuple[SourceOverride, ...] = ()
     """Sources that pair other days of the comparison."""
     incomplete: tuple[tuple[int, date], ...] = ()
-    """Sources with the first of their days that are not complete."""
+    """Sources with their first incomplete day."""
     ends: tuple[tuple[date, tuple[int, ...]], ...] = ()
-    """Sources by their last complete day, where the sums are to tell these apart."""
+    """Sources by their last complete day, where the sums distinguish them."""
 
     @property
     def ranges(self) -> list[DateRange]:
@@ -82,13 +81,13 @@ class SpendPlan:
 
     @property
     def compares_parts(self) -> bool:
-        """Whether a side of the comparison is not of whole months, so that it may miss what is charged once a month."""
+        """Return whether a side of the comparison has partial months and so may miss monthly charges."""
         sides = [self.compared, self.previous]
         return any(side is not None and not whole_months(side) for side in sides)
 
     @property
     def ranks_first(self) -> bool:
-        """Whether there may be so many groups that telling each apart by bucket and part costs too much."""
+        """Return whether there may be too many groups to split each by bucket and part."""
         return len(self.dimensions) > 1 or any(dimension.has_many_values for dimension in self.dimensions)
 
     @property
@@ -98,7 +97,7 @@ class SpendPlan:
 
 
 def part_of(table: Any, amount: Any) -> Any:
-    """Which part of a total a line is, the first that fits; null for plain usage and recurring charges.
+    """Return the part of a total that a line belongs to, the first match; null for plain usage and recurring charges.
 
     A refund is a negative line that corrects an earlier bill (ChargeClass Correction) or adjusts this one.
     """
@@ -125,9 +124,9 @@ def is_in_range(table: Any, days: DateRange) -> Any:
 
 @dataclass(frozen=True)
 class SpendBuild:
-    """`spend_expression` of a plan, equal for equal questions, so that the lake compiles each shape once.
+    """`spend_expression` of a plan. Equal for equal questions, so that the lake compiles each shape once.
 
-    Without a comparison the days are no part of it: the engine restricts them.
+    Without a comparison the days are not included: the engine restricts them.
     """
 
     plan: SpendPlan
@@ -144,7 +143,7 @@ _ANY_DAYS = DateRange(date.min, date.max)
 
 
 def spend_expression(plan: SpendPlan, table: Any) -> Any:
-    """Sums by listed group (the others have null keys), currency, bucket, charge category and part."""
+    """Return sums by listed group (null keys for the others), currency, bucket, charge category and part."""
     lines = _lines(plan, table)
     if not plan.dimensions or plan.top == ALL_GROUPS:
         return _sums(plan, lines)
@@ -154,7 +153,7 @@ def spend_expression(plan: SpendPlan, table: Any) -> Any:
 
 
 def _lines(plan: SpendPlan, table: Any) -> Any:
-    """The lines of the asked days that pass the filters, with only the columns that the sums need."""
+    """Return the lines of the requested days that pass the filters, with only the columns that the sums need."""
     # The engine has restricted the days to one range already; only with two there is a gap to leave out.
     conditions = [reduce(or_, [is_in_range(table, days) for days in plan.ranges])] if plan.previous else []
     conditions += all_of(table, plan.filters)
@@ -177,13 +176,13 @@ def _lines(plan: SpendPlan, table: Any) -> Any:
 
 
 def _lump(plan: SpendPlan, lines: Any) -> dict[str, Any]:
-    """The service of a charge that is no day's usage, for a comparison of parts of months."""
+    """The service of a charge that is not daily usage, for a comparison of partial months."""
     return {"lump": lump_service(lines)} if plan.compares_parts else {}
 
 
 def lump_service(table: Any) -> Any:
-    """The service of a charge that comes once or once a month: tax, fees, subscriptions, seats. Null for others. A fee
-    of every day is on both sides of a comparison, so it decides none."""
+    """Return the service of a charge that occurs once or monthly: tax, fees, subscriptions, seats; null for others. A
+    daily fee is on both sides of a comparison, so it decides none."""
     regular = (table.charge_category == "Purchase") & (table.charge_frequency == "Recurring")
     once = table.charge_frequency == "One-Time"
     lump = (
@@ -199,8 +198,8 @@ def _unit(plan: SpendPlan, lines: Any) -> Any:
 
 
 def _measures(plan: SpendPlan, lines: Any, amount: Any) -> dict[str, Any]:
-    """The amount of a line on each side of the comparison that its day is on; days can be on both. And what of it is of
-    days that are not complete."""
+    """Return the line's amount on each side of the comparison that includes its day (both are possible), and its
+    amount on incomplete days."""
     measures = {"amount": amount}
     if plan.compared is not None and plan.previous is not None:
         sides = {
@@ -221,12 +220,12 @@ def _measures(plan: SpendPlan, lines: Any, amount: Any) -> dict[str, Any]:
 
 
 def _end(plan: SpendPlan, lines: Any) -> dict[str, Any]:
-    """Which of the plan's ends a line's source has."""
+    """Return the index of the plan's end for a line's source."""
     return {"end": end_of(lines, plan.ends)} if plan.ends else {}
 
 
 def end_of(lines: Any, ends: Sequence[tuple[date, tuple[int, ...]]]) -> Any:
-    """The place of the end that a line's source has, -1 for none."""
+    """Return the index of the end for a line's source, -1 without one."""
     places = [
         (lines.source.isin([str(source) for source in sources]), place)
         for place, (_, sources) in enumerate(ends)
@@ -235,7 +234,7 @@ def end_of(lines: Any, ends: Sequence[tuple[date, tuple[int, ...]]]) -> Any:
 
 
 def is_on_side(lines: Any, days: DateRange, source_overrides: Mapping[int, DateRange | None]) -> Any:
-    """Whether a line is on a side of a comparison: within the days of its source, else within `days`."""
+    """Return whether a line is on a side of a comparison: within its source's own days, else within `days`."""
     if not source_overrides:
         return is_in_range(lines, days)
     others = [
@@ -246,7 +245,7 @@ def is_on_side(lines: Any, days: DateRange, source_overrides: Mapping[int, DateR
 
 
 def is_incomplete(lines: Any, incomplete: Sequence[tuple[int, date]]) -> Any:
-    """Whether a line is of a day that is not complete for its source."""
+    """Return whether a line is on an incomplete day of its source."""
     by_first: dict[date, list[str]] = {}
     for source, first in incomplete:
         by_first.setdefault(first, []).append(str(source))
@@ -297,19 +296,19 @@ def _sums(plan: SpendPlan, rows: Any) -> Any:
 
 
 def _sum_measures(rows: Any) -> dict[str, Any]:
-    """Measures summed, and the newest labels."""
+    """Return the summed measures and the newest labels."""
     sums = {name: rows[name].sum() for name in _MEASURES if name in rows.columns}
     return {**sums, **{name: rows[name].max() for name in rows.columns if name.startswith("label")}}
 
 
 def _fold_rest(plan: SpendPlan, rows: Any) -> Any:
-    """Lines or sums with their group's place; those of groups that are not listed lose their keys."""
+    """Remove the keys of groups that are not listed; rows have the rank of their group."""
     listed = _largest_groups(plan, rows.filter(is_counted(rows, plan.categories)))
     return ranking.fold_rest(rows, listed, keys=_key_names(plan), within="currency")
 
 
 def _largest_groups(plan: SpendPlan, rows: Any) -> Any:
-    """The listed groups of each currency, by the larger of their amounts (or by their change) whatever the sign."""
+    """Return the listed groups of each currency, by the larger of their absolute amounts (or by change)."""
     sizes = [rows[name].sum().abs() for name in ("amount", "previous") if name in rows.columns]
     size = ibis.greatest(*sizes)
     if plan.order_by == "change" and "previous" in rows.columns:
@@ -320,8 +319,8 @@ def _largest_groups(plan: SpendPlan, rows: Any) -> Any:
 
 @dataclass(frozen=True)
 class MissingMeasureBuild:
-    """What lines cost that a measure knows nothing of, by currency, in the plan's days and filters; equal for equal
-    questions. Before a comparison: its days only."""
+    """The cost of lines without a measure, by currency, in the plan's days and filters; the current days of a
+    comparison only. Equal for equal questions."""
 
     measure: str
     filters: tuple[ResolvedFilter, ...]
@@ -336,11 +335,11 @@ class MissingMeasureBuild:
 
 
 class SpendSum(NamedTuple):
-    """What lines of one listed group, or of the rest (`keys` all None), add up to in one currency, bucket, charge
-    category and part. `labels` are names of ids with the day they are of (`dated_names`). `place` is the group's
-    rank from 0; `groups` how many its currency has, 0 for the rest.
+    """The sum of the lines of one listed group, or of the rest (`keys` all None), in one currency, bucket, charge
+    category and part. `labels` are names of ids prefixed with their day (`dated_names`). `place` is the group's rank
+    from 0; `groups` the number in its currency, 0 for the rest.
 
-    A tuple, because there can be 200,000: a frozen dataclass takes five times as long to make.
+    A tuple, because there can be 200,000: a frozen dataclass takes five times as long to create.
     """
 
     keys: tuple[str | None, ...]
@@ -355,17 +354,17 @@ class SpendSum(NamedTuple):
     compared: Decimal
     previous: Decimal
     allocated: Decimal = _NOTHING
-    """What of the amount a shared-cost split brought here."""
+    """The part of the amount that a shared-cost split moved here."""
     incomplete: Decimal = _NOTHING
-    """What of the amount is of days that are not complete."""
+    """The part of the amount on incomplete days."""
     end: int = -1
-    """Which of the plan's ends the sources have."""
+    """The index of the sources' end in the plan."""
     lump: str | None = None
-    """The service of charges that come once or once a month, in a comparison of parts of months."""
+    """The service of charges that occur once or monthly, in a comparison of partial months."""
 
 
 def read_sums(plan: SpendPlan, table: pa.Table) -> list[SpendSum]:
-    """The result of `spend_expression` as typed rows. By column: a dictionary for each row takes three times as long."""
+    """Return `spend_expression`'s result as typed rows. By column: a dictionary per row takes three times as long."""
     count, names = table.num_rows, set(table.column_names)
 
     def column(name: str, default: Any = None) -> list[Any]:

@@ -1,5 +1,5 @@
-"""The summary and the hint of an answer about spend, and the clauses of its first sentence: what it leaves out, spreads,
-or has of days that are not final."""
+"""The summary and the hint of an answer about spend, and the clauses of its first sentence on what it leaves out,
+spreads, or has on incomplete days."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def summary_of(
     rows: Sequence[SpendRow],
     incomplete: str = "",
 ) -> str:
-    """One plain sentence: who spent how much when, what moved, what of it is not final, on what most of it went."""
+    """Return the summary in one sentence: who spent how much when, the change, what is not final, the largest groups."""
     when = f"from {plan.days.start} to {plan.days.end}"
     if not totals:
         what = "No cost line matches the filters" if plan.filters else f"{quote(account.name)} has no cost"
@@ -74,7 +74,7 @@ def summary_of(
 
 
 def amounts_of(totals: Sequence[SpendTotal]) -> dict[str, Decimal]:
-    """By currency."""
+    """Return amounts by currency."""
     return {total.currency: total.amount for total in totals}
 
 
@@ -84,7 +84,7 @@ def _total_text(total: SpendTotal) -> str:
 
 
 def _credits_text(total: SpendTotal) -> str:
-    """What charges come to without credits and refunds, and these; taken back they are below zero here, and added."""
+    """Describe charges without credits and refunds, and these; withdrawn credits are negative here, and added."""
     back = [
         (part.part, part.amount) for part in total.inside if part.part in (CREDITS, REFUNDS) and part.amount
     ]
@@ -145,7 +145,7 @@ def hint_of(
     totals: Sequence[SpendTotal],
     rows: Sequence[SpendRow],
 ) -> str:
-    """What to ask next."""
+    """Return a hint for the next question."""
     if coverage.first_day is None:
         return "Connect a cost source on the Connections page."
     if not totals and query.filters:
@@ -187,7 +187,7 @@ NAMED_GAINS = 3
 
 
 def missing_measure_clause(facts: SpendFacts) -> str:
-    """A clause on what the sum knows nothing of."""
+    """Return a clause on cost that lacks the measure."""
     if not facts.missing_measure:
         return ""
     basis = facts.query.basis or facts.sources.view.basis
@@ -196,8 +196,7 @@ def missing_measure_clause(facts: SpendFacts) -> str:
 
 
 def split_preview_clause(facts: SpendFacts) -> str:
-    """A clause on what the total, or else the groups, would have with the shares of splits, which this answer leaves
-    out."""
+    """Return a clause on the totals, or else groups, after splits, which this answer does not include."""
     totals = facts.after_splits.totals
     amounts = [money(totals[currency], currency) for currency in currencies_by_amount(totals)]
     if amounts:
@@ -215,7 +214,7 @@ def split_preview_clause(facts: SpendFacts) -> str:
 
 
 def spread_clause(facts: SpendFacts) -> str:
-    """A clause on what spreading adds to the totals; empty without it."""
+    """Return a clause on what spreading adds to the totals; empty without spreading."""
     if facts.query.spread == "none":
         return ""
     changes = [each for each in facts.split_result.spread if each.amount]
@@ -231,13 +230,12 @@ def spread_clause(facts: SpendFacts) -> str:
 
 
 def caveat_clause(facts: SpendFacts, sums: Sequence[SpendSum]) -> str:
-    """What a first sentence says after the amount and its days: what of it is incomplete, spread or without the measure."""
+    """Return what follows amount and days in a first sentence: what is incomplete, spread or without the measure."""
     return not_final(facts, sums) + spread_clause(facts) + missing_measure_clause(facts)
 
 
 def not_final(facts: SpendFacts, sums: Sequence[SpendSum]) -> str:
-    """A clause on the amount that stands on days that are not complete, on sources that compare other days, and on sources
-    that nothing new comes from."""
+    """Return a clause on incomplete days, sources that compare other days, and sources that deliver no new data."""
     amounts = incomplete_amounts(sums, facts.plan.categories)
     clause = incomplete_words(facts.sources.coverage, facts.plan.days, amounts, facts.names)
     source_overrides = source_override_sentences(facts.compared, facts.names) if facts.compared else []
@@ -246,7 +244,7 @@ def not_final(facts: SpendFacts, sums: Sequence[SpendSum]) -> str:
 
 
 def not_final_warning(facts: SpendFacts, sums: Sequence[SpendSum]) -> list[str]:
-    """The same for pages, which do not show the summary."""
+    """Return the same as a warning for pages, which do not show the summary."""
     amounts = incomplete_amounts(sums, facts.plan.categories)
     if not amounts:
         return []
@@ -260,7 +258,7 @@ NAMED_SOURCES = 3
 
 
 def incomplete_amounts(sums: Iterable[SpendSum], categories: Sequence[str] = ()) -> dict[str, Decimal]:
-    """What stands on days that are not complete, by currency, the most first; without those where it is nothing."""
+    """Return the amounts on incomplete days by currency, largest first; zeros are left out."""
     by_currency: dict[str, list[Decimal]] = {}
     for part in sums:
         if part.incomplete and (not categories or part.charge_category in categories):
@@ -272,9 +270,9 @@ def incomplete_amounts(sums: Iterable[SpendSum], categories: Sequence[str] = ())
 def incomplete_words(
     coverage: Coverage, days: DateRange, amounts: Mapping[str, Decimal], names: Mapping[int, str]
 ) -> str:
-    """A clause for the end of a sentence: what of the days' amount is not final, and what has not come at all.
+    """Return a clause for the end of a sentence: the part of the amount that is not final, and what is missing.
 
-    Empty where all days are complete, and where only today is missing and has no cost yet.
+    Empty if all days are complete, and if only today is missing and has no cost yet.
     """
     first_of = coverage.incomplete_from(days)
     if not first_of:
@@ -295,7 +293,7 @@ def incomplete_words(
 
 
 def incomplete_span(coverage: Coverage, days: DateRange) -> str:
-    """From the first day that is not complete for a source and has lines of it to the last."""
+    """Return the days from the first incomplete day with lines of its source to the last."""
     first_of, spans = coverage.incomplete_from(days), coverage.sources
     first_days = {
         source: first for source, first in first_of.items() if spans[source].last_day >= first
@@ -305,14 +303,14 @@ def incomplete_span(coverage: Coverage, days: DateRange) -> str:
 
 
 def day_span(first: date, last: date) -> str:
-    """A day, or the first and the last of several."""
+    """Format a day, or the first and the last of several."""
     return f"{first}" if first >= last else f"{first} to {last}"
 
 
 def _missing_clause(
     coverage: Coverage, sources: Sequence[int], first_of: Mapping[int, date], names: Mapping[int, str]
 ) -> str:
-    """Which sources have no complete day, or no line, from when on."""
+    """Return which sources have no complete day, or no line, and from when on."""
     if not sources:
         return ""
     firsts = {first_of[source] for source in sources}

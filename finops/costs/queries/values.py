@@ -1,4 +1,4 @@
-"""The values that a dimension has."""
+"""The values of a dimension."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ DEFAULT_DAYS = 365
 
 @dataclass(frozen=True)
 class _Page:
-    """What is asked of the lake."""
+    """The query of the lake."""
 
     dimension: Dimension
     basis: str
@@ -55,7 +55,7 @@ class _Page:
     limit: int
     offset: int
     by_name: tuple[str, ...] = ()
-    """Values of which a name that a higher package gives, or an earlier name, has the search in it."""
+    """Values whose name of a higher package, or earlier name, contains the search."""
 
 
 def list_dimension_values(
@@ -68,12 +68,12 @@ def list_dimension_values(
     cursor: str = "",
     deadline: float | None = None,
 ) -> DimensionValuesAnswer:
-    """Values of a dimension that have cost lines in these days (else the last 365 with data), by size of cost.
+    """Return values of a dimension that have cost lines in these days (else the last 365 with data), by size of cost.
 
-    `search` is a part of a value or its label, in any case, or an alias such as EC2. Amounts count as the account's
-    cost view says; a value's place is that of its largest amount in any one currency. `cursor` is what the answer
-    before gave; it belongs to the same question. One lake query. Raises UserError for an unknown dimension, a limit
-    outside 1 to 200 and a foreign cursor.
+    `search` is a part of a value or its label, ignoring case, or an alias such as EC2. Amounts count as in the
+    account's cost view; values are ranked by their largest amount in any one currency. `cursor` comes from the
+    previous answer to the same question. One lake query. Raises UserError for an unknown dimension, a limit outside 1
+    to 200 and a cursor of another question.
     """
     if not 1 <= limit <= MAX_LIMIT:
         raise UserError(f"limit: {limit} is not between 1 and {MAX_LIMIT}.", field="limit", value=limit)
@@ -135,7 +135,7 @@ def _with_names(dimension: Dimension, values: list[DimensionValue]) -> list[Dime
 def days_from_arguments(
     account: Account, start_date: date | None, end_date: date | None, period: str | None
 ) -> DateRange | None:
-    """The days that a caller gave in either way; None when it gave none. Raises UserError."""
+    """Return the days from either kind of arguments; None without any. Raises UserError."""
     if not (start_date or end_date or period):
         return None
     return resolve_range(
@@ -167,7 +167,7 @@ _ANY_DAYS = DateRange(date.min, date.max)
 
 @dataclass(frozen=True)
 class _ValuesBuild:
-    """The values of a page, equal for equal pages whatever the days, so that the lake compiles each shape once."""
+    """The values of a page. Equal for equal pages whatever the days, so that the lake compiles each shape once."""
 
     page: _Page
 
@@ -227,7 +227,7 @@ def _read_values(table: pa.Table) -> tuple[list[DimensionValue], int]:
 
 
 def _listing_order(row: dict[str, Any]) -> tuple[int, Decimal, str]:
-    """By place; of one value the currency of most money first."""
+    """Return the sort key: rank, then for one value the currency with the largest amount."""
     return row["place"], row["amount"].copy_abs().copy_negate(), row["currency"]
 
 

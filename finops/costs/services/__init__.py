@@ -1,4 +1,4 @@
-"""Writes on cost sources, their imports and the account's cost view. Who may call them is the door's matter."""
+"""Writes on cost sources, their imports and the account's cost view. The caller checks permissions."""
 
 from finops.costs.services.claims import ask_to_cancel, cancel_abandoned_syncs, check_import_room
 from finops.costs.services.column_mappings import (

@@ -1,5 +1,5 @@
-"""One attempt at an import that is claimed: here, or in a child process whose memory has an end (ADR 0028); how far it is,
-and whether it may go on: between two batches, a few times a second."""
+"""One attempt at a claimed import, in this process or in a child process with limited memory (ADR 0028). Between
+batches, a few times a second, it updates its progress and checks whether to continue."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ ProgressCallback = Callable[[CostImport], None]
 
 
 class Progress:
-    """Writes how far an import is into its row, a few times a second at most, and looks whether it may go on.
+    """Saves an import's progress in its row, a few times a second at most, and checks whether to continue.
 
-    Raises JobCancellation, LowDisk, and UserError once the import has taken longer than it may.
+    Raises JobCancellation, LowDisk, and UserError once the import exceeds its time limit.
     """
 
     def __init__(self, job: CostImport, on_progress: ProgressCallback | None) -> None:
@@ -94,8 +94,8 @@ _UNCHANGED: Final = "Nothing was changed."
 
 
 def run_attempt(job: CostImport, on_progress: ProgressCallback | None, *, in_child: bool) -> None:
-    """Import the files of a job that is claimed, `in_child` in a process of its own, which may end as it likes; a failure
-    is kept in its row. `on_progress` is called as it goes on."""
+    """Import the files of a claimed job; `in_child`, in a separate process, which may end in any way. A failure is
+    stored in the row. `on_progress` is called during the import."""
     if _attempts_of(job) > claims.MAX_ATTEMPTS:
         fail(job, f"The import was interrupted three times, the last time while {job.stage or 'reading'}.")
     elif job.cancel_requested_at is not None:  # while nobody ran it
@@ -134,7 +134,7 @@ def _run_in_child(job: CostImport, on_progress: ProgressCallback | None) -> None
 
 
 def attempt(import_id: int, attempt_number: int) -> None:
-    """In a child: the attempt that its parent has claimed."""
+    """Return, in a child, the attempt that its parent has claimed."""
     # Unscoped: the parent names the row.
     rows = CostImport.objects.unscoped().select_related("account", "source")
     job = rows.filter(pk=import_id, attempts=attempt_number, status=CostImport.Status.RUNNING).first()
@@ -144,7 +144,7 @@ def attempt(import_id: int, attempt_number: int) -> None:
 
 
 def _attempts_of(job: CostImport) -> int:
-    """Attempts since somebody last decided about it."""
+    """Return the number of attempts since the last decision."""
     decision = decision_of(job)
     return job.attempts - (decision.attempts if decision else 0)
 
@@ -171,7 +171,7 @@ def _run(job: CostImport, on_progress: ProgressCallback | None) -> None:
 
 
 def _remove_work(job: CostImport) -> None:
-    """What an attempt that was killed has left."""
+    """Remove the files that a killed attempt left."""
     for path in files.work().glob(f"{job.pk}-*"):
         shutil.rmtree(path, ignore_errors=True)
 
@@ -189,7 +189,7 @@ def _wait_or_fail(job: CostImport, error: UserError) -> None:
 
 @transaction.atomic
 def _wait_for_mapping(job: CostImport, error: UnknownFormat) -> None:
-    """The files are kept until a person has mapped their columns (`services.save_column_mapping`)."""
+    """Keep the files until a person has mapped their columns (`services.save_column_mapping`)."""
     reviews = [Review(kind=COLUMNS_REVIEW, reason=error.message)]
     report = msgspec.to_builtins(ImportReport(reviews=reviews), builtin_types=())
     claims.update(job, status=CostImport.Status.WAITING, stage="", report=report, decision={}, error="")
@@ -203,8 +203,7 @@ def _wait_for_mapping(job: CostImport, error: UnknownFormat) -> None:
 
 
 def _unpack(job: CostImport, progress: Progress) -> None:
-    """Archives become their files, from now on also for whoever looks at the import, as while it waits. Those of a sync were
-    unpacked as they were fetched."""
+    """Replace archives by their files, also for pages about a waiting import. A sync unpacks when it fetches."""
     before = job.files
     if job.origin == CostImport.Origin.SYNC:
         return
@@ -266,7 +265,7 @@ def _mapping_of(job: CostImport) -> MappingDocument | None:
 def _with_rows(
     bill: NormalisedBill, names: Sequence[str], contents: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """Names and digests of the files that have rows: many may be a header only."""
+    """Return names and digests of the files with rows: many may have a header only."""
     rows = zip(bill.report.files, names, contents, strict=True)
     kept = [(name, content) for report, name, content in rows if report.rows]
     return [name for name, _ in kept], [content for _, content in kept]
@@ -285,7 +284,7 @@ def _write(job: CostImport, month: MonthRows, progress: Progress) -> NewSegment:
 
 @transaction.atomic
 def fail(job: CostImport, message: str) -> None:
-    """End the import with this sentence, if it has not ended."""
+    """Mark the import as failed with this message, unless it has ended."""
     if not _end_import(job, status=CostImport.Status.FAILED, error=message):
         return
     audit.record(
@@ -308,7 +307,7 @@ def fail(job: CostImport, message: str) -> None:
 
 
 def _cancel(job: CostImport) -> None:
-    """Who canceled it is in the audit log since then."""
+    """End the canceled import. The audit log already has who canceled it."""
     _end_import(job, status=CostImport.Status.CANCELED)
 
 

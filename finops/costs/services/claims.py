@@ -1,8 +1,8 @@
-"""Who runs an import: one process at a time, and another one as soon as that has died.
+"""Claims on imports: one process at a time runs an import, and another takes over as soon as that one dies.
 
-A lock of PostgreSQL is held while an import runs (finops.lib.advisory_lock). It is free when its connection ends, so after
-kill -9 the import can be taken up at once and nothing waits for a heartbeat to grow old. Should the connection
-break while the process lives on, `attempts` is the fence: only the newest attempt may finish.
+A PostgreSQL lock is held while an import runs (finops.lib.advisory_lock). It is released when its connection ends, so
+after kill -9 the import can be resumed at once, without waiting for a heartbeat to expire. If only the connection
+breaks, `attempts` is the fence: only the newest attempt may finish.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from finops.lib.advisory_lock import advisory_lock
 from finops.lib.jobs import CANCEL_GRACE_PERIOD, JobCancellation, check_job_limit
 
 MAX_ATTEMPTS = 3
-"""An import that takes its worker down three times will do so again."""
+"""The maximum of attempts: an import that kills its worker three times would do so again."""
 
 RETRY_TIME: Final = timedelta(days=1)
-"""The files of a failed upload are kept so long."""
+"""The time that the files of a failed upload are kept."""
 _UNFINISHED = Q(status__in=[CostImport.Status.QUEUED, CostImport.Status.RUNNING])
 
 
 class ClaimLost(Exception):
-    """Another process has taken this import up, or it was removed; this one must leave no effect."""
+    """Another process has taken over this import, or it was deleted; this process must have no effect."""
 
 
 @contextmanager
 def claim(import_id: int) -> Iterator[CostImport | None]:
-    """The import, now running and ours; None when it is finished, runs elsewhere or waits for an earlier one."""
+    """Claim an import and return it, running; None if it has ended, runs elsewhere or waits for an earlier one."""
     with advisory_lock(_name(import_id)) as mine:
         yield _begin(import_id) if mine else None
 
 
 @contextmanager
 def create_with_claim(create: Callable[[], CostImport]) -> Iterator[CostImport]:
-    """A new import that no other process can take up while the block lasts."""
+    """Create an import that no other process can claim during the block."""
     with ExitStack() as stack:
         with transaction.atomic():
             job = create()
@@ -52,7 +52,7 @@ def create_with_claim(create: Callable[[], CostImport]) -> Iterator[CostImport]:
 
 
 def unfinished_imports() -> list[CostImport]:
-    """Imports that are due or running, over all accounts, the oldest first."""
+    """Return imports that are due or running, over all accounts, oldest first."""
     # Unscoped: the queue serves every account.
     return list(CostImport.objects.unscoped().filter(_UNFINISHED).order_by("pk"))
 
@@ -64,8 +64,8 @@ def waiting_imports() -> list[CostImport]:
 
 
 def imports_with_files() -> list[CostImport]:
-    """Imports whose files are still needed, over all accounts: those that wait, run or need review, and, while there is room on
-    disk, uploads that failed within RETRY_TIME, which `retry_import` reads again."""
+    """Return imports whose files are needed, over all accounts: those that wait, run or need review and, unless disk
+    space is low, uploads that failed within RETRY_TIME, which `retry_import` reads again."""
     needed = _UNFINISHED | Q(status=CostImport.Status.WAITING)
     if not disk.low_disk():
         needed |= Q(
@@ -78,28 +78,27 @@ def imports_with_files() -> list[CostImport]:
 
 
 def check_import_room(*, account: Account) -> None:
-    """Raise UserError while as many imports of the account wait for a worker and run as may. One that needs review waits
-    for a person, and is not counted."""
+    """Raise UserError if the account has the maximum of waiting and running imports. Those in review do not count."""
     # Unscoped: the account is named.
     count = CostImport.objects.unscoped().filter(_UNFINISHED, account=account).count()
     check_job_limit(count, "import", limit=limit_of(account, "JOBS_PER_ACCOUNT"), field="files")
 
 
 def earlier_open_imports(job: CostImport) -> list[int]:
-    """Imports into the same source that come before `job`: a later file must win."""
+    """Return earlier imports into the same source; they go first, because later files replace earlier ones."""
     # Unscoped: the source belongs to one account.
     rows = CostImport.objects.unscoped().filter(_UNFINISHED, source_id=job.source_id, pk__lt=job.pk)
     return list(rows.order_by("pk").values_list("pk", flat=True))
 
 
 def update(job: CostImport, **values: object) -> None:
-    """Change the row while it is still this attempt's. Raises ClaimLost otherwise."""
+    """Update the row while this attempt owns it. Raises ClaimLost otherwise."""
     if not _ours(job).update(**values):
         raise ClaimLost(f"import {job.pk} is no longer run by attempt {job.attempts}")
 
 
 def update_running(job: CostImport, **values: object) -> None:
-    """Change the row of an import that runs. Raises ClaimLost, as `update`, and JobCancellation once a person canceled it."""
+    """Update the row of a running import. Raises ClaimLost as `update`, and JobCancellation if canceled."""
     if not _ours(job).filter(cancel_requested_at=None).update(**values):
         update(job, **values)
         raise JobCancellation
@@ -113,13 +112,13 @@ def _ours(job: CostImport) -> QuerySet[CostImport]:
 
 
 def is_ours(job: CostImport) -> bool:
-    """Whether it still runs, in this attempt: nobody took it up or removed it, and it has not ended."""
+    """Return whether this attempt still runs: not taken over, deleted or ended."""
     return _ours(job).exists()
 
 
 def is_wanted(job: CostImport) -> bool:
-    """Whether its child goes on: nobody took it up or removed it, and it was not canceled so long ago that it should have
-    seen that itself. Also after its end: completeness and overlaps are looked for then."""
+    """Return whether the child may continue: not taken over or deleted, and not canceled so long ago that it should
+    have stopped itself. Also after the import's end, while completeness and overlaps are computed."""
     # Unscoped: a worker names the row itself.
     ours = CostImport.objects.unscoped().filter(pk=job.pk, attempts=job.attempts)
     unfinished_late = _UNFINISHED & Q(cancel_requested_at__lt=clock.now() - CANCEL_GRACE_PERIOD)
@@ -127,15 +126,15 @@ def is_wanted(job: CostImport) -> bool:
 
 
 def ask_to_cancel(job: CostImport) -> None:
-    """Ask whoever runs the import to end it, for a sync that ends; `reviews.cancel_import` is a person's."""
+    """Ask the process that runs the import to end it, for a sync that ends; a person uses `reviews.cancel_import`."""
     # Unscoped: a worker names the row itself.
     rows = CostImport.objects.unscoped().filter(_UNFINISHED, pk=job.pk, cancel_requested_at=None)
     rows.update(cancel_requested_at=clock.now())
 
 
 def cancel_abandoned_syncs(source: CostSource) -> bool:
-    """Cancel imports of a sync into the source whose process died: the sync fetches their files again. False while one of
-    them is run by another worker, which is asked to end it. Call it where no sync of the source can run."""
+    """Cancel imports of a dead sync into the source: the sync fetches their files again. False while another worker
+    runs one of them, which is asked to end it. Call only where no sync of the source can run."""
     # Unscoped: the source belongs to one account.
     rows = CostImport.objects.unscoped().filter(_UNFINISHED, source=source, origin=CostImport.Origin.SYNC)
     is_free = True

@@ -1,4 +1,4 @@
-"""Closing months: their sums are frozen; what imports change afterwards is kept beside them."""
+"""Close months: their sums are frozen; changes by later imports are recorded separately."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from finops.lib.periods import month_end
 
 @transaction.atomic
 def close_month(*, account: Account, actor: Actor, month: date, note: str = "") -> ClosedMonth:
-    """Freeze what the lines of a billing month (its first day) add up to, by source and currency, in both bases.
+    """Freeze the sums of a billing month's lines (given its first day), by source and currency, in both bases.
 
-    Later imports come in as ever; they never change these sums. Raises UserError for a month that is not over, has no
-    lines, or is closed already. Cost: the month's files are read (0.1 s a million lines), and imports into its sources
+    Later imports continue, but never change these sums. Raises UserError for a month that is not over, has no lines,
+    or is already closed. Cost: the month's files are read (0.1 s per million lines), and imports into its sources
     wait meanwhile.
     """
     name = f"{month:%Y-%m}"
@@ -59,15 +59,15 @@ def close_month(*, account: Account, actor: Actor, month: date, note: str = "") 
 
 @transaction.atomic
 def reopen_month(*, closed: ClosedMonth, actor: Actor) -> None:
-    """Forget that a month was closed; the audit log keeps its sums, frozen and restated."""
+    """Reopen a closed month; the audit log keeps its frozen and restated sums."""
     with account_scope(closed.account):
         _record(closed, actor, "month.reopen", list(closed.sums.all()))
         closed.delete()
 
 
 def restate(source: CostSource, changes: Iterable[MonthChange]) -> None:
-    """Note what an import makes of the source's sums in closed months. Call it in the import's transaction, with the
-    account in scope: one query when no month is closed."""
+    """Record an import's new sums for the source's closed months. Call in the import's transaction with the account
+    in scope: one query when no month is closed."""
     closed = {f"{row.month:%Y-%m}": row for row in ClosedMonth.objects.all()}
     for change in changes:
         row = closed.get(change.month)
@@ -89,7 +89,7 @@ def restate(source: CostSource, changes: Iterable[MonthChange]) -> None:
 
 
 def restate_removed_source(source: CostSource) -> None:
-    """The same for a source that is deleted with its lines."""
+    """Do the same for a source that is deleted with its lines."""
     ClosedMonthSum.objects.filter(source_id=source.pk).update(
         billed_now=0, effective_now=0, restated_at=clock.now()
     )

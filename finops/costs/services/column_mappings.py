@@ -1,4 +1,4 @@
-"""The column mapping of a source: saved whole, and then the imports that waited for it are run."""
+"""Save the column mapping of a source, and run the imports that waited for it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from finops.lib import clock
 
 @transaction.atomic
 def save_column_mapping(*, source: CostSource, document: MappingDocument, actor: Actor) -> ColumnMapping:
-    """Say how the columns of the source's files become FOCUS, from the next import on. What was said before is replaced, and
-    uploads that waited for it are imported.
+    """Set how the columns of the source's files become FOCUS, from the next import on. Replaces the earlier mapping,
+    and imports the uploads that waited for it.
 
-    Raises ValidationError that names each field of the document that is wrong, and what to do.
+    Raises ValidationError that names each invalid field of the document, and what to do.
     """
     if wrong := problems(document):
         raise ValidationError({problem.field: problem.text for problem in reversed(wrong)})
@@ -40,7 +40,7 @@ def save_column_mapping(*, source: CostSource, document: MappingDocument, actor:
 
 @transaction.atomic
 def remove_column_mapping(*, source: CostSource, actor: Actor) -> None:
-    """Read the source's files as FOCUS and native formats alone from now on. Without a mapping nothing is done."""
+    """Delete the mapping: from now on only FOCUS and native formats are read. Does nothing without a mapping."""
     lock_account(source.account)
     with account_scope(source.account):
         row = ColumnMapping.objects.filter(source=source).first()
@@ -50,7 +50,7 @@ def remove_column_mapping(*, source: CostSource, actor: Actor) -> None:
 
 
 def _run_waiting_imports(source: CostSource) -> None:
-    """Of those whose columns were not mapped. They begin anew, also in the count of their attempts: nobody runs them."""
+    """Queue imports that waited for the mapping. Their attempts are counted anew: no process runs them."""
     for job in waiting_for_mapping(source):
         job.status, job.report, job.attempts = CostImport.Status.QUEUED, {}, 0
         job.bytes_done = job.rows = 0
@@ -60,8 +60,7 @@ def _run_waiting_imports(source: CostSource) -> None:
 
 
 def waiting_for_mapping(source: CostSource) -> list[CostImport]:
-    """Uploads into the source that wait, with their files, until their columns are mapped; the oldest first. The account is
-    in scope."""
+    """Return the source's uploads that wait with their files for a mapping, oldest first. The account is in scope."""
     rows = CostImport.objects.select_related("account", "source").filter(
         source=source,
         status=CostImport.Status.WAITING,

@@ -1,7 +1,7 @@
-"""Reading off a source's cost lines how complete its days are, after each import.
+"""Compute the completeness of a source's days from its cost lines, after each import.
 
-What is kept: what each recent day held at this import, the settle time that these snapshots show, and which newest days
-are only partly there. Everything can be read again from the lake but for the snapshots, which grow with the imports.
+Stored are the daily cost of recent days at this import, the settle time that these snapshots show, and the newest
+days with only part of their cost. All but the snapshots, which accumulate, can be recomputed from the lake.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ WINDOW_DAYS: Final = 75
 KEPT_AGE: Final = MAX_SETTLE_DAYS + 7
 KEPT_DAYS: Final = 60
 LONG_DAYS: Final = 2
-"""A charge period of more days than this is no day's usage."""
+"""A charge period of more days than this is not daily usage."""
 
 ONE_TIME, RECURRING, USAGE = "One-Time", "Recurring", "Usage"
 
@@ -63,14 +63,14 @@ WHERE account_id = %s AND kind = 'cost' AND source_id = %s AND retired_at IS NUL
 
 
 def due_sources() -> list[int]:
-    """Sources whose lines changed since their completeness was read. One statement over all accounts."""
+    """Return sources whose lines changed since their completeness was computed. One statement over all accounts."""
     with connection.cursor() as cursor:
         cursor.execute(_DUE)
         return [row[0] for row in cursor.fetchall()]
 
 
 def refresh_if_due() -> None:
-    """What imports that died before their last step, and imports before this was kept, have left to read."""
+    """Compute what imports did not: those that died before their last step, or ran before this existed."""
     for source_id in due_sources():
         time_limit.check()
         # Unscoped: the task serves every account.
@@ -82,10 +82,11 @@ def refresh_if_due() -> None:
 def refresh_completeness(
     source: CostSource, *, first_day: date = date.min, last_day: date = date.max
 ) -> None:
-    """Read a source's completeness again, and what it has of currencies: the rates of these days. What fails is logged and done by
-    the next `refresh_if_due`.
+    """Compute a source's completeness, its currencies, and the exchange rates of these days. Errors are logged, and
+    retried by the next `refresh_if_due`.
 
-    Cost: two lake queries over 75 days of one source, a second when it has no daily usage in them; five of PostgreSQL.
+    Cost: two lake queries over 75 days of one source, a second when it has no daily usage in them; five of
+    PostgreSQL.
     """
     try:
         with account_scope(source.account), transaction.atomic():
@@ -131,7 +132,7 @@ class _SegmentDays:
         return max(at for _, _, at in self.segments)
 
     def on(self, day: date) -> date:
-        """The day of the newest import of this day."""
+        """Return the day of the newest import that covers this day."""
         return max((at for first, last, at in self.segments if first <= day <= last), default=self.newest)
 
 
@@ -141,7 +142,7 @@ def _days_to(last: date, days: int) -> tuple[date, date]:
 
 @dataclass(frozen=True)
 class _Line:
-    """What lines of a day, service and currency add up to, daily usage or not; `ends` is the last day they are for."""
+    """The sum of lines of a day, service and currency, daily usage or not. `ends`: last day of the charge periods."""
 
     day: date
     service: str
@@ -155,7 +156,7 @@ class _Line:
 
 @dataclass(frozen=True)
 class _DaysBuild:
-    """The effective cost of a source's days by service, daily usage apart; equal for equal sources."""
+    """The effective cost of a source's days by service, with daily usage separate. Equal for equal sources."""
 
     source_id: str
 
@@ -192,7 +193,7 @@ def _is_one_time(lines: Any) -> Any:
 
 
 def _last_day(lines: Any) -> Any:
-    """The last day of a line's charge period; null where it is not known."""
+    """Return the last day of a line's charge period; null if unknown."""
     if "charge_period_end" not in lines.columns:
         return ibis.null("date")
     moment = lines.charge_period_end - ibis.interval(microseconds=1)
@@ -200,8 +201,8 @@ def _last_day(lines: Any) -> Any:
 
 
 def is_daily(lines: Any) -> Any:
-    """Whether a line is of a day's usage, so that it shows that the day has arrived: not one-time, of a charge period
-    of at most two days, or where that is not known usage that is not charged once a period."""
+    """Return whether a line is daily usage and so shows that the day has arrived: not one-time, and with a charge
+    period of at most two days or, if unknown, of usage that is not charged once per period."""
     ends = _last_day(lines)
     has_period = ends.notnull()
     short = ends < lines.charge_date + ibis.interval(days=LONG_DAYS)
@@ -254,7 +255,7 @@ def _provider(lines: Sequence[_Line]) -> str:
 
 
 def _billed_through(lines: Sequence[_Line]) -> date | None:
-    """The last day of what is billed by the month: a line without a period is for its month."""
+    """Return the last day of cost billed by the month: a line without a charge period counts for its month."""
     return max(
         (line.ends or month_end(line.day) for line in lines if not line.daily and not line.one_time),
         default=None,
@@ -264,7 +265,7 @@ def _billed_through(lines: Sequence[_Line]) -> date | None:
 def _snapshots(
     source: CostSource, segment_days: _SegmentDays, daily: Sequence[_Line], through: date
 ) -> list[dict[int, float]]:
-    """Keep what the recent days hold now; every kept day's amounts by age, of each currency."""
+    """Save the daily cost of recent days, and return each saved day's amounts by age, per currency."""
     amounts: dict[tuple[date, str], list[Decimal]] = defaultdict(list)
     for line in daily:
         amounts[line.day, line.currency].append(line.amount)
@@ -295,7 +296,7 @@ def _snapshots(
 
 
 def _find_partial_days(source: CostSource, daily: Sequence[_Line], through: date, settle: int) -> set[date]:
-    """Days that are partial in one of the currencies."""
+    """Return days that are partial in any currency."""
     grown: dict[str, dict[date, list[float]]] = defaultdict(lambda: defaultdict(list))
     rows = DailyCostSnapshot.objects.filter(
         source=source, day__gt=through - timedelta(days=14), age__gte=settle

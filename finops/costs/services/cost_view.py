@@ -30,12 +30,11 @@ def change_cost_view(
     actor_tag_keys: Sequence[str] | None = None,
     planning_basis: str | None = None,
 ) -> CostView:
-    """Set basis and counting charge categories (none, or `all`: all), and what else is given; None keeps it.
-    `planning_basis` is the basis of unit cost, budgets and forecasts.
+    """Set the basis and the charge categories that count (empty or `all`: all), and the other given settings; None
+    keeps one. `planning_basis` is the basis of unit cost, budgets and forecasts.
 
-    Pages, tools, budgets and forecasts count by it from the next answer on; nothing stored changes. Actor tag keys
-    apply to files imported later. Raises UserError for an unknown category or cost tag, ValidationError for an unknown
-    basis.
+    Pages, tools, budgets and forecasts use it from the next answer on; stored data is unchanged. Actor tag keys apply
+    to later imports. Raises UserError for an unknown category or cost tag, ValidationError for an unknown basis.
     """
     view, _created = CostView.objects.select_for_update().get_or_create(account=account)
     before = _audit_snapshot(view)
@@ -60,7 +59,7 @@ def change_cost_view(
 
 
 def _product_key(account: Account, key: str) -> str:
-    """A cost tag must be there, and must not ask for the product itself; a tag may come with the next bill."""
+    """Return the key. A cost tag must exist and not use the product itself; a tag may come with a later bill."""
     if key.lower().startswith("cost_tag:"):
         with account_scope(account):
             registry.resolve(DimensionContext(account, key), "product", field="product_key")

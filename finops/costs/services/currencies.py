@@ -1,4 +1,4 @@
-"""What an import leaves to read of currencies: which ones the account's lines have, and the rates that bills were made with."""
+"""Currency data from an import: the currencies of the account's lines, and the exchange rates that bills used."""
 
 from __future__ import annotations
 
@@ -24,27 +24,26 @@ from finops.lake.storage.manifest import cost_tag_keys
 from finops.lib.errors import UserError
 
 AZURE_RATE: Final = ExtensionKey("BillingExchangeRate")
-"""Of one unit of the pricing currency in the billing currency: Microsoft's exchangeRatePricingToBilling."""
+"""One unit of the pricing currency in the billing currency: Microsoft's exchangeRatePricingToBilling."""
 AZURE_PRICING: Final = ExtensionKey("PricingCurrency")
 """FOCUS 1.0 of Microsoft; later versions have the column PricingCurrency of FOCUS."""
 GOOGLE_RATE: Final = ExtensionKey("CurrencyConversionRate")
-"""Of one US dollar in the billing currency: Google's currency_conversion_rate."""
+"""One US dollar in the billing currency: Google's currency_conversion_rate."""
 _KEYS: Final = (AZURE_RATE, AZURE_PRICING, GOOGLE_RATE)
 _UNIT: Final = Decimal(1).scaleb(-RATE_SCALE)
 
 
 def refresh_currencies(account: Account) -> None:
-    """Keep which currencies the account's lines have, the one of most money first: pages show one at a time. One lake
-    query."""
+    """Save the currencies of the account's lines, largest cost first: pages show one at a time. One lake query."""
     currencies = account_currencies(account)
     # One statement of its own: whoever changes the account meanwhile keeps what they wrote.
     Account.objects.filter(pk=account.pk).exclude(currencies=currencies).update(currencies=currencies)
 
 
 def take_bill_rates(source: CostSource, first_day: date = date.min, last_day: date = date.max) -> int:
-    """Keep the rates of a source's own lines of these days, by the day of the charge, and say how many are new. Where a day has
-    several, that of most lines counts. No lake query where no bill of the account has such columns, else five columns of all lines
-    of these days."""
+    """Save the exchange rates in a source's lines of these days, by charge day, and return how many are new. If a day
+    has several, the one on most lines counts. No lake query if no bill of the account has such columns, else five
+    columns of all lines of these days."""
     extensions = set(cost_tag_keys(source.account).extensions)
     if not extensions & {str(AZURE_RATE), str(GOOGLE_RATE)}:
         return 0
@@ -65,7 +64,7 @@ def take_bill_rates(source: CostSource, first_day: date = date.min, last_day: da
 
 
 def _readable(rows: list[dict[str, Any]]) -> Iterator[SourceRate]:
-    """Without those that are no rates: a bill may say anything in a column of its own."""
+    """Yield the valid rates: a bill may have any value in its own columns."""
     for row in rows:
         try:
             rate = Decimal(row["rate"]).quantize(_UNIT, rounding=ROUND_HALF_EVEN)

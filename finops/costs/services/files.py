@@ -1,5 +1,5 @@
-"""Files on their way in: uploads that wait for their import, the folders that imports work in, and the digest of content,
-by which the same file is recognised under another name, in gzip, or in another source."""
+"""Files of imports: waiting uploads, working folders, and content digests, which detect the same file under another
+name, in gzip, or in another source."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from finops.lib.advisory_lock import lock_until_commit
 from finops.lib.errors import UserError
 
 UPLOAD_RETENTION: Final = timedelta(days=1)
-"""An upload without an import is of a request that died; it may still be arriving."""
+"""The age at which an upload without an import is removed: its request died; a younger one may still be arriving."""
 
 
 def store_upload(upload: UploadedFile[Any]) -> dict[str, Any]:
-    """An upload under a name of ours. One that Django streamed to disk is moved, not copied."""
+    """Store an upload under a generated name. One that Django streamed to disk is moved, not copied."""
     path = uploads() / uuid.uuid4().hex
     temporary = getattr(upload, "temporary_file_path", None)
     if temporary is not None:
@@ -48,8 +48,8 @@ def store_upload(upload: UploadedFile[Any]) -> dict[str, Any]:
 
 
 def unpack_archives(stored: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same with the files of each ZIP archive in its place, which stays on disk. Raises FocusFileError and LowDisk, as
-    `unpack`."""
+    """Return the files with each ZIP archive replaced by its files; the archive stays on disk. Raises FocusFileError
+    and LowDisk, as `unpack`."""
     unpacked: list[dict[str, Any]] = []
     for each in stored:
         file = FocusFile(Path(each["path"]), each["name"])
@@ -66,7 +66,7 @@ def _keep_part(part: FocusFile) -> dict[str, Any]:
 
 
 def local_file(path: Path) -> dict[str, Any]:
-    """A file of this machine, read where it lies and never removed. Raises UserError when there is none."""
+    """Return a file of this machine, read in place and never removed. Raises UserError when it does not exist."""
     if not path.is_file():
         raise UserError(f"File {path} does not exist.", field="files", value=str(path))
     whole = path.absolute()
@@ -85,8 +85,8 @@ def remove(files: Sequence[Mapping[str, Any]]) -> None:
 
 
 def remove_of_account(account: Account) -> int:
-    """Remove the files that imports of an account that is being deleted wait with, and those that its columns were mapped by:
-    how many."""
+    """Remove the files of an account that is being deleted: those of waiting imports and of column mapping samples.
+    Returns the number."""
     # Unscoped: the account is being deleted by a task.
     file_lists = list(CostImport.objects.unscoped().filter(account=account).values_list("files", flat=True))
     for files in file_lists:
@@ -102,7 +102,7 @@ def uploads() -> Path:
 
 
 def samples() -> Path:
-    """Of `mapping_samples`: a folder a source."""
+    """The folder of `mapping_samples`, with a folder per source."""
     return _folder("mapping-samples")
 
 
@@ -111,7 +111,7 @@ def work() -> Path:
 
 
 def pushes() -> Path:
-    """Of `finops.connections`, which removes what is there."""
+    """The folder of `finops.connections`, which removes its files."""
     return _folder("cost-pushes")
 
 
@@ -122,7 +122,7 @@ def _folder(name: str) -> Path:
 
 
 def remove_forgotten_uploads() -> int:
-    """Remove uploads older than a day that no import will read any more; how many went."""
+    """Remove uploads older than a day that no import needs. Returns the number."""
     needed_paths = {file["path"] for job in claims.imports_with_files() for file in job.files}
     oldest = (clock.now() - UPLOAD_RETENTION).timestamp()
     count = 0
@@ -139,7 +139,7 @@ _CHUNK: Final = 2**20
 
 
 class ImportedCopy(msgspec.Struct, frozen=True, kw_only=True):
-    """An earlier import whose lines count, of a file with the same content."""
+    """An earlier import, still current, of a file with the same content."""
 
     file: str
     import_id: int
@@ -165,7 +165,7 @@ class ImportedCopy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def content_hash(path: Path) -> str:
-    """The digest of a file's bytes, in hex. "" where it cannot be read: whoever reads it for its lines says why."""
+    """Return the digest of a file's bytes, in hex; "" if unreadable: reading its lines later gives the reason."""
     digest = ContentDigest()
     try:
         with path.open("rb") as file:
@@ -178,13 +178,13 @@ def content_hash(path: Path) -> str:
 
 @contextmanager
 def hash_in_background(paths: Sequence[Path]) -> Iterator[Iterable[str]]:
-    """`content_hash` of these files in a thread, while the block reads them; iterating waits for them."""
+    """Compute `content_hash` of these files in a thread during the block; iterating waits for the results."""
     with ThreadPoolExecutor(1) as pool:
         yield pool.map(content_hash, paths)
 
 
 def check_distinct(names: Sequence[str], hashes: Sequence[str]) -> None:
-    """UserError that names two files of one import with the same content."""
+    """Raise UserError, naming both, if two files of one import have the same content."""
     names_by_hash: dict[str, str] = {}
     for name, digest in zip(names, hashes, strict=True):
         if digest and digest in names_by_hash:
@@ -195,14 +195,14 @@ def check_distinct(names: Sequence[str], hashes: Sequence[str]) -> None:
 
 
 def lock_contents(account: Account) -> None:
-    """Wait until no other import of the account is in its last step: of two with one content, the second sees the first.
-    Until the transaction ends."""
+    """Lock until the transaction ends, so that one import of the account at a time is in its last step: of two with
+    the same content, the second detects the first."""
     lock_until_commit(f"cost contents {account.pk}")
 
 
 def copies_of(job: CostImport, files: Mapping[str, str]) -> list[ImportedCopy]:
-    """Finished imports of the account that had one of these contents (by content: name) and whose months still have it,
-    the newest of each source and content. Two queries, and one for each source that had one."""
+    """Return finished, still current imports of the account with one of these contents (name by content), the newest
+    of each source and content. Two queries, and one for each such source."""
     earlier = CostImport.objects.filter(
         status=CostImport.Status.DONE, content_hashes__overlap=[each for each in files if each]
     )
@@ -224,7 +224,7 @@ def copies_of(job: CostImport, files: Mapping[str, str]) -> list[ImportedCopy]:
 
 
 def _is_current(job: CostImport) -> bool:
-    """Whether a month that the import brought was not brought again since."""
+    """Return whether any month of the import was not replaced since."""
     later = CostImport.objects.filter(
         source_id=job.source_id, status=CostImport.Status.DONE, finished_at__gt=job.finished_at
     )

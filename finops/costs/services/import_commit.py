@@ -1,4 +1,4 @@
-"""The last step of an import: what it would change is said, and then it counts, waits for a person, or is refused."""
+"""The last step of an import: compute its changes, then commit it, hold it for review, or refuse it."""
 
 from __future__ import annotations
 
@@ -45,16 +45,15 @@ from finops.notifications.services import notify, page_path
 MOVED: Final = "The source changed after this import was reviewed. Review it again."
 
 AUDITED_MONTHS: Final = 60
-"""Changes of months and currencies that an audit entry has; the import's report has all."""
+"""The maximum of changed months and currencies in an audit entry; the import's report has all."""
 
 
 def commit_import(
     job: CostImport, bill: NormalisedBill, written: Sequence[NewSegment], hashes: Sequence[str]
 ) -> bool:
-    """Make the written segments count, in one transaction, or keep what would change for a person. False when they do
-    not count.
+    """Commit the written segments in one transaction, or hold the import for review. False when it is held.
 
-    The source is locked from the look at what it has until the swap, so what is compared is what is replaced.
+    The source is locked from comparing to replacing, so that exactly what was compared is replaced.
     """
     segment_totals = _totals(
         job, bill, {}
@@ -80,12 +79,12 @@ def commit_import(
 
 
 def decision_of(job: CostImport) -> Decision | None:
-    """What a person decided about the import, if somebody did."""
+    """Return the decision on the import, if there is one."""
     return msgspec.convert(job.decision, Decision, strict=False) if job.decision else None
 
 
 def thresholds() -> Thresholds:
-    """From which change on an import needs review, as the account in scope wants it."""
+    """Return the changes from which an import needs review, for the account in scope."""
     chosen = ImportReviewSettings.objects.first() or ImportReviewSettings()
     return Thresholds(
         fall=Decimal(chosen.fall_percent) / 100,
@@ -95,7 +94,7 @@ def thresholds() -> Thresholds:
 
 
 def as_json(struct: Any) -> Any:
-    """What a JSON column holds of it: amounts as text, to the last digit."""
+    """Return the value for a JSON column: amounts as text, to the last digit."""
     return msgspec.to_builtins(struct, builtin_types=())
 
 
@@ -106,7 +105,7 @@ def _may_commit(job: CostImport, report: ImportReport, decision: Decision | None
 
 
 def _touched_segments(job: CostImport, bill: NormalisedBill) -> list[LakeSegment]:
-    """The source's segments that the import may touch; without any, its newest, which says whose bill it is."""
+    """Return the segments that the import may replace; without any, the newest, which has the billing account."""
     live = segments.live_of_source(job.account, Kind.COST, job.source_id)
     decision = decision_of(job)
     months = {
@@ -151,7 +150,7 @@ def _report(
 
 
 def _restatement_notes(plan: ImportPlan) -> list[str]:
-    """That the import restates months that the account has closed."""
+    """Return notes that the import restates closed months."""
     changes: dict[str, list[str]] = defaultdict(list)
     for each in plan.changes:
         if (each.billed_before, each.effective_before) != (each.billed_after, each.effective_after):
@@ -175,7 +174,7 @@ def _finish(
     plan: ImportPlan,
     report: ImportReport,
 ) -> None:
-    """Everything becomes visible here, or nothing."""
+    """Commit everything or nothing."""
     months = sorted(plan.parts.whole)
     claims.update(
         job,
@@ -202,7 +201,7 @@ def _finish(
 
 
 def _hold(job: CostImport, report: ImportReport) -> None:
-    """Nothing counts: an upload waits for somebody's decision, a command is refused."""
+    """Commit nothing: an upload waits for a decision, a command is refused."""
     why = " ".join(review.reason for review in report.reviews)
     waits = job.origin == CostImport.Origin.UPLOAD
     claims.update(
@@ -248,8 +247,8 @@ BATCH: Final = 1_000
 
 
 def replace_other_datasets(job: CostImport, bill: NormalisedBill) -> None:
-    """The rows take the place of the source's: all its commitments; its details of the same issuer, invoice and billing
-    period; its billing periods of the same issuer and start. Call it in the import's transaction."""
+    """Replace the source's rows: all its commitments; its details of the same issuer, invoice and billing period; its
+    billing periods of the same issuer and start. Call in the import's transaction."""
     if bill.commitments is not None:
         ContractCommitment.objects.filter(source=job.source).delete()
         _create(job, ContractCommitment, bill.commitments)
@@ -269,7 +268,7 @@ def _replace_details(job: CostImport, bill: NormalisedBill) -> None:
 
 
 def _replace_periods(job: CostImport, bill: NormalisedBill) -> None:
-    """The last row of a period counts when a file has several: each says a later state."""
+    """Replace billing periods. If a file has several rows of one, the last counts: each is a later state."""
     newest = {(row.issuer, row.billing_period): row for row in sorted(bill.billing_periods, key=_age)}
     starts: dict[str, set[date]] = defaultdict(set)
     for issuer, period in newest:

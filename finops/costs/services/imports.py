@@ -1,4 +1,4 @@
-"""Importing FOCUS files: queued by an upload, run by a worker or a command, all of a file or nothing of it."""
+"""Imports of FOCUS files: queued by an upload, run by a worker or a command. A file is imported as a whole or not."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from finops.worker.broker import publish
 
 
 class NeedsReview(UserError):
-    """An import of a command that changes too much to be done unasked. Nothing was changed; `job.report` says what
-    would be."""
+    """A command's import changes too much to run without a decision. Nothing was changed; `job.report` has the
+    changes."""
 
     def __init__(self, job: CostImport) -> None:
         super().__init__(job.error)
@@ -41,7 +41,7 @@ class NeedsReview(UserError):
 
 RUN_TASK: Final = "costs.run_import"
 _NO_FILE: Final = "no file"
-"""What an import of a sync is called whose month has no file any more."""
+"""The name of a sync's import of a month that has no file any more."""
 
 
 def queue_import(
@@ -52,12 +52,11 @@ def queue_import(
     defaults: Mapping[str, str] | None = None,
     formats: FormatChoice = AUTOMATIC,
 ) -> CostImport:
-    """Keep uploaded files and ask the worker to import them into `source`, together.
+    """Store uploaded files and queue one import of all of them into `source`.
 
-    `defaults` are values for columns that the files lack, `formats` how they write numbers and dates. Raises
-    UserError for no file, for a default for a column
-    that an import does not use, and while as many imports of the account wait and run as may; what is wrong inside
-    a file is said by the import itself.
+    `defaults` are values for columns that the files lack, `formats` the formats of their numbers and dates. Raises
+    UserError for no file, for a default for a column that an import does not use, and if the account has the maximum
+    of waiting and running imports. Errors inside a file are reported by the import itself.
     """
     if not uploads:
         raise UserError("Choose at least one file to import.", field="files")
@@ -77,10 +76,10 @@ _WITHOUT_EFFECT: Final = (CostImport.Status.FAILED, CostImport.Status.DISCARDED,
 
 
 def retry_import(*, job: CostImport, actor: Actor) -> CostImport:
-    """Import the files of a failed upload again, as a new import that has them from now on.
+    """Import the files of a failed upload again, as a new import that takes them over.
 
-    Raises UserError for an import that has not failed or is no upload, for files that are gone, where a later import into the
-    source is done or may still be, which the older files would replace, and as `queue_import`.
+    Raises UserError for an import that has not failed or is no upload, for deleted files, if a later import into the
+    source is done or pending, which the older files would replace, and as `queue_import`.
     """
     with transaction.atomic():
         # Unscoped: the row is named.
@@ -118,12 +117,12 @@ def import_files(
     decision: Decision | None = None,
     in_child: bool = False,
 ) -> CostImport:
-    """Import files that are on this machine, now and here, and return the finished import.
+    """Import files of this machine synchronously and return the finished import.
 
-    The files stay. `on_progress` is called with the import a few times a second, once a second with `in_child`, which is
-    `run_import`'s, for files of strangers. Imports into the source that are queued are run first. Raises UserError when the
-    files cannot be imported, which leaves everything as it was. What needs review goes on with a warning in the report when
-    `origin` is a sync; of a command it is refused with NeedsReview unless `decision` says what to do.
+    The files stay. `on_progress` is called with the import a few times a second, once a second with `in_child`, which
+    is as for `run_import`, for untrusted files. Queued imports into the source run first. Raises UserError when the
+    files cannot be imported; nothing is changed then. An import that needs review continues with a warning in the
+    report when `origin` is a sync; a command is refused with NeedsReview unless `decision` is given.
     """
     if source.account_id != account.pk:
         raise ValueError("The source belongs to another account.")
@@ -156,12 +155,12 @@ def import_files(
 def run_import(
     import_id: int, *, on_progress: ProgressCallback | None = None, in_child: bool = False
 ) -> bool:
-    """Do a queued import, or take up one whose process died. False when it is not ours to do now.
+    """Run a queued import, or resume one whose process died. False when it is not available.
 
-    Safe to call twice, at once, and after kill -9 at any moment: what an attempt leaves behind is not visible, and
-    the last step is one transaction. A failure is kept in the import's `error`. With `in_child` the files are read in
-    a process of their own, which may end as it likes: too much memory is this import's failure, and any other end too
-    when it was the third. While there is little room on disk, an import waits.
+    Safe to call repeatedly, concurrently, and after kill -9 at any moment: an unfinished attempt has no visible
+    effect, and the last step is one transaction. A failure is stored in the import's `error`. With `in_child` the
+    files are read in a separate process, which may end in any way: too much memory fails this import, and so does any
+    other end at the third attempt. While disk space is low, an import waits.
     """
     if disk.low_disk():
         return False
@@ -195,8 +194,8 @@ def _create_where_room(
 
 
 def due_imports() -> list[tuple[int, int]]:
-    """Account and id of imports that some worker should look at: queued ones, and running ones whose process may have
-    died; the oldest first."""
+    """Return account and id of imports that a worker should try: queued ones, and running ones whose process may have
+    died; oldest first."""
     return [(job.account_id, job.pk) for job in claims.unfinished_imports()]
 
 
@@ -242,7 +241,7 @@ def _create(
 
 
 def ask_next(job: CostImport) -> None:
-    """Ask for the import that waited for this one, if one did."""
+    """Notify a worker of the import that waited for this one, if any."""
     # Unscoped: the source belongs to one account.
     queued = CostImport.objects.unscoped().filter(
         source_id=job.source_id, status=CostImport.Status.QUEUED, pk__gt=job.pk
@@ -253,5 +252,5 @@ def ask_next(job: CostImport) -> None:
 
 
 def ask_worker(job: CostImport) -> None:
-    """Tell a worker now; beat would within a minute. So a broker that is away is no failure."""
+    """Notify a worker now; beat would within a minute, so an unavailable broker is no failure."""
     publish(RUN_TASK, job.account_id, job.pk, expires=3600)

@@ -31,10 +31,10 @@ def enter_invoice_total(
     amount: Decimal,
     note: str = "",
 ) -> InvoiceTotal:
-    """Say what an invoice comes to, in its billing currency; one that was entered before takes the new amount.
+    """Set the total of an invoice in its billing currency; an earlier total is replaced.
 
-    Without `invoice_id` it is of all lines of the billing period (its first day) that name no invoice. Raises UserError
-    for an amount of 10^15 or more, ValidationError for another bad value.
+    Without `invoice_id` it is the total of all lines of the billing period (its first day) without an invoice. Raises
+    UserError for an amount of 10^15 or more, ValidationError for another invalid value.
     """
     if not amount.is_finite() or amount.copy_abs() >= MONEY_LIMIT:
         raise UserError("Amounts must be below 10^15.", field="amount", value=str(amount))
@@ -60,7 +60,7 @@ def enter_invoice_total(
 
 @transaction.atomic
 def remove_invoice_total(*, total: InvoiceTotal, actor: Actor) -> None:
-    """Forget what somebody entered."""
+    """Delete an entered total."""
     _record(total.account, actor, "invoice_total.remove", total, {"amount": str(total.amount)})
     total.delete()
 

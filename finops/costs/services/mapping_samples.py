@@ -1,6 +1,7 @@
-"""The file by which a person maps the columns of a source: one that waits to be imported, else one kept to look at.
+"""The sample file for mapping the columns of a source: a waiting upload, else a stored sample.
 
-A sample counts for nothing. One a source, it goes with the next one, with the mapping page's button, or after a day.
+A sample is never imported. Each source has at most one; it is removed by the next, by the mapping page, or after a
+day.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ MAX_NAME = 150
 
 
 def sample_file(source: CostSource) -> FocusFile | None:
-    """Of the newest upload that waits for the mapping, the first file that needs it; else the one that was kept; None without
-    either. The account is in scope."""
+    """Return the first file that needs the mapping from the newest waiting upload, else the stored sample; None
+    without either. The account is in scope."""
     waiting = [
         FocusFile(Path(file["path"]), file["name"])
         for job in reversed(waiting_for_mapping(source))
@@ -39,8 +40,8 @@ def sample_file(source: CostSource) -> FocusFile | None:
 
 
 def store_sample(*, source: CostSource, upload: UploadedFile[Any]) -> None:
-    """Keep an uploaded file to look at, of an archive its first, in place of the one of before. Raises LowDisk, and
-    FocusFileError for an archive that cannot be unpacked."""
+    """Store an uploaded file as the sample, the first file of an archive, replacing the earlier one. Raises LowDisk,
+    and FocusFileError for an archive that cannot be unpacked."""
     disk.check_disk()
     stored = files.store_upload(upload)
     with tempfile.TemporaryDirectory(dir=files.uploads()) as folder:
@@ -54,7 +55,7 @@ def store_sample(*, source: CostSource, upload: UploadedFile[Any]) -> None:
 
 
 def keep_sample(*, source: CostSource, path: Path) -> None:
-    """Keep a file of this machine to look at, in place of the one of before. It is moved."""
+    """Move a file of this machine to the sample, replacing the earlier one."""
     shutil.move(path, _new_folder(source) / path.name[:MAX_NAME])
 
 
@@ -66,7 +67,7 @@ def _new_folder(source: CostSource) -> Path:
 
 
 def sample_folder(source: CostSource) -> Path:
-    """It may not be there."""
+    """Return the folder, which may not exist."""
     return files.samples() / f"{source.account_id}-{source.pk}"
 
 

@@ -1,4 +1,4 @@
-"""Looking for sources that hold the same cost, after each import."""
+"""Detect sources that hold the same cost, after each import."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ logger = logging.getLogger(__name__)
 
 
 def find_overlaps(source: CostSource) -> None:
-    """Look where the months of a source's newest imports are in another source too. What fails is logged and tried again
-    by `find_due_overlaps`.
+    """Compare the months of a source's newest imports with other sources. Errors are logged, and retried by
+    `find_due_overlaps`.
 
-    Cost: nothing where no other source has the month. Else one lake query over the month, and one for each source with
-    the same provider, sub-account and service.
+    Cost: nothing if no other source has the month. Otherwise one lake query over the month, and one for each source
+    with the same provider, sub-account and service.
     """
     try:
         with account_scope(source.account), transaction.atomic():
@@ -71,10 +71,8 @@ def dismiss_overlap(
     months: Collection[date],
     actor: Actor,
 ) -> None:
-    """Say that two sources do not hold the same cost in these billing months, whatever is alike: no answer warns of it
-    then. It holds through later imports of the months; another month that is alike warns again. UserError where nothing
-    is to be dismissed.
-    """
+    """Dismiss the overlap of two sources in these billing months: no answer warns of it, also after later imports of
+    the months. An overlap in another month warns again. UserError when there is nothing to dismiss."""
     _lock(account)  # so that a look at the same time keeps it
     rows = SourceOverlap.objects.select_related("source", "other").filter(
         source_id=source_id, other_id=other_id, currency=currency, month__in=months, dismissed_at=None
@@ -97,7 +95,7 @@ def dismiss_overlap(
 
 
 def find_due_overlaps() -> None:
-    """What imports that died after their last step have left to look for."""
+    """Detect overlaps of imports that died after their last step."""
     # Unscoped: the task serves every account.
     due = CostImport.objects.unscoped().filter(_UNLOOKED).values("source")
     for source in CostSource.objects.unscoped().select_related("account").filter(pk__in=due):
@@ -126,7 +124,7 @@ def _find(source: CostSource) -> None:
 
 
 def _days(month: date, manifest: Manifest) -> tuple[date, date]:
-    """The first and the last day that a line of the billing month has."""
+    """Return the first and the last day with lines of the billing month."""
     segments = [each for each in manifest.segments if each.month == month]
     return min(each.first_day for each in segments), max(each.last_day for each in segments)
 
@@ -164,7 +162,7 @@ def _of_month(source: CostSource, month: date, manifest: Manifest) -> list[Sourc
 def _of_nodes(
     account: Account, month: date, parts: Sequence[MonthPart], mine: str, manifest: Manifest
 ) -> list[SourceOverlap]:
-    """OpenCost's allocations of nodes that the bill of another source has. Two lake queries, none without OpenCost."""
+    """Return OpenCost's allocations of nodes that another source bills. Two lake queries, none without OpenCost."""
     if not any(part.provider == OPENCOST for part in parts):
         return []
 
@@ -222,5 +220,5 @@ def _row(source: CostSource, other: int, month: date, alike: SharedCost, share: 
 
 
 def _lock(account: Account) -> None:
-    """Wait for others who look in this account, until the transaction ends: the last one sees all imports."""
+    """Lock the account for this detection until the transaction ends: the last of several sees all imports."""
     lock_until_commit(f"cost overlaps {account.pk}")

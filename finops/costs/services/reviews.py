@@ -1,4 +1,4 @@
-"""What a person decides about an import that needs review, and from which change on imports need it."""
+"""Decisions on imports that need review, and the thresholds for reviews."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 
 WAITING_RETENTION: Final = timedelta(days=30)
-"""An import that nobody decides about for so long is discarded, with its files."""
+"""The age at which an import without a decision is discarded, with its files."""
 
 
 @transaction.atomic
 def confirm_import(*, job: CostImport, actor: Actor, choices: Mapping[str, str] | None = None) -> None:
-    """Do an import that waits for review: queue it again, to be read anew.
+    """Confirm an import that waits for review: queue it again, to be read anew.
 
-    `choices` are `replace` or `add` (as corrections) by month (2026-09), where the review offers both; else what the review
-    says. If the source then has other sums than were seen, it waits again. UserError when it does not wait, or for a choice
-    that the review does not offer.
+    `choices` are `replace` or `add` (as corrections) by month (2026-09), where the review offers both; by default the
+    review's own. If the source's sums changed since the review, it waits again. UserError when it does not wait, or
+    for a choice that the review does not offer.
     """
     import_row = _lock_import(job)
     report = msgspec.convert(import_row.report, ImportReport, strict=False)
@@ -61,7 +61,7 @@ def confirm_import(*, job: CostImport, actor: Actor, choices: Mapping[str, str] 
 
 @transaction.atomic
 def discard_import(*, job: CostImport, actor: Actor) -> None:
-    """Give up an import that waits, for review or for its turn; its files go. UserError when it runs or has ended."""
+    """Discard an import that waits for review or its turn, with its files. UserError when it runs or has ended."""
     import_row = _lock_import(job, CostImport.Status.QUEUED)
     import_row.status = CostImport.Status.DISCARDED
     import_row.finished_at = clock.now()
@@ -72,8 +72,8 @@ def discard_import(*, job: CostImport, actor: Actor) -> None:
 
 @transaction.atomic
 def cancel_import(*, job: CostImport, actor: Actor) -> CostImport:
-    """Do no more of an import: one that waits for its turn ends now, one that runs between two batches, and what the
-    source had still counts. Canceling twice changes nothing. UserError when it has ended or waits for review."""
+    """Cancel an import: a waiting one ends now, a running one between two batches; the source's data is unchanged.
+    Idempotent. UserError when it has ended or waits for review."""
     row = (
         CostImport.objects.select_for_update(of=("self",)).select_related("source", "account").get(pk=job.pk)
     )
@@ -94,7 +94,7 @@ def cancel_import(*, job: CostImport, actor: Actor) -> CostImport:
 
 
 def discard_forgotten_imports() -> int:
-    """Discard imports that waited a month for somebody; how many."""
+    """Discard imports that waited a month for a decision, and return their number."""
     count = 0
     for job in claims.waiting_imports():
         if job.created_at < clock.now() - WAITING_RETENTION:
@@ -129,7 +129,7 @@ def _audit(job: CostImport, actor: Actor, action: str, detail: dict[str, Any]) -
 def change_import_review(
     *, account: Account, actor: Actor, fall_percent: int, growth_percent: int, least_amount: Decimal
 ) -> ImportReviewSettings:
-    """From which change of a billing month on imports need review. Raises ValidationError for what is out of range."""
+    """Set the changes of a month from which imports need review. Raises ValidationError for values out of range."""
     row, _created = ImportReviewSettings.objects.select_for_update().get_or_create(account=account)
     before = _audit_snapshot(row)
     row.fall_percent, row.growth_percent, row.least_amount = fall_percent, growth_percent, least_amount

@@ -1,4 +1,4 @@
-"""Writes on saved views. Who may call them is the door's matter."""
+"""Writes on saved views. The caller checks permissions."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 
 MAX_SAVED_VIEWS: Final = 500
-"""Of an account, its people's own among them."""
+"""The maximum per account, including personal views."""
 
 
 @transaction.atomic
 def create_saved_view(
     *, account: Account, actor: Actor, name: str, query: SpendQuery, owner: User | None = None
 ) -> SavedView:
-    """Keep a question by name, shared unless it has an owner. Raises UserError for a full account, ValidationError for a
-    name that is empty, too long or taken."""
+    """Save a question under a name, shared unless it has an owner. Raises UserError for an account at its maximum,
+    ValidationError for a name that is empty, too long or taken."""
     with account_scope(account):
         lock_account(account)
         if SavedView.objects.count() >= MAX_SAVED_VIEWS:
@@ -49,8 +49,7 @@ def create_saved_view(
 
 @transaction.atomic
 def change_saved_view(*, view: SavedView, actor: Actor, name: str, owner: User | None) -> SavedView:
-    """Rename a view, share it (no owner), or keep it for oneself. Raises as `create_saved_view` does, and UserError for
-    a view that is gone."""
+    """Rename a view, share it (no owner), or make it personal. Raises as `create_saved_view`, UserError if deleted."""
     with account_scope(view.account):
         lock_account(view.account)
         row = existing(SavedView.objects.all(), view, "saved view")
@@ -64,7 +63,7 @@ def change_saved_view(*, view: SavedView, actor: Actor, name: str, owner: User |
 
 @transaction.atomic
 def replace_saved_question(*, view: SavedView, actor: Actor, query: SpendQuery) -> SavedView:
-    """Another question under the same name. Raises UserError for a view that is gone."""
+    """Replace a view's question. Raises UserError for a deleted view."""
     with account_scope(view.account):
         lock_account(view.account)
         row = existing(SavedView.objects.all(), view, "saved view")
@@ -76,7 +75,7 @@ def replace_saved_question(*, view: SavedView, actor: Actor, query: SpendQuery) 
 
 @transaction.atomic
 def delete_saved_view(*, view: SavedView, actor: Actor) -> None:
-    """Remove a view. Raises UserError for one that is gone already."""
+    """Delete a view. Raises UserError when it is already deleted."""
     with account_scope(view.account):
         lock_account(view.account)
         row = existing(SavedView.objects.all(), view, "saved view")
@@ -90,6 +89,6 @@ def _snapshot(view: SavedView) -> dict[str, Any]:
 
 
 def _record(view: SavedView, actor: Actor, action: str, detail: dict[str, Any]) -> None:
-    """What one person keeps for herself, administrators do not read in the log."""
+    """Record the change; personal views are not recorded, so that administrators cannot read them in the log."""
     target = view.name if view.is_shared else "a personal view"
     audit.record(account=view.account, actor=actor, action=action, target=target, detail=detail)

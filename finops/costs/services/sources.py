@@ -24,7 +24,7 @@ from finops.lib.sentences import truncate
 def create_cost_source(
     *, account: Account, name: str, actor: Actor, kind: str = CostSource.Kind.FOCUS.value
 ) -> CostSource:
-    """A new cost source. Raises ValidationError for a name that is empty, too long or taken."""
+    """Create a cost source. Raises ValidationError for a name that is empty, too long or taken."""
     source = CostSource(account=account, name=name.strip(), kind=kind, created_by=actor.user)
     with account_scope(account):
         source.full_clean()
@@ -35,7 +35,7 @@ def create_cost_source(
 
 @transaction.atomic
 def rename_cost_source(*, source: CostSource, name: str, actor: Actor) -> None:
-    """Call a source something else; its cost lines follow. Raises ValidationError as on creating."""
+    """Rename a source; its cost lines follow. Raises ValidationError as on creating."""
     before, source.name = source.name, name.strip()
     with account_scope(source.account):
         source.full_clean()
@@ -51,9 +51,9 @@ def rename_cost_source(*, source: CostSource, name: str, actor: Actor) -> None:
 
 @transaction.atomic
 def change_settle_days(*, source: CostSource, settle_days: int | None, actor: Actor) -> None:
-    """Say after how many days a day of the source is all there, 0 to 14; None: as its imports show, or its provider says.
+    """Set the days until a day of the source is complete, 0 to 14; None: as learnt from imports, or the provider's.
 
-    It counts from the next answer on. Raises ValidationError for another number.
+    Applies from the next answer on. Raises ValidationError for another number.
     """
     before, source.settle_days = source.settle_days, settle_days
     if before == settle_days:
@@ -73,7 +73,7 @@ def change_settle_days(*, source: CostSource, settle_days: int | None, actor: Ac
 
 @transaction.atomic
 def delete_cost_source(*, source: CostSource, actor: Actor) -> None:
-    """Take a source away with all its cost lines and imports. Raises UserError that names the budgets that are of it."""
+    """Delete a source with all its cost lines and imports. Raises UserError that names the budgets that use it."""
     account = source.account
     segments.retire_source(account=account, kind=Kind.COST, source_id=source.pk)
     with account_scope(account):

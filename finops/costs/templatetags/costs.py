@@ -1,4 +1,4 @@
-"""How templates write answers about cost."""
+"""Template filters and tags for answers about cost."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def words(name: str) -> str:
 
 @register.filter
 def progress_value(share: Decimal) -> int:
-    """A share as a bar's 0 to 100, whatever its sign: `bar_css` says which way it is drawn."""
+    """The length of a bar for a share, 0 to 100, without its sign: `bar_css` gives the direction."""
     return min(100, round(abs(share) * 100))
 
 
 @register.filter
 def bar_css(share: Decimal | None) -> str:
-    """A bar of what is below zero begins at the other end, in another colour."""
+    """The CSS class of a bar: negative values start at the other end, in another colour."""
     return (
         "progress progress-sm progress-negative"
         if share is not None and share < 0
@@ -67,14 +67,14 @@ def as_query(params: Mapping[str, Sequence[str]]) -> str:
 
 @register.filter
 def finer_query(query: SpendQuery, row: SpendRow) -> str:
-    """The query string of the question narrowed to a row's group; empty where there is nothing finer."""
+    """The query string of the question narrowed to a row's group; empty without a finer step."""
     narrowed = explorer_steps.drill_down(query, row.group)
     return explorer_steps.url_of(narrowed) if narrowed else ""
 
 
 @register.filter
 def drill_down(params: Mapping[str, Sequence[str]], row: SpendRow) -> str:
-    """The same on pages that link to the cost explorer, by URL parameters; the question itself where nothing is finer."""
+    """The same for pages that link to the cost explorer, by URL parameters; the question itself if none is finer."""
     return finer_query(SpendQuery.from_params(params), row) or as_query(params)
 
 
@@ -85,25 +85,25 @@ def as_csv_query(params: Mapping[str, Sequence[str]]) -> str:
 
 @register.filter
 def group_cells(row: SpendRow) -> list[tuple[str, str]]:
-    """(value, what to call it) for each dimension of the group."""
+    """(value, display name) for each dimension of the group."""
     return [(value, row.labels.get(name) or value) for name, value in row.group.items()]
 
 
 @register.filter
 def measure_title(view: AppliedCostView) -> str:
-    """The head of the column of sums."""
+    """The heading of the column of sums."""
     return "Spend" if view.basis in COST_COLUMNS else view.measure.capitalize()
 
 
 @register.filter
 def unit_title(view: AppliedCostView) -> str:
-    """The head of the column of what sums are in."""
+    """The heading of the column with the sums' unit."""
     return "Unit" if view.basis in UNITS else "Currency"
 
 
 @register.filter
 def span_of(months: Sequence[str]) -> str:
-    """`May`, `May – Jul`; months that are not in a row say how many there are."""
+    """Format months: `May`, `May – Jul`; months that are not consecutive have their number."""
     if not months:
         return "—"
     ordered = sorted(months)
@@ -121,7 +121,7 @@ def seconds(job: CostImport) -> str:
 
 @register.filter
 def explorer_query(job: CostImport) -> str:
-    """The cost explorer's question about what an import brought: its source and months, by service."""
+    """The cost explorer's question about an import: its source and months, by service."""
     first, last = (date.fromisoformat(f"{month}-01") for month in (min(job.months), max(job.months)))
     query = SpendQuery(
         start_date=first,
@@ -135,5 +135,5 @@ def explorer_query(job: CostImport) -> str:
 
 @register.filter
 def json(value: object) -> str:
-    """JSON for a data attribute: htmx takes script elements out of what it brings."""
+    """JSON for a data attribute, because htmx removes script elements from its responses."""
     return dumps(value, separators=(",", ":"))

@@ -1,4 +1,4 @@
-"""What the cost explorer's fields offer, in people's words."""
+"""The choices of the cost explorer's fields."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ class DimensionChoices:
 
 
 def default_basis(basis: str | None, view: AppliedCostView | None) -> str:
-    """What the choice of no basis is called: with the account's own where an answer counted by it."""
+    """Return the label for no basis, with the account's own one if an answer used it."""
     return f"Default ({view.basis})" if view and not basis else "Default"
 
 
 def dimension_choices(
     kinds: Iterable[DimensionKind], tag_keys: CostKeys, selected: Iterable[str]
 ) -> DimensionChoices:
-    """Every dimension of the registry, every tag key of the data, and what the URL names beyond them.
+    """Return every dimension of the registry, every tag key of the data, and others that the URL names.
 
     The account must be in scope. One query for each family that has keys of its own.
     """

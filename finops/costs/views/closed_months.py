@@ -1,4 +1,4 @@
-"""Invoices → Closed months: their sums as of then and what was restated since; admins close and reopen."""
+"""Invoices → Closed months: their sums when closed and restatements since; admins close and reopen."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from finops.lib.sentences import join_with_and
 
 @dataclass(frozen=True)
 class ClosedMonthRow:
-    """A closed month in one currency, over its sources."""
+    """A closed month in one currency, over all its sources."""
 
     month: ClosedMonth
     currency: str
@@ -39,7 +39,7 @@ class ClosedMonthRow:
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponse:
-    """`?month=2026-05` shows what closing that month would freeze."""
+    """Render the page. `?month=2026-05` shows what closing that month would freeze."""
     name, context = request.GET.get("month", ""), {}
     with ErrorMessages(request):
         context = _to_close(request, parse_month(name)) if name else {}
@@ -101,7 +101,7 @@ def _rows() -> list[ClosedMonthRow]:
 
 
 def _to_close(request: AccountRequest, month: date) -> dict[str, Any]:
-    """The month's reconciliation, and the sources whose days of it are not complete."""
+    """Return the month's reconciliation, and the sources with incomplete days in it."""
     answer, _months = every_invoice(request.account, f"{month:%Y-%m}")
     sources = load_sources(request.account)
     late = sources.coverage.incomplete_from(DateRange(month, month_end(month)))

@@ -49,7 +49,7 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
     own_choices = {"orders": ORDERS, "measures": MEASURES}
 
     labels: Mapping[str, str] = {}
-    """Names of values that are ids, as far as the answer has them."""
+    """Labels of values that are ids, as far as the answer has them."""
 
     @cached_property
     def sources(self) -> Sources:
@@ -69,7 +69,7 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
         return shown | (self._resource(query) if answer.totals else self._way_out(query, answer))
 
     def _way_out(self, query: SpendQuery, answer: SpendAnswer) -> dict[str, Any]:
-        """Of days or filters without cost: the days that have some, or the question without filters."""
+        """Return links for days or filters without cost: to days with cost, or to the question without filters."""
         coverage = self.sources.coverage
         if coverage.first_day is None or coverage.last_day is None:
             return {}
@@ -80,7 +80,7 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
         return {"no_filters_url": explorer_steps.url_of(structs.replace(query, filters=[]))}
 
     def _forecast(self, query: SpendQuery, answer: SpendAnswer) -> Expected:
-        """The forecast, where a bucket is not complete. One lake query, else none."""
+        """Return the forecast if a bucket is incomplete. One lake query, else none."""
         is_cost = query.measure == "cost" and query.spread == "none" and query.granularity != "none"
         if not is_cost or first_incomplete(answer, self.sources.coverage) is None:
             return {}
@@ -88,7 +88,7 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
         return expected_cost(forecasts_of(request))
 
     def _resource(self, query: SpendQuery) -> dict[str, Any]:
-        """The panel of the resource that the filters leave, where they do. Raises UserError."""
+        """Return the panel of the resource if the filters select one. Raises UserError."""
         name = explorer_steps.pinned_values(query).get("resource")
         if name is None:
             return {}
@@ -99,7 +99,7 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
         return {"resource": facts, "resource_name": title, "resource_parts": parts}
 
     def context(self, query: SpendQuery, answer: SpendAnswer | None) -> dict[str, Any]:
-        """The toolbar too, which changes with every question."""
+        """Return the choices and the toolbar, which change with every question."""
         choices = super().choices(query)
         return {**choices, "toolbar": toolbar(query, choices["dimensions"], self.labels)}
 
@@ -114,7 +114,7 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
         return _csv(answer, self._original_amounts(query, answer))
 
     def _original_amounts(self, query: SpendQuery, answer: SpendAnswer) -> OriginalAmounts:
-        """None of quantities. Splits move converted amounts, so after them there are rates alone."""
+        """Return the original amounts; none for quantities. Splits move converted amounts, so after them only rates."""
         if answer.view.basis in QUANTITIES:
             return NONE
         figures = [] if answer.applied_splits else ["amount", "previous amount", *_buckets(answer)]
@@ -125,7 +125,7 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
 
 
 class SavedViewPage(ExplorerPage):
-    """The cost explorer with a saved view's question, until its URL has another one."""
+    """The cost explorer with a saved view's question, until the URL has another question."""
 
     def __init__(self, request: AccountRequest, view: SavedView) -> None:
         super().__init__(request)
@@ -144,7 +144,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @account_page()
 @require_safe
 def values(request: AccountRequest) -> HttpResponse:
-    """What a filter's text field suggests: the dimension's values that hold the text, by cost."""
+    """Return the suggestions of a filter's text field: values that contain the text, by cost."""
     dimension = request.GET.get("dimension", "")
     if not dimension:
         return JsonResponse({"values": []})
@@ -181,7 +181,7 @@ def _buckets(answer: SpendAnswer) -> list[str]:
 
 
 def _csv(answer: SpendAnswer, original: OriginalAmounts) -> HttpResponseBase:
-    """Every row of the answer, exact amounts; a query without groups gives its totals."""
+    """Yield every row of the answer, exact amounts; a query without groups yields its totals."""
     buckets = _buckets(answer)
     is_quantity = answer.view.basis in QUANTITIES
     header = [

@@ -1,4 +1,4 @@
-"""The cost explorer's charts: what a click on a series asks, and the days that a drag over the buckets chooses."""
+"""Charts of the cost explorer: the question of a click on a series, and the days that a drag over buckets selects."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REMAINING: Final = "Remaining forecast"
 def explorer_tables(
     query: SpendQuery, answer: SpendAnswer, coverage: Coverage, expected: Expected
 ) -> list[SeriesTable]:
-    """The charts of an answer as `forecast_tables` has them, each series linked."""
+    """Return the charts of an answer as `forecast_tables`, with each series linked."""
     zoom = _zoom(query, answer)
     return [
         with_values(table, chart={**table.chart, "links": _links(query, answer, table.currency), **zoom})
@@ -34,7 +34,7 @@ def explorer_tables(
 
 
 def forecast_tables(answer: SpendAnswer, coverage: Coverage, expected: Expected) -> list[SeriesTable]:
-    """The charts of an answer: buckets that are not complete hatched, what they are expected to cost yet on top."""
+    """Return the charts of an answer: incomplete buckets are hatched, with their remaining expected cost on top."""
     since = first_incomplete(answer, coverage)
     if since is None:
         return series_tables(answer)
@@ -46,7 +46,7 @@ def forecast_tables(answer: SpendAnswer, coverage: Coverage, expected: Expected)
 
 
 def first_incomplete(answer: SpendAnswer, coverage: Coverage) -> int | None:
-    """The place of the first bucket with days that most sources have not all of, or that are still to come."""
+    """Return the index of the first bucket that has days incomplete for most sources, or future days."""
     through = coverage.complete_through_for_most
     if not answer.totals or through is None:
         return None
@@ -78,7 +78,7 @@ def _buckets(answer: SpendAnswer) -> list[tuple[date, date]]:
 
 
 def _links(query: SpendQuery, answer: SpendAnswer, currency: str) -> list[str]:
-    """A URL for each series; empty where a click leads nowhere."""
+    """Return a URL for each series; empty if a click has no target."""
     return [_link(query, row) for row in answer.rows if row.currency == currency]
 
 
@@ -91,7 +91,7 @@ def _link(query: SpendQuery, row: SpendRow) -> str:
 
 
 def _zoom(query: SpendQuery, answer: SpendAnswer) -> dict[str, Any]:
-    """The question without days, the first and last day of each bucket, and up to how many days are shown by day."""
+    """Return the question without days, each bucket's first and last day, and the maximum of days shown by day."""
     if not answer.totals or len(answer.totals[0].series) < 2:
         return {}
     period, buckets = answer.period, _buckets(answer)

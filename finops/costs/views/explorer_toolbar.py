@@ -1,4 +1,4 @@
-"""What stands above the cost explorer's chart: days, filters as chips, the way of a drill-down. Links are questions."""
+"""The toolbar above the cost explorer's chart: days, filters as chips, path of a drill-down. Links are questions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Link:
 
 @dataclass(frozen=True)
 class FilterChip:
-    """A filter as people read it, and the form that changes it. `hidden` are the other fields of its form."""
+    """A filter in display form, and the form that changes it. `hidden` are the other fields of its form."""
 
     index: int
     title: str
@@ -35,7 +35,7 @@ class FilterChip:
     values: str
     filter: Filter
     options: list[tuple[str, str]]
-    """The values of the filter with what they are called."""
+    """The values of the filter with their labels."""
     remove_url: str
     hidden: list[tuple[str, str]]
 
@@ -46,7 +46,7 @@ class FilterChip:
 
 @dataclass(frozen=True)
 class Toolbar:
-    """`hidden` of a form are the parts of the question that its own fields do not have."""
+    """The toolbar. `hidden_…` are the parts of the question that a form's own fields do not have."""
 
     period: str
     comparison: str
@@ -59,11 +59,11 @@ class Toolbar:
     hidden_of_filters: list[tuple[str, str]]
     hidden_of_groups: list[tuple[str, str]]
     changed_options: int
-    """How many of the fields behind Options have another value than their default."""
+    """The number of fields under Options that differ from their default."""
 
 
 def toolbar(query: SpendQuery, dimensions: DimensionChoices, labels: Mapping[str, str]) -> Toolbar:
-    """`labels` are names of values that are ids."""
+    """Return the toolbar. `labels` are labels of values that are ids."""
     params = query.to_params()
     return Toolbar(
         period=dict(PERIODS).get(query.period or "", CUSTOM_RANGE),
@@ -100,8 +100,8 @@ def filter_chips(
     labels: Mapping[str, str],
     params: Mapping[str, Sequence[str]] | None = None,
 ) -> list[FilterChip]:
-    """The `filters` of a question. `labels` are names of values that are ids; `params` those of the page's URL, where it says
-    more than the question."""
+    """Return the chips of a question's `filters`. `labels` are labels of values that are ids; `params` those of the
+    page's URL, if it has more than the question."""
     titles = dict([*dimensions.plain, *dimensions.of_bill, *dimensions.tags])
     params = query.to_params() if params is None else params
     return [_chip(query, index, titles, labels, params) for index in range(len(query.filtered_dimensions()))]
@@ -150,10 +150,10 @@ def _is_of_filter(name: str) -> bool:
 
 
 def filter_params(params: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
-    """Those of the filters alone."""
+    """Return the parameters of the filters only."""
     return {name: values for name, values in params.items() if _is_of_filter(name)}
 
 
 def hidden_fields(params: Mapping[str, Sequence[str]], own: Sequence[str]) -> list[tuple[str, str]]:
-    """The parts of a question that a form keeps; `own` are the fields that it has."""
+    """Return the parts of a question that a form keeps as hidden fields; `own` are its own fields."""
     return [(name, value) for name, values in params.items() if name not in own for value in values]

@@ -1,4 +1,4 @@
-"""The filters of a question about cost as a row of chips, on pages whose other fields are a form."""
+"""The filters of a question about cost as a row of chips, on pages whose other fields are in a form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from finops.lib.url_query import UrlQuery
 
 @dataclass(frozen=True)
 class FilterRow:
-    """The chips, and the form of a new filter. `form_fields` are those of the filters in the page's form."""
+    """The chips, and the form of a new filter. `form_fields` are the filters' fields in the page's form."""
 
     chips: list[FilterChip]
     new_filter: int
@@ -31,7 +31,7 @@ def filter_row(
     labels: Mapping[str, str],
     params: Mapping[str, Sequence[str]] | None = None,
 ) -> FilterRow:
-    """`labels` are names of values that are ids; `params` those of the page's URL, where it says more than the question."""
+    """Return the row. `labels` are of values that are ids; `params` of the page's URL, if it has more parts."""
     params = query.to_params() if params is None else params
     chips = filter_chips(query, dimensions, labels, params)
     return FilterRow(
@@ -43,9 +43,8 @@ def filter_row(
 
 
 def value_labels(account: Account, filters: list[Filter], days: UrlQuery | None = None) -> dict[str, str]:
-    """What the values of filters are called, over the days of a question that has some. One lake query where they may be
-    ids, and those of `load_sources`; nothing without filters. A question that cannot be answered has no names: its answer
-    says why."""
+    """Return labels of filter values, over the days of a question that has days. One lake query if values may be ids,
+    and those of `load_sources`; none without filters. Empty for an invalid question: its answer gives the error."""
     if not filters:
         return {}
     names = ("period", "start_date", "end_date") if hasattr(days, "start_date") else ()

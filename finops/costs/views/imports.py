@@ -1,4 +1,4 @@
-"""Uploading cost files, and how an import went."""
+"""Upload of cost files, and the page of an import."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from finops.lib.money import ratio
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: AccountRequest) -> HttpResponse:
-    """The form, and what it sends: the files are on disk by now, and a worker imports them."""
+    """Show and process the upload form: the files are already on disk, and a worker imports them."""
     sources = CostSource.objects.select_related("account")
     if request.method != "POST":
         return _upload_page(
@@ -95,7 +95,7 @@ def _no_room(account: Account) -> str:
 @account_page()
 @require_safe
 def cost_import(request: AccountRequest, import_id: int) -> HttpResponse:
-    """How an import goes, and afterwards its report. htmx asks again every second until it is finished."""
+    """Render an import's progress, then its report. htmx polls every second until it is finished."""
     row = get_object_or_404(CostImport.objects.select_related("source"), pk=import_id)
     unfinished = row.status in (CostImport.Status.QUEUED, CostImport.Status.RUNNING)
     template = "costs/_import.html" if request.htmx else "costs/import.html"
@@ -117,7 +117,7 @@ def cost_import(request: AccountRequest, import_id: int) -> HttpResponse:
 
 
 class MonthMove(MonthChange):
-    """A month and currency before and with an import, as its page shows it."""
+    """A month and currency before and after an import, as its page shows it."""
 
     needs_review: bool = False
 
@@ -138,7 +138,7 @@ class MonthMove(MonthChange):
 @account_page(Role.MEMBER)
 @require_POST
 def confirm(request: AccountRequest, import_id: int) -> HttpResponse:
-    """Do an import that waits for review, each month as chosen."""
+    """Confirm an import that waits for review, with each month's choice."""
     choices = {
         name.removeprefix("choice-"): value
         for name, value in request.POST.items()
@@ -150,7 +150,7 @@ def confirm(request: AccountRequest, import_id: int) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def cancel(request: AccountRequest, import_id: int) -> HttpResponse:
-    """Do no more of an import that waits for its turn or runs."""
+    """Cancel an import that waits for its turn or runs."""
     return _change_import(request, import_id, services.cancel_import)
 
 

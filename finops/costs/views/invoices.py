@@ -1,4 +1,4 @@
-"""Invoices: what lines add up to against what was invoiced, one invoice with its parts, totals entered by hand."""
+"""Invoices: lines compared with invoiced amounts, one invoice with its parts, totals entered by hand."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LABELS = {
 
 
 class InvoiceEntry:
-    """An invoice as the list shows it."""
+    """A row of the list of invoices."""
 
     def __init__(self, row: InvoiceRow) -> None:
         self.row = row
@@ -84,7 +84,7 @@ INVOICES = ListPage[InvoiceEntry](
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
-    """`?month=2026-05` narrows the list: the newest three billing months by default."""
+    """Render the list. `?month=2026-05` filters it; by default the newest three billing months."""
     return _list_page(request)
 
 
@@ -106,7 +106,7 @@ def _list_page(request: AccountRequest) -> HttpResponseBase:
 @account_page()
 @require_safe
 def invoice(request: AccountRequest) -> HttpResponseBase:
-    """One invoice, named by `?period=&issuer=&invoice=&account=&currency=`; the list when none is named."""
+    """Render one invoice, given by `?period=&issuer=&invoice=&account=&currency=`; the list without one."""
     if "period" not in request.GET:
         return _list_page(request)
     return _invoice_page(request, _key(request.GET), None)

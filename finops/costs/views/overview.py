@@ -1,4 +1,4 @@
-"""Overview: what the account spends this month, against last month, its trend, what moved, and how fresh that is."""
+"""Overview: this month's spend compared with last month, its trend, the largest changes, and data freshness."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHOWN_MOVERS: Final = 5
 
 @dataclass(frozen=True)
 class SpendTile:
-    """The spend of one currency. `incomplete`: what of it is of days that are not complete, which no comparison has."""
+    """The spend of one currency. `incomplete`: its part on incomplete days, which comparisons leave out."""
 
     total: SpendTotal
     incomplete: Decimal | None
@@ -43,7 +43,7 @@ class SpendTile:
 
 @dataclass(frozen=True)
 class Movers:
-    """The services of one currency that cost most more, and most less, than in the previous period."""
+    """The services of one currency with the largest increases and decreases against the previous period."""
 
     currency: str
     increases: list[SpendRow]
@@ -78,8 +78,7 @@ def overview(request: AccountRequest) -> HttpResponse:
 @account_page()
 @require_safe
 def movers(request: AccountRequest) -> HttpResponse:
-    """The part of the overview that htmx brings after it: the largest increases and decreases of the month. One lake
-    query."""
+    """Render the month's largest increases and decreases, which htmx loads after the overview. One lake query."""
     sources = load_sources(request.account)
     newest = _newest_day(sources) or clock.today()
     query = month_so_far(
@@ -100,7 +99,7 @@ def _newest_day(sources: Sources) -> date | None:
 
 
 def _movers(answer: SpendAnswer) -> list[Movers]:
-    """For each currency. `answer` has its rows by the size of their change."""
+    """Return the movers of each currency. `answer` has its rows by the size of their change."""
     result = []
     for total in answer.totals:
         rows = [
@@ -115,7 +114,7 @@ def _movers(answer: SpendAnswer) -> list[Movers]:
 
 
 def _figures(request: AccountRequest, sources: Sources, newest: date, trend: str) -> dict[str, Any]:
-    """Three lake queries: the month by service with its comparison, the trend, and the forecast of this month."""
+    """Run three lake queries: the month by service with its comparison, the trend, and this month's forecast."""
     month = month_so_far(newest, group_by=["service"], compare_to="previous_period", top=SHOWN_SERVICES)
     month_answer = query_spend(request.account, month, sources=sources)
     spent = drop_other_currencies(month_answer, display_currency())
@@ -131,14 +130,14 @@ def _figures(request: AccountRequest, sources: Sources, newest: date, trend: str
 
 
 def _incomplete_amount(total: SpendTotal) -> Decimal | None:
-    """None where there is no comparison, or all days are complete."""
+    """Return the amount on incomplete days; None without a comparison, or if all days are complete."""
     if total.change is None or total.change.change is None:
         return None
     return exact_difference(total.amount, total.change.current_amount) or None
 
 
 def _trend(request: AccountRequest, sources: Sources, query: SpendQuery) -> dict[str, Any]:
-    """The trend, and the forecast that it has on top, for its tile."""
+    """Return the trend, with the forecast on top, for its tile."""
     answer = query_spend(request.account, query, sources=sources)
     forecasts = forecasts_of(ForecastQuestion(request.account, query, answer.view, sources))
     shown = drop_other_currencies(answer, display_currency())

@@ -1,4 +1,4 @@
-"""A page that asks a question about cost: what the fields of its form offer."""
+"""A page with a question about cost: the choices of its form."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Answer = TypeVar("Answer")
 
 
 class CostQueryPage(QueryPage[AccountRequest, Query, Answer], Generic[Query, Answer]):
-    """The form has filters on dimensions of cost. A subclass declares what else it offers than the cost explorer."""
+    """A page whose form has filters on dimensions of cost. Subclasses declare what differs from the cost explorer."""
 
     max_groups: ClassVar[int] = MAX_GROUPS
     folded_fields: ClassVar[tuple[str, ...]] = ("basis", "charge_categories", "top")
@@ -46,11 +46,11 @@ class CostQueryPage(QueryPage[AccountRequest, Query, Answer], Generic[Query, Ans
     _dimensions: DimensionChoices | None = None
 
     def groups(self, query: Query) -> list[str]:
-        """The dimensions that the form shows as grouped by."""
+        """Return the dimensions that the form shows as groups."""
         return query.to_params().get("group_by", [])
 
     def dimensions(self, query: Query) -> DimensionChoices:
-        """Those to group and filter by. One query a page."""
+        """The dimensions to group and filter by. One query per page."""
         if self._dimensions is None:
             selected = [*self.groups(query), *query.filtered_dimensions()]
             keys = lake_queries.tag_keys(self.request.account)
@@ -58,7 +58,7 @@ class CostQueryPage(QueryPage[AccountRequest, Query, Answer], Generic[Query, Ans
         return self._dimensions
 
     def filter_row(self, query: Query, params: Mapping[str, list[str]]) -> dict[str, Any]:
-        """As costly as `value_labels`."""
+        """Return the row of filters. Costs as `value_labels`."""
         dimensions = self.dimensions(query)
         labels = value_labels(self.request.account, getattr(query, "filters", []), query)
         return {
@@ -98,7 +98,7 @@ class CostQueryPage(QueryPage[AccountRequest, Query, Answer], Generic[Query, Ans
         rows: Callable[[Answer], Iterable[CsvRow]],
         days: tuple[date, date],
     ) -> OriginalAmounts:
-        """What a CSV has beside the converted amounts of `answer`. Raises UserError. Cost: `finops.exchange_rates.csv_columns`."""
+        """Return CSV columns of original amounts. Raises UserError. Cost: `finops.exchange_rates.csv_columns`."""
         return original_amounts(
             display_of_page(self.request), days, figures, answer, ask=lambda: self.all_rows(query), rows=rows
         )

@@ -1,4 +1,4 @@
-"""Saved views of the cost explorer: the list, its short form for the menu, saving, renaming and deleting one."""
+"""Saved views of the cost explorer: the list, its menu, and the actions to save, rename and delete."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SavedViewForm(forms.Form):
     )
 
     def owner(self, user: User) -> User | None:
-        """None for a shared view."""
+        """Return the owner; None for a shared view."""
         return None if self.cleaned_data["who"] == SHARED else user
 
 
@@ -66,14 +66,14 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @account_page()
 @require_safe
 def menu(request: AccountRequest) -> HttpResponse:
-    """What the explorer's menu shows once it is opened."""
+    """Render the explorer's menu when it is opened."""
     return render(request, "costs/_saved_view_menu.html", {"views": saved_views_of(request.user)})
 
 
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: AccountRequest) -> HttpResponse:
-    """The URL's question is what is saved."""
+    """Save the question of the URL."""
     form = SavedViewForm(request.POST or None)
     try:
         query = query_from_params(dict(request.GET.lists()), SpendQuery())
@@ -98,14 +98,14 @@ def new(request: AccountRequest) -> HttpResponse:
 @account_page()
 @require_safe
 def show(request: AccountRequest, saved_view_id: int) -> HttpResponseBase:
-    """The cost explorer with the view's question."""
+    """Render the cost explorer with the view's question."""
     return SavedViewPage(request, _view_of(request, saved_view_id)).response()
 
 
 @account_page(Role.MEMBER)
 @require_POST
 def update(request: AccountRequest, saved_view_id: int) -> HttpResponse:
-    """The URL's question takes the place of the view's."""
+    """Replace the view's question by that of the URL."""
     view = _view_of(request, saved_view_id)
     with ErrorMessages(request):
         query = query_from_params(dict(request.GET.lists()), view.query)

@@ -1,5 +1,5 @@
-"""Settings → Cost view and Settings → Imports: which amount and which charges count, and from which change of a month on an
-import needs review. Admins change them, everybody sees them."""
+"""Settings → Cost view and Settings → Imports: the amount and charges that count, and the changes from which an
+import needs review. Admins change them, everybody can read them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from finops.costs.services import change_cost_view, change_import_review
 @account_page()
 @require_http_methods(["GET", "HEAD", "POST"])
 def cost_view(request: AccountRequest) -> HttpResponse:
-    """Everybody sees the cost view. Raises PermissionDenied for a change by less than an admin."""
+    """Show and change the cost view. Raises PermissionDenied for a change by less than an admin."""
     if request.method != "POST":
         view = CostView.objects.first() or CostView(account=request.account)
         return _cost_view_page(request, CostViewForm.of(view))
@@ -42,7 +42,7 @@ def _cost_view_page(request: AccountRequest, form: CostViewForm) -> HttpResponse
 @account_page()
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_review(request: AccountRequest) -> HttpResponse:
-    """When an import waits for a review. Raises PermissionDenied for a change by less than an admin."""
+    """Show and change when an import needs review. Raises PermissionDenied for a change by less than an admin."""
     if request.method != "POST":
         row = ImportReviewSettings.objects.first() or ImportReviewSettings()
         return _import_review_page(request, ImportReviewForm.of(row))

@@ -1,4 +1,4 @@
-"""How widgets write what they show."""
+"""Template filters and tags for widgets."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def series_values(total: SpendTotal) -> list[Decimal | None]:
 
 @register.filter
 def about_trend(widget: Widget, currency: str) -> str:
-    """What a widget's trend is of, for a screen reader."""
+    """Describe a widget's trend to a screen reader."""
     return f"Trend of {widget.title or 'the total'} in {currency}"
 
 
 @register.filter
 def group_title(dimension: str) -> str:
-    """The head of a dimension's column: of a tag or a cost tag its key, which has little room."""
+    """The heading of a dimension's column: for a tag or a cost tag only its key, to save space."""
     _kind, is_of_key, key = dimension.partition(":")
     return key if is_of_key else dimension.replace("_", " ").capitalize()

@@ -1,4 +1,4 @@
-"""A board: its page, each widget as its own request, and where the widgets stand."""
+"""A board: its page, each widget as a separate request, and the places of widgets."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from finops.lib.query_page import render_query_page
 
 
 class WidgetPosition(msgspec.Struct, frozen=True):
-    """Where a widget stands from now on."""
+    """The new place of a widget."""
 
     id: int
     x: int
@@ -52,7 +52,7 @@ class WidgetPosition(msgspec.Struct, frozen=True):
 @account_page()
 @require_safe
 def page(request: AccountRequest, dashboard_id: int) -> HttpResponse:
-    """The board without figures: each widget asks for its own. Days and filters for all are the URL's."""
+    """Render the board without figures: each widget loads its own. Days and filters of all widgets are in the URL."""
     dashboard = dashboard_of(request, dashboard_id)
     query, status, error = BoardQuery(), 200, ""
     try:
@@ -89,7 +89,7 @@ def page(request: AccountRequest, dashboard_id: int) -> HttpResponse:
 @account_page()
 @require_safe
 def widget(request: AccountRequest, widget_id: int) -> HttpResponse:
-    """What one widget shows, for the days and filters of the board's URL, in `currency` where it has several."""
+    """Render one widget for the days and filters of the board's URL, in `currency` if it has several."""
     row = widget_of(request, widget_id)
     kind = CATALOGUE[row.type]
     context: dict[str, Any] = {"widget": row, "type": kind}
@@ -107,8 +107,8 @@ def widget(request: AccountRequest, widget_id: int) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def layout(request: AccountRequest, dashboard_id: int) -> HttpResponse:
-    """Takes `layout`, the places of widgets as JSON. Answers with `undo`, what the change is called; a layout that cannot
-    be saved: 400, and a message for the page that is loaded next."""
+    """Save `layout`, the places of widgets as JSON. Responds with `undo`, the name of the change; with 400 for a
+    layout that cannot be saved, and a message for the next page."""
     dashboard = dashboard_of(request, dashboard_id)
     try:
         positions = msgspec.json.decode(request.POST.get("layout", ""), type=list[WidgetPosition])
@@ -127,7 +127,7 @@ def layout(request: AccountRequest, dashboard_id: int) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def undo(request: AccountRequest, dashboard_id: int) -> HttpResponse:
-    """Takes the last change back that the person made to the board's widgets."""
+    """Undo the person's last change to the board's widgets."""
     dashboard = dashboard_of(request, dashboard_id)
     with ErrorMessages(request):
         what = undo_last(request.session, dashboard, request.actor)
@@ -136,7 +136,7 @@ def undo(request: AccountRequest, dashboard_id: int) -> HttpResponse:
 
 
 def _marker_kinds(widgets: Sequence[Widget]) -> list[tuple[str, None]]:
-    """What the switches of change events choose from: every kind, as widgets ask for their own; none where no chart has any."""
+    """Return the kinds of change events for the switches: all, as widgets load separately; none without charts."""
     has_charts = any(CATALOGUE[each.type].has_markers for each in widgets)
     if not (has_charts and visible_events().exists()):
         return []
@@ -148,7 +148,7 @@ def _query_from_request(request: AccountRequest) -> BoardQuery:
 
 
 def _aside(row: Widget, query: BoardQuery) -> str:
-    """What of the board does not apply to the widget."""
+    """Return the parts of the board's question that do not apply to the widget."""
     kind = CATALOGUE[row.type]
     if not kind.has_data:
         return ""
@@ -161,7 +161,7 @@ def _aside(row: Widget, query: BoardQuery) -> str:
 
 
 def _toolbar(request: AccountRequest, query: BoardQuery) -> dict[str, Any]:
-    """It changes with every question."""
+    """Return the toolbar, which changes with every question."""
     keys = lake_queries.tag_keys(request.account)
     dimensions = dimension_choices(registry.kinds(), keys, query.filtered_dimensions())
     return {
@@ -173,7 +173,7 @@ def _toolbar(request: AccountRequest, query: BoardQuery) -> dict[str, Any]:
 
 
 def dashboard_of(request: AccountRequest, dashboard_id: int) -> Dashboard:
-    """A shared dashboard, or one of the person's own. Raises Http404 for any other."""
+    """Return a shared dashboard, or one of the person's own. Raises Http404 for any other."""
     mine = Dashboard.objects.filter(Q(owner=None) | Q(owner=request.user))
     dashboard = mine.filter(pk=dashboard_id).first()
     if dashboard is None:
@@ -182,7 +182,7 @@ def dashboard_of(request: AccountRequest, dashboard_id: int) -> Dashboard:
 
 
 def widget_of(request: AccountRequest, widget_id: int) -> Widget:
-    """A widget of such a dashboard. Raises Http404 for any other."""
+    """Return a widget of such a dashboard. Raises Http404 for any other."""
     mine = Widget.objects.filter(Q(dashboard__owner=None) | Q(dashboard__owner=request.user))
     widget = mine.filter(pk=widget_id).select_related("dashboard").first()
     if widget is None:

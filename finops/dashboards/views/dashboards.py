@@ -1,4 +1,4 @@
-"""The list of dashboards, the shared ones and one's own; adding, renaming, sharing and deleting one."""
+"""The list of shared and personal dashboards, and the actions to add, rename, share and delete one."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class AddToDashboardForm(forms.Form):
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def add(request: AccountRequest) -> HttpResponse:
-    """Chooses the board; the URL says the question."""
+    """Choose the board for the question of the URL."""
     try:
         query = query_from_params(dict(request.GET.lists()), SpendQuery(period=DEFAULT_PERIOD))
     except UserError as problem:
@@ -66,7 +66,7 @@ def add(request: AccountRequest) -> HttpResponse:
 
 
 def widget_of_question(query: SpendQuery, title: str = "") -> WidgetDraft:
-    """The widget that shows the question's days, filters and first group over time."""
+    """Return a widget with the question's days, filters and first group over time."""
     config = SpendOverTimeConfig(
         period=query.period or DEFAULT_PERIOD,
         filters=[
@@ -82,7 +82,7 @@ def widget_of_question(query: SpendQuery, title: str = "") -> WidgetDraft:
 
 
 def _omissions(query: SpendQuery) -> list[str]:
-    """What of the question such a widget cannot have, in words."""
+    """Return the parts of the question that such a widget cannot have, in words."""
     params = query.to_params()
     words = [text for name, text in NOT_KEPT.items() if name in params]
     return [*words, *(["second group"] if len(query.group_by) > 1 else [])]

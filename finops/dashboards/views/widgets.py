@@ -1,4 +1,4 @@
-"""Adding, configuring and removing a widget."""
+"""Add, configure and remove a widget."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError
 
 FILTER_CHANGE: Final = "filter-change"
-"""The event after which the preview is asked for again."""
+"""The event that reloads the preview."""
 
 
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: AccountRequest, dashboard_id: int) -> HttpResponse:
-    """The catalogue; with `?type=`, the settings of that type."""
+    """Render the catalogue; with `?type=`, the settings of that type."""
     dashboard = dashboard_of(request, dashboard_id)
     kind = CATALOGUE.get(request.GET.get("type", ""))
     if kind is None:
@@ -58,7 +58,7 @@ def new(request: AccountRequest, dashboard_id: int) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_safe
 def preview(request: AccountRequest, dashboard_id: int) -> HttpResponse:
-    """What a widget of `type` with the settings of its form would show. Nothing is stored."""
+    """Render a widget of `type` with the settings of its form. Nothing is stored."""
     dashboard = dashboard_of(request, dashboard_id)
     try:
         kind = find_type(request.GET.get("type", ""))
@@ -130,8 +130,8 @@ def _page(
     config: Config | None = None,
     problem: UserError | None = None,
 ) -> HttpResponse:
-    """The settings; what was said in them stays when something is to mend, as far as it can be read. For htmx the filters
-    alone, which are the URL's."""
+    """Render the settings; after an error with the submitted values, as far as they can be parsed. For htmx only the
+    filters, which are in the URL."""
     if problem is not None:
         config = _readable(request, kind)
     filters, problem = _filters(request, config, problem)
@@ -161,7 +161,7 @@ def _page(
 def _filters(
     request: AccountRequest, config: Config | None, problem: UserError | None
 ) -> tuple[WidgetFilters, UserError | None]:
-    """Those of the settings, or of the URL where it has a draft; and what is wrong with them."""
+    """Return the filters of the settings, or of the URL if it has a draft, and their error."""
     of_settings = WidgetFilters(type=request.GET.get("type", ""), filters=filters_of(config))
     if request.method == "POST":
         return of_settings, problem

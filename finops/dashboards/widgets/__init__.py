@@ -1,4 +1,4 @@
-"""The types of widgets, a module each. A new one needs its module here and its template; nothing lists it."""
+"""The types of widgets, one module each. A new type needs a module here and a template; no list."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ for _type in sorted(_types(), key=lambda each: each.order):
 
 
 def find_type(name: str, *, field: str = "type") -> WidgetType[Any]:
-    """The type of this name, kindly read (`Spend by`). Raises UserError with the nearest."""
+    """Return the type of this name, in any spelling (`Spend by`). Raises UserError with the nearest."""
     key = name.strip().lower().replace(" ", "_").replace("-", "_")
     widget_type = CATALOGUE.get(key)
     if widget_type is None:

@@ -60,7 +60,7 @@ class BudgetStatusWidget(WidgetType[BudgetStatusConfig]):
             )
 
     def read(self, context: WidgetContext[BudgetStatusConfig]) -> dict[str, Any]:
-        """The worst first. `gone` counts budgets of the settings that the account does not have any more."""
+        """Return the budgets, most urgent first. `gone` is the number of deleted budgets in the settings."""
         config = context.config
         budgets = budgets_of(context.account)
         selected = [each for each in budgets if not config.budgets or each.pk in config.budgets]

@@ -24,7 +24,7 @@ class TotalWidget(SpendWidget[TotalConfig]):
     order, width, height = 30, 3, 3
 
     def query(self, context: WidgetContext[TotalConfig]) -> SpendQuery:
-        """With a series for its trend: by day, by month where that would be too many."""
+        """Return the question with a series for its trend: by day, or by month if there are too many days."""
         compare_to = context.config.compare_to
         days = query_days(context.account, context.spend_query(compare_to=compare_to)).days
         granularity: Granularity = "day" if days <= MAX_SPARK_DAYS else "month"

@@ -50,7 +50,7 @@ class UsageWidget(WidgetType[UsageConfig]):
     )
 
     def check(self, config: UsageConfig, context: CheckContext) -> None:
-        """Raises UserError for a metric that the account does not have, and for what usage is not grouped by."""
+        """Raises UserError for a metric that the account does not have, and for a dimension that usage does not have."""
         metrics = metrics_of(context.account) if config.metric else []
         if config.metric and (metrics or not context.plans_ahead):
             find_metric(metrics, config.metric)

@@ -74,7 +74,7 @@ def _begin(run_id: int) -> DataExportRun | None:
     run.status, run.stage, run.attempts = DataExportRun.RunStatus.RUNNING, "listing", run.attempts + 1
     run.started_at = run.started_at or clock.now()
     if run.attempts > 1:
-        # So that no attempt writes over files that a manifest names, or deletes another's.
+        # So that no attempt overwrites files that a manifest names, or deletes another's.
         run.execution_id = uuid.uuid4()
     run.save(update_fields=["status", "stage", "attempts", "started_at", "execution_id"])
     return run

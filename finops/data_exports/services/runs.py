@@ -109,7 +109,7 @@ def queue_due_runs() -> int:
     )
     due = exports.exclude(Exists(unfinished)).order_by("next_run_at").values_list("pk", "account_id")
     runs = [DataExportRun(account_id=account_id, export_id=pk) for pk, account_id in due]
-    # The constraint decides between two that look at once.
+    # The constraint decides between two concurrent calls.
     DataExportRun.objects.unscoped().bulk_create(runs, ignore_conflicts=True)
     return len(runs)
 

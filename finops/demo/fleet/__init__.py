@@ -1,4 +1,4 @@
-"""Everything that Lumenly runs, vendor by vendor. The order of the lines is fixed: a day's noise depends on it."""
+"""All resources that Lumenly runs, vendor by vendor. The order of the lines is fixed: a day's noise depends on it."""
 
 from __future__ import annotations
 

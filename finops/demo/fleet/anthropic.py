@@ -1,4 +1,4 @@
-"""Lumenly's use of an AI vendor: tokens by model, caused by API keys of features and by people."""
+"""Lumenly's use of an AI vendor: tokens by model, by API keys of features and by people."""
 
 from __future__ import annotations
 

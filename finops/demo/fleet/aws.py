@@ -1,5 +1,5 @@
-"""Lumenly on AWS: machine pools, containers, functions, networks and what watches them; databases, buckets a customer, queues,
-search, caches, and the old warehouse."""
+"""Lumenly on AWS: machine pools, containers, functions, networks and their monitoring; databases, buckets for each customer,
+queues, search, caches, and the old warehouse."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def _customer_tag(customer: DemoCustomer) -> str:
 
 
 def _customers() -> Iterator[ResourceLine]:
-    """What belongs to one customer: a bucket each, and for the larger ones a database and tables of their own."""
+    """Resources of one customer: a bucket each, and for the larger ones a database and tables of their own."""
     for customer in CUSTOMERS:
         name = f"tenant-{customer.id}"
         tags = aws_tags(

@@ -1,4 +1,4 @@
-"""Lumenly's analytics and machine learning on Google Cloud, with the warehouse that moved in from Redshift."""
+"""Lumenly's analytics and machine learning on Google Cloud, with the warehouse that was migrated from Redshift."""
 
 from __future__ import annotations
 

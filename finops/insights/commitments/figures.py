@@ -56,7 +56,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Figures:
-    """What one or several commitments of one currency did. `exports` are the sources whose bills have Unused lines."""
+    """Sums of one or several commitments in one currency. `exports` are the sources whose bills have Unused lines."""
 
     sums: Sequence[CommitmentSum]
     exports: Collection[str]
@@ -96,7 +96,7 @@ class Figures:
 
     @property
     def is_by_quantity(self) -> bool:
-        """One usage-based commitment whose lines all have their quantity in one unit."""
+        """Whether it is one usage-based commitment whose lines all have their quantity in one unit."""
         has_quantities = all(each.quantity is not None for each in [*self.used_sums, *self.unused_sums])
         units = {each.unit for each in [*self.used_sums, *self.unused_sums]}
         usage_based = {each.category for each in self.sums if each.category} == {"Usage"}
@@ -118,8 +118,8 @@ class Figures:
 
     @property
     def has_what_is_unused(self) -> bool:
-        """Whether the bills would show what was not used: they have such lines, or the recurring fees of the same days
-        are all used up."""
+        """Whether the bills would show unused commitment: they have such lines, or the recurring fees of the same
+        days are fully used."""
         if {each.source for each in self._usage} <= set(self.exports):
             return True
         fees = [
@@ -129,8 +129,8 @@ class Figures:
 
     @property
     def utilization(self) -> Ratio:
-        """used ÷ (used + unused), None without lines that say what was not used (FOCUS,
-        CommitmentDiscountStatus and CommitmentDiscountQuantity)."""
+        """used ÷ (used + unused), None without lines that show unused commitment (FOCUS, CommitmentDiscountStatus and
+        CommitmentDiscountQuantity)."""
         if not self.used_sums and not self.unused_sums:
             return Ratio(None, NOTHING_USED_OR_NOT)
         if not self.has_what_is_unused:
@@ -145,8 +145,8 @@ class Figures:
 
     @property
     def on_demand_cost(self) -> Decimal | None:
-        """What the used lines would have cost without commitment: their ContractedCost (FOCUS: at contracted
-        prices, before commitment discounts)."""
+        """Cost of the used lines without a commitment: their ContractedCost (FOCUS: at contracted prices, before
+        commitment discounts)."""
         return _sum_or_none(each.contracted for each in self.used_sums)
 
     @property
@@ -155,20 +155,20 @@ class Figures:
 
     @property
     def net_savings(self) -> Decimal | None:
-        """on_demand_cost - committed_cost, unused commitment included; None where a price is not known."""
+        """on_demand_cost - committed_cost, including unused commitment; None if a price is unknown."""
         if self.on_demand_cost is None:
             return None
         return exact_difference(self.on_demand_cost, self.committed_cost)
 
     @property
     def commitment_savings_rate(self) -> Ratio:
-        """net_savings ÷ on_demand_cost. Of commitments alone, so no effective savings rate; our rule
+        """net_savings ÷ on_demand_cost. Of commitments only, so it is not the effective savings rate; our rule
         (docs/adr/0022)."""
         return self._rate(self.on_demand_cost, "ContractedCost")
 
     @property
     def commitment_savings_rate_over_list(self) -> Ratio:
-        """The same over ListCost in place of ContractedCost."""
+        """The same with ListCost instead of ContractedCost."""
         return self._rate(self.list_cost, "ListCost")
 
     def _rate(self, value: Decimal | None, column: str) -> Ratio:
@@ -180,8 +180,9 @@ class Figures:
 
 @dataclass(frozen=True)
 class Eligibility:
-    """Which uncovered usage a commitment could cover: of `by_details`, (source, provider) whose bills say it line by line,
-    what they say; of others, standard usage of `services`, (provider, service) in which a commitment was used."""
+    """Uncovered usage that a commitment could cover: for `by_details`, (source, provider) whose bills state it for
+    each line, what they state; for others, standard usage of `services`, (provider, service) with a used commitment.
+    """
 
     services: frozenset[tuple[str, str]] = frozenset()
     by_details: frozenset[tuple[str, str]] = frozenset()
@@ -197,20 +198,20 @@ class Eligibility:
         return bool(self.services or self.by_details)
 
     def includes(self, each: CommitmentSum) -> bool:
-        """Of a usage line without a commitment."""
+        """Return whether a usage line without a commitment is eligible."""
         if (each.source, each.provider) in self.by_details:
             return each.eligible
         return (each.provider, each.service) in self.services
 
     def rules(self, sums: Iterable[CommitmentSum]) -> str:
-        """The rule that these lines are under: eligibility_details, services, or mixed."""
+        """Rule of eligibility for these lines: eligibility_details, services, or mixed."""
         used = {(each.source, each.provider) in self.by_details for each in sums}
         return "mixed" if len(used) > 1 else "eligibility_details" if True in used else "services"
 
 
 @dataclass(frozen=True)
 class CommitmentCoverage:
-    """How much of what commitments cover was covered, at list prices."""
+    """Covered share of eligible usage, at list prices."""
 
     covered: Decimal | None
     eligible: Decimal | None
@@ -218,9 +219,8 @@ class CommitmentCoverage:
 
 
 def coverage_of(sums: Iterable[CommitmentSum], eligibility: Eligibility) -> CommitmentCoverage:
-    """ListCost of used lines ÷ (that + ListCost of what commitments could have covered). At list prices, so
-    that a discount does not make coverage look smaller; what they could cover: FOCUS 1.4's eligibility,
-    else our rule (docs/adr/0022)."""
+    """ListCost of used lines ÷ (that + ListCost of usage that commitments could have covered). At list prices, so
+    that a discount does not lower coverage; eligibility is that of FOCUS 1.4, else our rule (docs/adr/0022)."""
     usage = [each for each in sums if each.charge_category == "Usage"]
     inside = [each for each in usage if each.commitment or eligibility.includes(each)]
     covered = _sum_or_none(each.list for each in inside if each.commitment and each.status == USED)
@@ -238,8 +238,8 @@ def coverage_of(sums: Iterable[CommitmentSum], eligibility: Eligibility) -> Comm
 
 @dataclass(frozen=True)
 class EffectiveSavings:
-    """What all eligible usage cost, and what it would have cost on demand. `of` says at which prices `on_demand` and
-    `rate` are: contracted, or list where some lines have no contracted price."""
+    """Cost of all eligible usage, and its on-demand equivalent. `of` names the prices of `on_demand` and `rate`:
+    contracted, or list if some lines have no contracted price."""
 
     actual: Decimal | None
     on_demand: Decimal | None
@@ -249,9 +249,8 @@ class EffectiveSavings:
 
 
 def effective_savings_of(sums: Iterable[CommitmentSum], eligibility: Eligibility) -> EffectiveSavings:
-    """1 - EffectiveCost ÷ ContractedCost over what commitments covered or could have; cost of unused
-    commitment stays in. Source: FinOps Foundation, KPI "Effective Savings Rate Percentage"; over which
-    lines: docs/adr/0022."""
+    """1 - EffectiveCost ÷ ContractedCost over usage that commitments covered or could have covered, including unused
+    commitment. Source: FinOps Foundation, KPI "Effective Savings Rate Percentage"; eligible lines: docs/adr/0022."""
     if not eligibility.is_known:
         nothing = Ratio(None, NOTHING_COVERED)
         return EffectiveSavings(None, None, "", nothing, nothing)
@@ -279,7 +278,8 @@ def _savings_rate(actual: Decimal, on_demand: Decimal | None, column: str) -> Ra
 
 
 def covered_services(sums: Iterable[CommitmentSum]) -> set[tuple[str, str]]:
-    """(provider, service) of every used commitment line: what says where one applies. FOCUS before 1.4 has no other."""
+    """Return (provider, service) of every used commitment line, which shows where a commitment applies. FOCUS before
+    1.4 has no other information."""
     return {
         (each.provider, each.service)
         for each in sums
@@ -307,14 +307,14 @@ NO_PURCHASE = "Term start unknown: its purchase is not in the bills."
 
 @dataclass(frozen=True)
 class Term:
-    """The last day of a term; `reason`: how it was found, or why it was not."""
+    """Last day of a term; `reason`: how it was determined, or why it is unknown."""
 
     ends_on: date | None
     reason: str
 
 
 def term_of(texts: list[str], bought_on: date | None) -> Term:
-    """The end of the term that began with the newest purchase. FOCUS has no column for it before 1.3; our
+    """Return the end of the term that began with the newest purchase. FOCUS has no column for it before 1.3; our
     estimate."""
     years = next((count for text in texts if (count := _years(text))), None)
     if years is None:

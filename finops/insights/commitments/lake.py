@@ -1,4 +1,4 @@
-"""What is read of commitments: their cost lines, usage that one could have covered, and Contract Commitment files."""
+"""Lake queries of commitments: their cost lines, eligible usage, and Contract Commitment files."""
 
 from __future__ import annotations
 
@@ -31,9 +31,8 @@ _DESCRIPTIONS = ("commitment_name", "charge_description", "charge_date")
 
 @dataclass(frozen=True)
 class CommitmentBuild:
-    """Sums by commitment, what its lines are, and bucket; lines without a commitment are usage at standard prices, or
-    usage that its bill says a commitment program could cover.
-    Equal for equal questions, so that the lake compiles each once."""
+    """Sums by commitment, kind of line, and bucket; lines without a commitment are usage at standard prices, or usage
+    that its bill marks as eligible. Equal for equal queries, so that the lake compiles each once."""
 
     filters: tuple[ResolvedFilter, ...]
     granularity: str
@@ -77,8 +76,8 @@ class CommitmentBuild:
 
 @dataclass(frozen=True)
 class CommitmentSum:
-    """What lines of one kind add up to. `commitment` empty: usage at standard prices that no commitment covered.
-    Costs that some of the lines do not have are None."""
+    """Sum of lines of one kind. `commitment` empty: usage at standard prices without a commitment. Costs that some of
+    the lines lack are None."""
 
     source: str
     provider: str
@@ -106,7 +105,7 @@ class CommitmentSum:
 
 
 def read_sums(table: pa.Table) -> list[CommitmentSum]:
-    """The result of `CommitmentBuild` as typed rows."""
+    """Return the result of `CommitmentBuild` as typed rows."""
     return [_read(row) for row in table.to_pylist()]
 
 
@@ -138,7 +137,7 @@ def _read(row: dict[str, Any]) -> CommitmentSum:
 
 
 def _whole(row: dict[str, Any], name: str) -> Decimal | None:
-    """The sum, None when a line lacks the figure: a part of it would pass for the whole."""
+    """Return the sum; None if a line lacks the figure, since a partial sum would look complete."""
     amount: Decimal | None = row[name]
     return None if row[f"{name}_missing"] else amount
 
@@ -149,7 +148,7 @@ LONGEST: Final = 200
 
 @dataclass(frozen=True)
 class Contract:
-    """The newest period of a commitment, both days inside; `scope`: what it is for, in the provider's words."""
+    """The newest period of a commitment, both days included; `scope`: its description by the provider."""
 
     starts_on: date
     ends_on: date
@@ -169,7 +168,7 @@ class Contract:
 
 
 def read_contracts(commitments: Collection[str]) -> Mapping[str, Contract]:
-    """By commitment id. Where files have several periods of one, the one that ends last. One query, none without ids."""
+    """Return contracts by commitment id; of several periods the one that ends last. One query, none without ids."""
     if not commitments:
         return {}
     rows = ContractCommitment.objects.filter(commitment_id__in=commitments).order_by("period_end", "pk")

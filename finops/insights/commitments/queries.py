@@ -1,4 +1,4 @@
-"""How commitments are used: the one query behind the page Commitments and the tool getCommitmentUtilization."""
+"""Utilization of commitments: the query of the page Commitments and of the tool getCommitmentUtilization."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ from finops.lib.money import currencies_by_amount
 from finops.lib.periods import DateRange
 
 FEW = 5
-"""So many rows at least stand beside the buckets of an answer."""
+"""Minimum number of rows beside the buckets of an answer."""
 
 Fits = Callable[[CommitmentAnswer], bool]
 
 
 @dataclass(frozen=True)
 class History:
-    """What all bills of an account say: sources that have Unused lines, and when each commitment was bought."""
+    """Facts from all bills of an account: sources with Unused lines, and the purchase date of each commitment."""
 
     exports: frozenset[str] = frozenset()
     bought: Mapping[str, date] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class History:
 
 @dataclass(frozen=True)
 class CommitmentFacts:
-    """What an answer is built from."""
+    """Input of an answer."""
 
     account: Account
     query: CommitmentQuery
@@ -82,7 +82,7 @@ class CommitmentFacts:
         return Figures([each for each in sums if each.commitment], self.history.exports)
 
     def term(self, figures: Figures) -> Term:
-        """When one commitment ends: by its contract, else by its names and its purchase."""
+        """Return the end of a commitment: by its contract, else by its names and its purchase."""
         commitment = figures.sums[0].commitment
         contract = self.contracts.get(commitment)
         if contract is not None:
@@ -94,11 +94,11 @@ class CommitmentFacts:
 def commitment_utilization(
     account: Account, query: CommitmentQuery, *, deadline: float | None = None, fits: Fits | None = None
 ) -> CommitmentAnswer:
-    """What commitments cost, how much of them was used, what they covered and saved; amortized, whatever the cost view.
+    """Return cost, utilization, coverage and savings of commitments; amortized, whatever the cost view.
 
-    `fits` says whether an answer is small enough: fewer rows are listed until one is. Raises UserError for what the
-    caller can repair. Cost: one query of PostgreSQL for contracts, two lake queries (the second over all days, of
-    four columns of commitment lines; both are kept while no file changes), one or two more with filters.
+    `fits` decides whether an answer is small enough; else fewer rows are listed. Raises UserError for errors that the
+    caller can correct. Cost: one query of PostgreSQL for contracts, two lake queries (the second over all days, of
+    four columns of commitment lines; both are cached while no file changes), one or two more with filters.
     """
     facts = _filter_commitments(_read(account, query, deadline))
     if fits is not None and not fits(_assemble(facts, min(query.top, FEW))):
@@ -107,7 +107,7 @@ def commitment_utilization(
 
 
 def _without_buckets(facts: CommitmentFacts, fits: Fits) -> CommitmentAnswer:
-    """Where the buckets alone fill an answer the rows say more."""
+    """Return the answer without buckets if these alone fill it, since rows are more useful."""
 
     def answer_with(top: int) -> CommitmentAnswer:
         answer = _assemble(replace(facts, buckets=[]), top)
@@ -137,8 +137,8 @@ def _read(account: Account, query: CommitmentQuery, deadline: float | None) -> C
 
 
 def _filter_commitments(facts: CommitmentFacts) -> CommitmentFacts:
-    """With only the commitments of the type, and that end before the day, which the question names. UserError for a type
-    that no commitment of the days has."""
+    """Return the facts with only the commitments of the query's type that end before its day. Raises UserError for a
+    type that no commitment of the days has."""
     query, wanted = facts.query, facts.query.type.strip()
     ours = [each for each in facts.sums if each.commitment]
     commitments = {
@@ -170,7 +170,7 @@ def _spend_question(query: CommitmentQuery) -> SpendQuery:
 
 
 class _HistoryBuild:
-    """By source and commitment: whether it has Unused lines, its newest upfront fee and its first recurring one."""
+    """By source and commitment: whether it has Unused lines, its newest upfront fee and its first recurring fee."""
 
     def __call__(self, table: Any) -> Any:
         lines = table.filter(table.commitment_id.notnull())
@@ -294,7 +294,7 @@ def _bucket(
 
 
 def _rows(facts: CommitmentFacts, currency: str, top: int) -> list[CommitmentRow]:
-    """In the order that is asked for, by what was wasted unless it says otherwise; the rest as one row."""
+    """Return the rows in the order of the query, by default by waste; the rest as one row."""
     if facts.query.by == "none":
         return []
 
@@ -367,7 +367,7 @@ def _other(figures: Figures, currency: str, groups: int) -> CommitmentRow:
 
 
 def _only(values: set[str]) -> str:
-    """The value, empty when there are several."""
+    """Return the single value, empty if there are several."""
     distinct = values - {""}
     return distinct.pop() if len(distinct) == 1 else ""
 

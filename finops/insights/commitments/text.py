@@ -1,4 +1,4 @@
-"""What an answer about commitments says in sentences."""
+"""Sentences of an answer about commitments."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def summary_of(
     totals: Sequence[CommitmentTotal],
     problems: str = "",
 ) -> str:
-    """One plain sentence: what was committed, used, wasted and saved."""
+    """Return one plain sentence: commitment cost, utilization, waste and savings."""
     when = f"from {days.start} to {days.end}"
     of = f" of type {truncate(query.type.strip(), TYPE_LENGTH)!r}" if query.type.strip() else ""
     of += f" that end before {query.expires_before}" if query.expires_before else ""
@@ -54,7 +54,7 @@ def summary_of(
 
 
 def without_end(count: int) -> tuple[str, ...]:
-    """What to say of commitments that a question about their end leaves out."""
+    """Return a sentence on commitments without a known end, which a query by end leaves out."""
     if not count:
         return ()
     some = "1 commitment is" if count == 1 else f"{count:,} commitments are"
@@ -116,7 +116,7 @@ def truncated_of(rows: Sequence[CommitmentRow]) -> str:
 
 
 def hint_of(totals: Sequence[CommitmentTotal], rows: Sequence[CommitmentRow]) -> str:
-    """What to ask next."""
+    """Return the suggested next query."""
     if not totals:
         return "Try other days or remove filters. querySpend by pricing_category shows on-demand spend."
     wasted = {

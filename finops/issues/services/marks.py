@@ -35,7 +35,7 @@ def follow_state(row: SavingIssue) -> None:
     elif row.state in (State.OPEN, State.COMPLETED) and row.marked_at is not None:
         ours = SavingsDismissal.objects.filter(key=row.saving_key, marked_at=row.marked_at).first()
         if ours is not None and row.state == State.COMPLETED and ours.status == ours.Status.ACTED:
-            return  # it was out of sight for a while
+            return  # the tracker did not return it for a while
         if ours is not None:
             savings.reopen(account=row.account, actor=actor_of(row), mark=ours)
         row.marked_at = None

@@ -150,7 +150,7 @@ def _record_look(tracker: IssueTracker, changes: TrackerChanges | None, problem:
         values |= {"failures": 0, "cursor": dict(changes.cursor), "polled_at": now}
     else:
         usual = min(INTERVAL * 2 ** min(row.failures, 10), LONGEST_INTERVAL)
-        # Not cryptography: a spread.
+        # Not cryptography: random jitter.
         spread = usual * random.uniform(1.0, 1.2)  # noqa: S311
         values["next_poll_at"] = now + max(spread, min(timedelta(seconds=wait), timedelta(days=1)))
         logger.info("issues: tracker %s could not be read: %s", tracker.pk, problem)

@@ -188,7 +188,7 @@ def _record_attempt(
     elif wait is None or row.attempts >= MAX_ATTEMPTS:
         _give_up(row, problem)
     else:
-        # Not cryptography: a spread.
+        # Not cryptography: random jitter.
         usual = BACK_OFF[row.attempts - 1] * random.uniform(1.0, 1.2)  # noqa: S311
         row.note = problem
         row.next_attempt_at = clock.now() + max(usual, min(timedelta(seconds=wait), LONGEST_WAIT))

@@ -138,7 +138,7 @@ class TrackerApi:
                 f"{self.vendor} {reason}. The next attempt is automatic.", retry_after=wait
             )
         if status == 403 and (wait or response.headers.get("x-ratelimit-remaining") == "0"):
-            # GitHub's limits, the second of which it does not answer with 429.
+            # GitHub's rate limits; its secondary limit is not always a 429.
             return TrackerUnavailable(
                 f"{self.vendor} is rate limiting requests. The next attempt is automatic.",
                 retry_after=wait or 60.0,

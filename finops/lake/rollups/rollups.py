@@ -40,7 +40,7 @@ RESOURCE_COLUMNS: Final = frozenset(
         *("charge_period_start", "charge_period_end", "billing_period_start", "billing_period_end"),
         *("invoice_detail_id", "capacity_reservation_id", "capacity_reservation_status"),
         *("commitment_program_eligibility_details", "sku_price_details"),
-        # Unit prices are no amounts that could be added up.
+        # Unit prices cannot be added up.
         *("list_unit_price", "contracted_unit_price", "pricing_currency_list_unit_price"),
         "pricing_currency_contracted_unit_price",
     )

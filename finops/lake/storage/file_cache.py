@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Final
 
 LOCK_FILES: Final = 64
-"""The number of lock files. Downloads that share one wait for each other; lock files are never removed, which avoids races.
-"""
+"""The number of lock files. Downloads that share one wait for each other; lock files are never removed, which avoids races."""
 
 IN_USE_SECONDS: Final = 60.0
 """A file used this recently may be in a running query (20 s at most): it is kept even when the cap is exceeded."""

@@ -85,7 +85,7 @@ def _sweep_retired_segments() -> int:
     for segment in over.iterator():
         rollups = LakeRollup.objects.unscoped().filter(segment=segment)
         for path in (segment.path, *rollups.values_list("path", flat=True)):
-            storage().delete(path)  # the file first: a crash in between leaves a row to come back to
+            storage().delete(path)  # the file first: after a crash the row remains for the next sweep
         segment.delete()
         count += 1
     return count

@@ -1,7 +1,7 @@
-"""Which version of the lake's files this program reads and writes, and which of other programs (ADR 0086).
+"""The version of the lake's files that this program reads and writes, and the versions of other programs (ADR 0086).
 
-The version of a file stands in its name, so whoever has a file's path knows whether it reads the file: no query more, and no
-moment between a look and a read. Of version 1 names end with `.parquet`, of later ones with `.v2.parquet` and so on.
+A file's version is part of its name, so its path shows whether this program reads it: without a query, and without a race
+between check and read. Names of version 1 end with `.parquet`, of later ones with `.v2.parquet` and so on.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Final
 from django.db import connection
 
 LAKE_VERSION: Final[int] = 1
-"""Of the files that this program writes; it reads those of this version and below. It rises with a change that the version before
-would read wrongly, and with no other: a new column is none."""
+"""The version of files that this program writes; it reads this version and earlier ones. Increase it only for a change that
+the earlier version would read wrongly: not for a new column."""
 
 APPLICATION: Final = "finops-console lake="
-"""How sessions are called in PostgreSQL, before the version of their program."""
+"""Prefix of the application name of sessions in PostgreSQL; the version of their program follows."""
 
 _ENDING: Final = re.compile(r"\.v([0-9]{1,4})\.parquet$")
 
@@ -36,16 +36,16 @@ ORDER BY 1
 
 
 class OtherVersion(RuntimeError):
-    """This program must not start beside these files, or beside these programs; the message has the steps."""
+    """This program must not start with these files, or while these programs run; the message has the steps."""
 
 
 def application_name() -> str:
-    """Of this program's sessions in PostgreSQL."""
+    """The application name of this program's sessions in PostgreSQL."""
     return f"{APPLICATION}{LAKE_VERSION}"
 
 
 def file_ending() -> str:
-    """Of the names of new files."""
+    """The ending of the names of new files."""
     return ".parquet" if LAKE_VERSION == 1 else f".v{LAKE_VERSION}.parquet"
 
 
@@ -56,10 +56,11 @@ def is_readable(path: str) -> bool:
 
 
 def refuse_other_versions() -> None:
-    """For programs that write files, when they start. Raises OtherVersion where the lake has files that this program does not
-    read, and where programs that would not read its files still run on this database. Two queries.
+    """Check versions at the start of programs that write files. Raises OtherVersion where the lake has files that this
+    program does not read, and where programs that would not read its files still run on this database. Two queries.
 
-    Behind a pooler that gives each transaction another connection, only sessions of that moment are seen."""
+    Behind a pooler that gives each transaction another connection, only sessions of that moment are seen.
+    """
     newest = _newest_version()
     if newest > LAKE_VERSION:
         raise OtherVersion(
@@ -91,5 +92,5 @@ def _hosts_of_older_programs() -> list[str]:
 
 
 def unreadable(paths: Iterable[str]) -> list[str]:
-    """Those of these paths whose files are of a later version."""
+    """Return the paths among these whose files have a later version."""
     return [path for path in paths if not is_readable(path)]

@@ -62,8 +62,7 @@ reads PostgreSQL."""
 
 @dataclass(frozen=True)
 class SegmentFile:
-    """A live file, with those of the requested columns that it has; `rollup` is another file with the same of these
-    columns."""
+    """A live file, with those of the requested columns that it has; `rollup` is another file with the same of these columns."""
 
     path: str
     checksum: str

@@ -34,12 +34,11 @@ LEAST_ROWS: Final = 1_024
 def merge_sorted_files(
     files: Sequence[Path], schema: pa.Schema, order: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield all rows of these Parquet files, in the columns and types of `schema`; columns that a file does not have are
-    null.
+    """Yield all rows of these Parquet files, in the columns and types of `schema`; columns that a file does not have are null.
 
-    Each file must be sorted by the columns of `order`, bytewise and without nulls in them; then so is the result. Rows of
-    an unsorted file are complete too, in some other order. Costs about a second a million rows. Raises pyarrow's errors for
-    a damaged file.
+    Each file must be sorted by the columns of `order`, bytewise and without nulls in them; then so is the result. Rows of an
+    unsorted file are complete too, in some other order. Costs about a second a million rows. Raises pyarrow's errors for a
+    damaged file.
     """
     at_once = max(LEAST_ROWS, BUFFERED_CELLS // (len(schema) * max(1, len(files))))
     with ExitStack() as opened:
@@ -123,7 +122,7 @@ def rewrite(
     """Write one new file, durable and not current yet, of all rows of `old`, which are of one source and month.
 
     Sorted by metric, day and customer; without the events of a batch. `rows` is the expected number: RowsLost otherwise,
-    and then no file stays. Memory is limited to the buffer of `sorted_files` and a row group or two, however many rows
+    and then no file stays. Memory is limited to the buffer of `merge_sorted_files` and a row group or two, however many rows
     there are. ValueError for more than 1,000 dimension keys together. About a million rows a second.
     """
     full = schema.segment_schema(Kind.USAGE, sorted(set().union(*(segment.key_columns for segment in old))))

@@ -195,7 +195,7 @@ def retire_source(*, account: Account, kind: Kind, source_id: int) -> None:
     """Retire all facts of a source, including pending usage: the source is being deleted."""
     with transaction.atomic():
         if kind is Kind.USAGE:
-            locks.lock_usage(account)  # a flush has rows of the inbox first and the source's lock then
+            locks.lock_usage(account)  # a flush locks rows of the inbox first and the source then
         lock_source(account, kind, source_id)
         _live(account, kind, source_id).update(retired_at=clock.now())
         if kind is Kind.USAGE:
@@ -262,7 +262,7 @@ def _write(file: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> 
     ) as writer:
         while table is not None:
             writer.write_table(table, row_group_size=_group_rows(schema))
-            del table  # 60 MB that nobody needs while the next one is made
+            del table  # 60 MB that are not needed while the next one is built
             table = next(groups, None)
 
 

@@ -1,7 +1,7 @@
 """The storage of segment files: a local directory, or any fsspec URL with a local cache. Paths are relative to LAKE_URL.
 
 A file is written once, whole, under a unique name, and never changed: so readers need no locks, and a crash leaves at most
-a file that no manifest row names (`sweeping.sweep` removes it).
+a file that no manifest row names (`garbage_collection.sweep` removes it).
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class RemoteStorage(Storage):
         self._url = url
 
     def _filesystem(self) -> tuple[Any, str]:
-        # Asked for each time: fsspec keeps one instance a process, and a forked child must not use its parent's.
+        # Looked up each time: fsspec caches one instance a process, and a forked child must not use its parent's.
         filesystem, root = fsspec.core.url_to_fs(self._url)
         return filesystem, root.rstrip("/")
 

@@ -82,9 +82,8 @@ def count_pending(account: Account) -> int:
 def _vacuum() -> None:
     """Free the space of moved events for new ones, and after an outage for the disk.
 
-    PostgreSQL's own autovacuum runs once a minute. An account at its full limit writes a million rows in that time, and
-    every query would read past them. Shrinking the files needs an exclusive lock for a moment, so only large ones are
-    shrunk.
+    PostgreSQL's own autovacuum runs once a minute. An account at its full limit writes a million rows in that time, and every
+    query would read past them. Shrinking the files needs an exclusive lock for a moment, so only large ones are shrunk.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT sum(pg_total_relation_size(relid)) FROM pg_partition_tree('lake_usageinbox')")
@@ -100,7 +99,7 @@ def _flush_chunk(account: Account, *, wait: bool) -> list[NewSegment]:
             return []
         groups = _take_chunk(account)
         with new_files() as new:
-            while groups:  # each is let go before the next is read: together they take three times the room
+            while groups:  # each is freed before the next is read: together they take three times the memory
                 for segment in _write_segments(account, *groups.pop()):
                     new.append(segment)
             insert_usage_rows(account, new)

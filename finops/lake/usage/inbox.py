@@ -85,6 +85,6 @@ def packed_payloads_sql(rows: str) -> str:
 
 
 def payload_of_row(row: tuple[Any, ...]) -> StoredPayload:
-    """Return the payload of a row from `packed`."""
+    """Return the payload of a row from `packed_payloads_sql`."""
     data, size, events = row
     return StoredPayload(bytes(data), size, int(events))

@@ -130,7 +130,7 @@ def encode(
 def _rows(source: str, batch: str, received_at: datetime, events: Sequence[InboxEvent]) -> bytes | None:
     if len(events) >= FEW_EVENTS:
         return None
-    # What Arrow would not take is refused now, as of a record batch, and not when somebody asks.
+    # Values that Arrow would refuse are refused now, as for a record batch, and not when they are queried.
     pa.array([event.quantity for event in events], schemas.QUANTITY)
     rows = (
         _Row(

@@ -39,7 +39,7 @@ def new_files() -> Iterator[list[NewSegment]]:
 def _remove(path: str) -> None:
     try:
         storage().delete(path)
-    except Exception:  # the storage is what failed; the sweep takes it
+    except Exception:  # the storage failed; the sweep removes the file
         logger.exception("lake: could not remove %s, which nothing names", path)
 
 

@@ -29,8 +29,7 @@ SELECTION_LENGTHS = (7, 14, 30)
 MIN_TRIALS = 3
 REQUIRED_ERROR_SHARE: dict[Kind, float] = {"smooth": 1.0, "trending": 0.9}
 """Another model replaces the plain one only if its error is less than this share of the plain one's, and no larger over the
-LATEST trials: a slightly better trend is chance, and a model that was better only long ago followed a season that has
-ended."""
+LATEST trials: a slightly better trend is chance, and a model that was better only long ago followed a season that has ended."""
 
 LATEST = 6
 
@@ -231,7 +230,7 @@ def spread_of(model: FittedModel, trials: Sequence[Trial], level: float, *, hist
         both = _variance(totals, len(totals), level, factor, length * noise**2 + length**2 * wander)
         drift = max(drift, sqrt(max(0.0, both - length * noise**2)) / length)
         count = sum(any(before < ahead for ahead, _error in trial.by_day) for trial in trials)
-        # A day shares the level's error, and where most days are alike the others still come.
+        # A day shares the level's error, and where most days are similar the exceptions still occur.
         day = max(
             day,
             sqrt(_variance(days, count, level, factor, noise**2 + wander)),
@@ -253,8 +252,7 @@ def _variance(
 
 
 def _level_growth(now: float, then: float) -> float:
-    """Return the growth of the level since then, as a factor, at most MAX_LEVEL_GROWTH either way; our rule
-    (docs/adr/0026)."""
+    """Return the growth of the level since then, as a factor, at most MAX_LEVEL_GROWTH either way; our rule (docs/adr/0026)."""
     return min(MAX_LEVEL_GROWTH, max(1 / MAX_LEVEL_GROWTH, now / then)) if now > 0 and then > 0 else 1.0
 
 

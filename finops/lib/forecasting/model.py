@@ -75,9 +75,8 @@ def day_of(day: date, country: str = "") -> Day:
 
 @dataclass(frozen=True)
 class FittedModel:
-    """A fitted model. `level` is that of the last days, `smooth` that of up to eight weeks, `slope` its change a day if
-    half a year agrees on it, `recent` the change a day of the last weeks in any case; `noise` the spread of a day around
-    all that."""
+    """A fitted model. `level` is that of the last days, `smooth` that of up to eight weeks, `slope` its change a day if half a
+    year agrees on it, `recent` the change a day of the last weeks in any case; `noise` the spread of a day around all that."""
 
     level: float
     smooth: float

@@ -1,7 +1,6 @@
 """The HTML of e-mails: one layout beside the plain text, with the logo and charts as inline images (RFC 2392).
 
-Tables with inline styles, because mail programs support little else. Dark mode uses `prefers-color-scheme`, where
-supported.
+Tables with inline styles, because mail programs support little else. Dark mode uses `prefers-color-scheme`, where supported.
 """
 
 from finops.lib.mail.files import MailWithFiles

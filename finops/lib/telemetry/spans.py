@@ -37,7 +37,7 @@ def span(name: str, kind: str = "INTERNAL", *, parent: object = None, **attribut
     around = propagate.extract({TRACE_PARENT: parent}) if isinstance(parent, str) else None
     texts = {key.replace("__", "."): value for key, value in attributes.items() if value}
     options: dict[str, Any] = {"context": around, "kind": SpanKind[kind], "attributes": texts}
-    # Messages of exceptions have values of rows: the type alone is sent.
+    # Messages of exceptions contain values of rows: only the type is sent.
     options |= {"record_exception": False, "set_status_on_exception": False}
     with _tracers[0].start_as_current_span(name, **options) as current:
         try:

@@ -1,4 +1,4 @@
-"""How templates draw reports."""
+"""Template filters and tags for reports."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ SIZES = {"wide": (920, 280), "narrow": (360, 260)}
 
 @register.filter
 def drawing(chart: ColumnChart, size: str) -> SafeString:
-    """The chart as SVG: `wide` for a page, `narrow` for a phone."""
+    """Render the chart as SVG: `wide` for a page, `narrow` for a phone."""
     width, height = SIZES[size]
     return to_svg(draw_columns(chart, width=width, height=height), chart.alt, f"drawing-{size}")
 
 
 @register.filter
 def unit_of(answer: UnitCostAnswer) -> str:
-    """What a unit cost is for: `1,000 requests`."""
+    """Return the unit of a unit cost: `1,000 requests`."""
     return per_unit(answer.per, answer.unit, answer.usage_metric)

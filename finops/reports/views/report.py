@@ -1,4 +1,4 @@
-"""The report of a month as a page that prints, and as CSV."""
+"""The report of a month as a printable page, and as CSV."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from finops.reports.report import Report, ReportQuery
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
-    """`?month=2026-10&team=Core`; without a month the newest that is over. `?format=csv` has every figure."""
+    """Render the report. `?month=2026-10&team=Core`; else the newest complete month. `?format=csv`: every figure."""
     sources = load_sources(request.account)
     query = ReportQuery.from_params(dict(request.GET.lists()))
     context: dict[str, Any] = {
@@ -56,7 +56,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
 
 
 def page_parts(report: Report) -> dict[str, Any]:
-    """The report as its templates show it: amounts of other currencies than the converted one stand in its notes."""
+    """Return the template context; amounts in currencies other than the converted one are in its notes."""
     currency = display_currency()
     trend = drop_other_currencies(report.trend, currency)
     return {

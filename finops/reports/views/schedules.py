@@ -1,4 +1,4 @@
-"""Who is mailed a report: the list, a new schedule, editing, pausing, sending now, deleting."""
+"""Schedules of reports: the list, and the actions to create, edit, pause, send and delete one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from finops.reports.models import ReportSchedule
 
 @dataclass(frozen=True)
 class ScheduleRow:
-    """A schedule as the list shows it."""
+    """A row of the list of schedules."""
 
     schedule: ReportSchedule
 
@@ -81,7 +81,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: AccountRequest) -> HttpResponse:
-    """A form filled from the URL (`?team=3`); a POST makes the schedule."""
+    """Show a form filled in from the URL (`?team=3`); a POST creates the schedule."""
     first = {"time_zone": request.user.time_zone or DEFAULT_TIME_ZONE, **request.GET.dict()}
     form = ReportScheduleForm(request.POST or None, initial=first, is_new=True)
     if request.method == "POST" and form.is_valid():

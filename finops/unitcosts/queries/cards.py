@@ -21,7 +21,7 @@ from finops.unitcosts.unit_cost_query import UnitCostQuery
 
 @dataclass(frozen=True)
 class Card:
-    """A unit metric and its figures, the currency of most money first. `problem`: why there are none."""
+    """A unit metric and its figures, the currency with the largest cost first. `problem`: why there are none."""
 
     metric: UnitMetric
     totals: list[UnitCostTotal] = field(default_factory=list)
@@ -30,12 +30,12 @@ class Card:
 
     @property
     def unit(self) -> str:
-        """What the figure is for: `1,000 requests`."""
+        """The unit of the figure: `1,000 requests`."""
         return per_unit(self.metric.per, self.answer.unit if self.answer else None, self.metric.usage_metric)
 
 
 def per_unit(per: int, unit: str | None, metric: str) -> str:
-    """`request`, `1,000 requests`, `1 EUR of revenue`: units in the sender's own word, where there is one."""
+    """The unit in words, as its sender calls it if known: `request`, `1,000 requests`, `1 EUR of revenue`."""
     if money := currency_of(unit):
         return f"{per:,} {money} of {metric}"
     word = unit or metric
@@ -46,15 +46,15 @@ def per_unit(per: int, unit: str | None, metric: str) -> str:
 
 
 def card_query(metric: UnitMetric) -> UnitCostQuery:
-    """The saved question over the last 30 days, by day, against the 30 before."""
+    """Return the saved question over the last 30 days, by day, compared with the 30 before."""
     return replace(
         question_of(metric), period="last_30_days", granularity="day", compare_to="previous_period"
     )
 
 
 def cards_of(account: Account, metrics: Iterable[UnitMetric]) -> list[Card]:
-    """Their figures, in total also where a metric is by customer. Each costs what `query_unit_cost` does; sources and usage
-    metrics are read once."""
+    """Return the metrics' figures, in total also for a metric by customer. Each costs as `query_unit_cost`; sources
+    and usage metrics are read once."""
     every = list(metrics)
     if not every:
         return []

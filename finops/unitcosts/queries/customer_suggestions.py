@@ -1,4 +1,4 @@
-"""What helps a person to match values of cost with customers: the unmatched, and the customers most like them."""
+"""Suggestions for matching values of cost with customers: the unmatched values, and the most similar customers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from finops.unitcosts.queries.customers import aliases_of, customers_of
 from ingestion.models import Customer
 
 LOOKED_THROUGH = 1_000
-"""Customers compared with each value; comparing one, by id and name, costs about 25 µs."""
+"""The maximum of customers compared with each value; comparing one, by id and name, costs about 25 µs."""
 
 SUGGESTED_FOR = 20
-"""Values that get suggestions, the costliest: half a second at most."""
+"""The maximum of values with suggestions, the costliest: half a second at most."""
 
 SUGGESTED = 3
 ABSENT = ("(none)", "(untagged)", "(unknown)")
@@ -24,7 +24,7 @@ ABSENT = ("(none)", "(untagged)", "(unknown)")
 
 @dataclass(frozen=True)
 class UnmatchedValue:
-    """A value of the customer key that is no customer, and the ids of customers most like it."""
+    """A value of the customer key that is not a customer, and the ids of the most similar customers."""
 
     value: str
     label: str
@@ -33,13 +33,13 @@ class UnmatchedValue:
 
 
 def customer_names(account: Account) -> dict[str, str]:
-    """The first thousand customers by id, with their names. One query."""
+    """Return the first thousand customers by id, with their names. One query."""
     rows = Customer.objects.filter(account=account).order_by("customer_id")
     return dict(rows.values_list("customer_id", "name")[:LOOKED_THROUGH])
 
 
 def suggestions(value: str, names: Mapping[str, str]) -> list[str]:
-    """The ids of the customers whose id or name is most like the value, best first."""
+    """Return the ids of the customers whose id or name is most similar to the value, best first."""
     by_text = {name: customer_id for customer_id, name in names.items() if name}
     by_text |= {customer_id: customer_id for customer_id in names}
     customer_ids = [by_text[text] for text in nearest_choices(value[:100], by_text, limit=2 * SUGGESTED)]
@@ -47,7 +47,7 @@ def suggestions(value: str, names: Mapping[str, str]) -> list[str]:
 
 
 def unmatched_values(account: Account, key: str, names: Mapping[str, str]) -> list[UnmatchedValue]:
-    """Values of cost in the last 365 days with data that are no customer, of the 200 largest. One lake query."""
+    """Return the values without a customer among the 200 largest of the last 365 days with data. One lake query."""
     answer = list_dimension_values(account, key, limit=MAX_VALUES_LIMIT)
     aliases = aliases_of(account)
     values = [each.value for each in answer.values]
@@ -67,5 +67,5 @@ def unmatched_values(account: Account, key: str, names: Mapping[str, str]) -> li
 
 
 def suggestions_by_value(values: Sequence[str], names: Mapping[str, str]) -> dict[str, list[str]]:
-    """`suggestions` of the first values."""
+    """Return `suggestions` for the first values."""
     return {value: suggestions(value, names) for value in values[:SUGGESTED_FOR]}

@@ -1,7 +1,7 @@
-"""The account's customer key, its aliases and customers; and cost and usage side by side, by customer.
+"""The account's customer key, its aliases and customers; and the join of cost and usage by customer.
 
-A value of the key is a customer's id, exactly (`Acme` is not `acme`), or an alias of one. What matches nothing stays a
-row of its own, so that the rows' costs add up to the total.
+A value of the key is a customer's id, exactly (`Acme` is not `acme`), or an alias of one. An unmatched value is a row
+of its own, so that the rows' costs add up to the total.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ingestion.models import Customer
 
 
 def customer_key(account: Account) -> str:
-    """The dimension whose values are customer ids, such as `tag:customer`; empty when none is chosen. One query."""
+    """Return the dimension whose values are customer ids, such as `tag:customer`; empty if none is set. One query."""
     return CustomerKey.objects.filter(account=account).values_list("dimension", flat=True).first() or ""
 
 
 def require_customer_key(account: Account, *, why: str) -> str:
-    """The customer key; UserError when the account has chosen none."""
+    """Return the customer key. Raises UserError when the account has none."""
     key = customer_key(account)
     if not key:
         raise UserError(
@@ -39,14 +39,14 @@ def require_customer_key(account: Account, *, why: str) -> str:
 
 
 def aliases_of(account: Account) -> dict[str, str]:
-    """Customer ids by alias. One query."""
+    """Return customer ids by alias. One query."""
     return dict(CustomerAlias.objects.filter(account=account).values_list("value", "customer_id"))
 
 
 def customers_of(
     account: Account, ids: Collection[str], aliases: dict[str, str], usage_ids: Collection[str]
 ) -> Customers:
-    """What is known of these ids; those in `used` are customers whatever the table says. One query."""
+    """Return the customers with these ids; those in `used` count even if the table lacks them. One query."""
     customer_ids = {*ids, *usage_ids, *(aliases[value] for value in ids if value in aliases)}
     names = Customer.objects.filter(account=account, customer_id__in=customer_ids).values_list(
         "customer_id", "name"
@@ -55,7 +55,7 @@ def customers_of(
 
 
 ORDER = {MATCHED: 0, NO_USAGE: 1, NO_COST: 2, UNKNOWN_CUSTOMER: 3, NO_CUSTOMER: 4}
-"""Customers with both sides first, then those with one, then values of no known customer, then cost without a value."""
+"""The order of rows: customers with cost and usage, then with one of them, unknown values, cost without a value."""
 
 
 @dataclass(frozen=True)
@@ -68,20 +68,20 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Customers:
-    """What values of the customer key mean: names by the id of each known customer, ids by alias."""
+    """The meaning of values of the customer key: names by customer id, ids by alias."""
 
     names: Mapping[str, str]
     aliases: Mapping[str, str]
 
     def id_of(self, value: str) -> str | None:
-        """The known customer that a value of the customer key means, if any."""
+        """Return the known customer of a value of the customer key, if any."""
         customer_id = self.aliases.get(value, value)
         return customer_id if customer_id in self.names else None
 
 
 @dataclass
 class CustomerCost:
-    """A customer, a value of no known customer, or cost without a value; in one currency."""
+    """A customer, a value without a known customer, or cost without a value; in one currency."""
 
     customer_id: str | None
     currency: str
@@ -102,11 +102,11 @@ def join_by_customer(
     absent: str,
     currencies: Sequence[str],
 ) -> list[CustomerCost]:
-    """A row for each customer or unmatched value in each currency that it has cost in.
+    """Return a row for each customer or unmatched value in each currency in which it has cost.
 
-    `absent` is the word for cost without a value. A customer with usage alone has one row, in the first of `currencies`.
-    A customer with cost in two currencies has its whole usage on both rows. In the order of `currencies`, then
-    by status and size of cost.
+    `absent` is the name for cost without a value. A customer with usage only has one row, in the first of
+    `currencies`. A customer with cost in two currencies has its whole usage on both rows. Ordered by `currencies`,
+    then status and cost.
     """
     rows: dict[tuple[str | None, str, str], CustomerCost] = {}
     for cost in costs:

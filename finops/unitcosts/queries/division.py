@@ -1,7 +1,7 @@
-"""Cost divided by usage. Pure: exact in, 38 digits out, and a reason where there is nothing to divide by.
+"""Divide cost by usage. Pure: exact inputs, 38 digits of result, and a reason if there is no usage to divide by.
 
-Usage may be money, such as revenue that is pushed as a usage metric; its unit is then a currency. Cost in that currency
-divided by it is a plain ratio: 0.23 is 23 % of revenue. Cost in any other currency is not divided into one.
+Usage may be money, such as revenue pushed as a usage metric; its unit is then a currency. Cost in that currency
+divided by it is a plain ratio: 0.23 is 23 % of revenue. Cost in any other currency is not divided by it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NEGATIVE_USAGE = "Usage is negative on these days: corrections exceed usage."
 NO_COST_DATA = "No cost data for these days."
 
 SMALL = Decimal("0.001")
-"""A unit cost below this loses digits that count when it is rounded to six places."""
+"""A unit cost below this loses significant digits when rounded to six places."""
 
 MILLION = 6
 
@@ -34,10 +34,10 @@ _WIDE = Context(prec=60)
 def divide_cost(
     cost: Decimal | None, usage: Decimal | None, *, per: int = 1, unused: str = NOT_USED
 ) -> tuple[Decimal | None, str]:
-    """(cost of `per` units, "") or (None, why not). The product is exact, the quotient is rounded once.
+    """Return (cost of `per` units, "") or (None, reason). The product is exact, the quotient is rounded once.
 
-    cost · per ÷ usage (FinOps Framework, capability Unit Economics). A cost that credits made 0 or negative
-    is divided as it is; no unit cost of usage that is 0 or negative is our rule.
+    cost · per ÷ usage (FinOps Framework, capability Unit Economics). A cost that credits make 0 or negative is
+    divided as it is; that usage of 0 or less has no unit cost is our rule.
     """
     if usage is None:
         return None, unused
@@ -49,7 +49,7 @@ def divide_cost(
 
 
 def per_million(unit_cost: Decimal | None, *, per: int = 1) -> Decimal | None:
-    """The cost of a million units, for unit costs (of one unit) that six places would round away."""
+    """Return the cost of a million units, for unit costs (of one unit) that six places would round to 0."""
     if per > 1 or not unit_cost or unit_cost.copy_abs() >= SMALL:
         return None
     return _WIDE.scaleb(unit_cost, MILLION)
@@ -59,13 +59,13 @@ MARGIN = "share is cost ÷ revenue; 1 minus share is the margin."
 
 
 def currency_of(unit: str | None) -> str:
-    """The currency that a usage metric counts in; empty for any other unit."""
+    """Return the currency of a usage metric; empty for any other unit."""
     code = (unit or "").strip().upper()
     return code if code in ISO_4217 else ""
 
 
 def with_shares(answer: UnitCostAnswer) -> UnitCostAnswer:
-    """The same answer; where usage is money, with shares for the cost of its currency, and a warning for any other."""
+    """Return the answer; if usage is money, with shares for the cost in its currency, and a warning for any other."""
     money = currency_of(answer.unit)
     if not money:
         return answer
@@ -98,14 +98,14 @@ def with_shares(answer: UnitCostAnswer) -> UnitCostAnswer:
 
 
 def margin_of(row: UnitCostRow | UnitCostTotal, money: str) -> Decimal | None:
-    """What was earned less what it cost (gross margin, of this cost alone); None where the usage is no money,
-    or of another currency."""
+    """Return revenue minus cost (gross margin, of this cost only); None if the usage is not money, or in another
+    currency."""
     return exact_difference(row.usage, row.cost) if row.usage is not None and row.currency == money else None
 
 
 def order_rows(rows: Sequence[UnitCostRow], order_by: UnitCostOrder, unit: str | None) -> list[UnitCostRow]:
-    """Rows within their currency and status: by cost as they come, by unit cost the highest first, or by margin the
-    lowest first. What has none comes last. Raises UserError for a margin of usage that is no money."""
+    """Sort rows within their currency and status: by cost as given, by unit cost highest first, or by margin lowest
+    first. Missing values come last. Raises UserError for a margin of usage that is not money."""
     if order_by == "cost":
         return list(rows)
     money = currency_of(unit)

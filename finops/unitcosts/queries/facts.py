@@ -1,4 +1,4 @@
-"""What a unit cost is made from: the cost, and the usage of the same days."""
+"""The inputs of a unit cost: the cost, and the usage of the same days."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ NO_METRIC = "sum"
 
 @dataclass(frozen=True)
 class SharedReads:
-    """What several questions of an account have in common, read once: `unit_metrics` are every saved one, `costs` those of
-    questions so far."""
+    """Data that several questions of an account share, read once: `unit_metrics` are all saved ones, `costs` those of
+    earlier questions."""
 
     sources: Sources
     metrics: list[UsageMetric]
@@ -50,13 +50,13 @@ class SharedReads:
 
 
 def common_reads(account: Account, unit_metrics: Sequence[UnitMetric], sources: Sources) -> SharedReads:
-    """One query."""
+    """Return the shared data. One query."""
     return SharedReads(sources, metrics_of(account), unit_metrics)
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Everything that was read for one question. `customers` None: nothing was joined."""
+    """Everything that was read for one question. `customers` None: not joined by customer."""
 
     account: Account
     query: UnitCostQuery
@@ -137,7 +137,7 @@ def read_facts(
 def _read_cost(
     account: Account, question: SpendQuery, deadline: float | None, shared: SharedReads | None
 ) -> CostSums:
-    """In the account's cost view for planning. Equal questions of `shared` are one."""
+    """Return cost in the account's cost view for planning. Equal questions of `shared` are read once."""
     sources = (shared.sources if shared else load_sources(account)).for_planning
     key = msgspec.json.encode(question)
     cost = shared.costs.get(key) if shared else None
@@ -149,7 +149,7 @@ def _read_cost(
 
 
 def _comparison_ranges(cost: CostSums) -> tuple[DateRange | None, DateRange | None]:
-    """The days of both sides of the comparison."""
+    """Return the days of both sides of the comparison."""
     days = cost.comparison
     if days is None:
         return None, None
@@ -168,7 +168,7 @@ class _UsageReader:
     deadline: float | None
 
     def read(self, days: DateRange, *, granularity: str = "none", by: str = "") -> MetricUsage:
-        """One lake query; none for a metric that no event has named, or whose events all stay outside the filters."""
+        """Read usage. One lake query; none for a metric without events, or if the filters exclude all of them."""
         if self.metric is None:
             return MetricUsage(self.query.usage_metric, NO_METRIC, None, [], 0, None)
         if self.scope.nothing:
@@ -181,8 +181,8 @@ class _UsageReader:
     def read_months(
         self, earlier: DateRange | None, later: DateRange
     ) -> tuple[MetricUsage, MetricUsage] | None:
-        """Of a whole month and the one before in one lake query; None where the days are no such months, are wanted by bucket, or
-        are in several units, which only one of them may have."""
+        """Read a whole month and the one before in one lake query; None if the days are no such months, are requested
+        by bucket, or are in several units, which only one of them may have."""
         is_pair = (
             earlier is not None
             and self.query.granularity == "none"
@@ -196,7 +196,7 @@ class _UsageReader:
 
 
 def _month_of(usage: MetricUsage, month: DateRange) -> MetricUsage:
-    """Of usage by month."""
+    """Return one month of usage by month."""
     return replace(
         usage,
         total=usage.buckets.get(month.start),

@@ -1,4 +1,4 @@
-"""From cost and usage to the totals and rows of an answer. Pure."""
+"""Compute the totals and rows of an answer from cost and usage. Pure."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ WHY = {
 
 
 def totals_of(facts: Facts, spent: Sequence[SpendTotal], rows: Sequence[CustomerCost]) -> list[UnitCostTotal]:
-    """One for each currency that has cost; each is divided by the whole usage."""
+    """Return a total for each currency with cost; each is divided by the whole usage."""
     return [_total(facts, total, rows) for total in spent]
 
 
 def _of_other_currency(facts: Facts, currency: str, usage: Decimal | None) -> str:
-    """Why usage that is money, such as revenue, has no place beside this cost; empty where it has one."""
+    """Return why usage that is money, such as revenue, does not apply to this cost; empty if it does."""
     earned = currency_of(facts.usage.unit)
     if earned in ("", currency) or usage is None:
         return ""
@@ -131,7 +131,7 @@ def _change(facts: Facts, spent: Change | None) -> UnitCostChange | None:
 
 
 def _too_few_days(facts: Facts) -> str:
-    """Why the earlier usage says too little: pushing began in the middle of those days."""
+    """Return why the earlier usage is incomplete: the first events are within those days."""
     compared, now, earlier = facts.cost.comparison, facts.compared_usage, facts.earlier_usage
     if compared is None or now is None or earlier is None:
         return ""
@@ -146,7 +146,7 @@ def _too_few_days(facts: Facts) -> str:
 
 
 def join_rows(facts: Facts, spent: Sequence[SpendTotal]) -> list[CustomerCost]:
-    """Every customer and unmatched value; none in mode total."""
+    """Return every customer and unmatched value; none in mode total."""
     if facts.customers is None or facts.query.mode != "per_customer":
         return []
     return join_by_customer(
@@ -183,7 +183,7 @@ def row_of(facts: Facts, row: CustomerCost) -> UnitCostRow:
 
 
 def _shown_values(row: CustomerCost) -> list[str]:
-    """What of the customer key was added up, where it is not just the id."""
+    """Return the values of the customer key that were added up, if not only the id."""
     if row.values == [row.customer_id]:
         return []
     more = len(row.values) - SHOWN_VALUES
@@ -193,7 +193,7 @@ def _shown_values(row: CustomerCost) -> list[str]:
 def with_series(
     facts: Facts, rows: Sequence[UnitCostRow], every: Sequence[CustomerCost]
 ) -> list[UnitCostRow]:
-    """The rows, those of customers that have cost and usage with their unit cost in each bucket."""
+    """Return the rows; customers with cost and usage have their unit cost in each bucket."""
     rows_by_customer = {
         (row.customer_id, row.currency): row
         for row in every

@@ -1,4 +1,4 @@
-"""Making an answer about unit cost smaller without losing a cent: small rows are summed, then trends left out. Pure."""
+"""Make an answer about unit cost smaller without losing a cent: small rows are summed, then trends left out. Pure."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Fits = Callable[[UnitCostAnswer], bool]
 _LISTS = ((MATCHED, REST), (NO_USAGE,), (NO_COST,), (UNKNOWN_CUSTOMER,), (NO_CUSTOMER,))
 
 ENOUGH_ROWS = 10
-"""Rows that are worth more than their trends."""
+"""The number of rows that are kept in preference to trends."""
 
 ROWS_PLAIN = "Trends of rows are omitted. Use a coarser granularity or fewer customers."
 ALL_PLAIN = "Trends are omitted. Use fewer days or a coarser granularity."
 
 
 def fold_rows(rows: Sequence[UnitCostRow], keep: int, per: int = 1) -> list[UnitCostRow]:
-    """The first `keep` of each status and currency, the others of it summed in one row: of `rest` where they matched."""
+    """Keep the first `keep` rows of each status and currency; the others are summed in a row: of `rest` if matched."""
     kept_rows = []
     for currency in dict.fromkeys(row.currency for row in rows):
         for statuses in _LISTS:
@@ -45,7 +45,7 @@ def fold_rows(rows: Sequence[UnitCostRow], keep: int, per: int = 1) -> list[Unit
 
 
 def _rest(rows: Sequence[UnitCostRow], per: int) -> list[UnitCostRow]:
-    """One row for these; usage by customer adds up under every aggregation."""
+    """Return the sum of these rows; usage by customer can be added under every aggregation."""
     if not rows:
         return []
     status = REST if rows[0].status in (MATCHED, REST) else rows[0].status
@@ -73,7 +73,7 @@ def _rest(rows: Sequence[UnitCostRow], per: int) -> list[UnitCostRow]:
 
 
 def truncation_note(rows: Sequence[UnitCostRow], top: int) -> str:
-    """Says what is summed and how to narrow; empty when every row is listed."""
+    """Return a note on what is summed and how to narrow; empty when every row is listed."""
     counts: dict[str, int] = {}
     for row in rows:
         counts[row.status] = counts.get(row.status, 0) + row.other_rows
@@ -93,7 +93,7 @@ _SUMMED = {
 
 
 def fit_to_size(answer: UnitCostAnswer, fits: Fits, top: int) -> UnitCostAnswer:
-    """The answer with as many rows as fit; without the rows' trends, then without the totals', when it must be."""
+    """Return the answer with as many rows as fit; if necessary without the rows' trends, then without the totals'."""
     if fits(answer):
         return answer
     plain = replace(answer, rows=[replace(row, series={}) for row in answer.rows])

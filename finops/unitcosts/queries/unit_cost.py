@@ -18,7 +18,7 @@ from finops.unitcosts.unit_cost_query import UnitCostQuery
 from ingestion.models import UsageMetric
 
 MAX_UNIT = 100
-"""Characters of a unit that are shown: whoever pushes may send any text."""
+"""The maximum of characters of a unit on pages: a sender may push any text."""
 
 
 def query_unit_cost(
@@ -29,21 +29,21 @@ def query_unit_cost(
     metrics: list[UsageMetric] | None = None,
     shared: SharedReads | None = None,
 ) -> UnitCostAnswer:
-    """Cost divided by a usage metric, in total or for each customer, in the account's cost view unless overridden.
+    """Return cost divided by a usage metric, in total or for each customer, in the account's cost view unless
+    overridden.
 
     Cost and usage are exact; each currency's cost is divided by the whole usage, and never added to another's. A unit
-    cost is None with its reason where there is no usage to divide by. Per customer the rows' costs of a currency add up
-    to its total, with what matches no customer as rows of its own. The account must be in scope. `metrics`: those of
-    `metrics_of`, where the caller has read them; `shared`: what several questions have in common.
+    cost is None with its reason without usage to divide by. Per customer the rows' costs of a currency add up to its
+    total, with unmatched values as rows of their own. The account must be in scope. `metrics`: those of `metrics_of`,
+    if already read; `shared`: data that several questions share.
 
-    A saved unit metric gives what the question leaves out; the answer says what was given beside it and differs.
+    A saved unit metric supplies the fields that the question omits; the answer lists the given fields that differ.
 
-    Raises UserError for what the caller can repair: a misspelt metric, no customer key, an unknown customer, and what
-    `query_spend` refuses. A filter of cost applies to usage too where usage has its dimension (`usage_scope`); where it
-    does not, the answer says that the usage is not filtered. Cost: two lake queries; filters add one to three, a
-    comparison one or two, splits what
-    `read_sums_of` says. PostgreSQL: two for what is named, one for a unit metric, three with a customer key more, those
-    of `query_spend`, and one for each lake query.
+    Raises UserError for errors that the caller can correct: a misspelt metric, no customer key, an unknown customer,
+    and what `query_spend` refuses. A filter of cost applies to usage too if usage has its dimension (`usage_scope`);
+    if not, the answer says that the usage is not filtered. Cost: two lake queries; filters add one to three, a
+    comparison one or two, splits what `read_sums_of` says. PostgreSQL: two for names, one for a unit metric, three
+    more with a customer key, those of `query_spend`, and one for each lake query.
     """
     resolved = resolve_unit_metric(account, query, shared.unit_metrics if shared else None)
     answer = with_shares(_answer(account, resolved.query, deadline, metrics, shared))

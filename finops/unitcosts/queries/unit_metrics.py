@@ -1,4 +1,4 @@
-"""Reads about saved unit metrics, and the question that one means."""
+"""Reads about saved unit metrics, and the question that a metric stores."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MAX_TEXT = 120
 
 @dataclass(frozen=True)
 class ResolvedQuestion:
-    """A question with its unit metric resolved. `name` empty: it named none."""
+    """A question with its unit metric resolved. `name` empty: it has none."""
 
     query: UnitCostQuery
     name: str = ""
@@ -43,8 +43,8 @@ def unit_metrics_of(account: Account) -> list[UnitMetric]:
 
 
 def find_unit_metric(account: Account, name: str, metrics: Sequence[UnitMetric] | None = None) -> UnitMetric:
-    """The unit metric of this name, in any case. One query; none with `metrics`, all of the account. Raises UserError with the
-    nearest names."""
+    """Return the unit metric of this name, ignoring case. One query; none with `metrics`, all of the account. Raises
+    UserError with the nearest names."""
     metrics = unit_metrics_of(account) if metrics is None else metrics
     matching = [metric for metric in metrics if metric.name.casefold() == name.strip().casefold()]
     if not matching:
@@ -56,7 +56,7 @@ def find_unit_metric(account: Account, name: str, metrics: Sequence[UnitMetric] 
 def resolve_unit_metric(
     account: Account, query: UnitCostQuery, metrics: Sequence[UnitMetric] | None = None
 ) -> ResolvedQuestion:
-    """The question with what its unit metric saved; the same question when it names none. As `find_unit_metric`."""
+    """Return the question with the fields of its unit metric; unchanged without one. As `find_unit_metric`."""
     if not query.unit_metric:
         return ResolvedQuestion(query)
     metric = find_unit_metric(account, query.unit_metric, metrics)
@@ -65,7 +65,8 @@ def resolve_unit_metric(
 
 
 def validate_question(account: Account, question: UnitCostQuery) -> UnitCostQuery:
-    """The question as a unit metric keeps it, its usage metric as it is spelled. No lake query.
+    """Return the question in the form that a unit metric stores, its usage metric in the stored spelling. No lake
+    query.
 
     Raises UserError for what `query_unit_cost` would refuse: a misspelt metric or dimension, a filter without values,
     mode per_customer without a customer key.
@@ -81,9 +82,10 @@ def validate_question(account: Account, question: UnitCostQuery) -> UnitCostQuer
 def list_unit_metrics(
     account: Account, *, search: str = "", cursor: str = "", limit: int = MAX_LISTED
 ) -> UnitMetricsAnswer:
-    """Saved unit metrics by name, what each divides by what. One query. Raises UserError for a foreign cursor.
+    """Return saved unit metrics by name with their cost and usage. One query. Raises UserError for a cursor of
+    another query.
 
-    `search` is a part of the name, description or usage metric, in any case.
+    `search` is a part of the name, description or usage metric, ignoring case.
     """
     every, search_text = unit_metrics_of(account), search.strip().casefold()
     matching = [

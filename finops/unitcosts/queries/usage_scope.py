@@ -1,8 +1,9 @@
-"""Which usage a cost is divided by: the metric, filters of cost that usage can take too, and those asked for usage alone.
+"""The usage that a cost is divided by: the metric, filters of cost that also apply to usage, and filters of usage
+only.
 
-A cost filter applies to usage when its dimension is one of usage: the customer key is the customer; a dimension that
-the account maps is the one that it is mapped to; else the key of the same name (`region`, and `env` of `tag:env`). It
-is applied as the usage values of these days that the filter takes, so every operator works alike on both sides.
+A cost filter applies to usage if its dimension is also one of usage: the customer key is the customer; a dimension
+that the account maps is the mapped one; else the key of the same name (`region`, and `env` of `tag:env`). It is
+applied as the usage values of these days that pass the filter, so every operator has the same effect on both sides.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from ingestion.queries.usage_lake import NONE
 from ingestion.usage_query import CUSTOMER
 
 ALIKE = 0.8
-"""So alike is a misspelt name; anything less is taken for a metric that is yet to be pushed."""
+"""The similarity from which a name counts as misspelt; below it, the metric is taken as not pushed yet."""
 
 HOW_TO_PUSH = (
     "Create a usage source and its API key on the Connections page, and POST events with this metric "
@@ -48,7 +49,7 @@ SHOWN_METRICS = 5
 
 
 def match_metric(metrics: list[UsageMetric], name: str) -> UsageMetric | None:
-    """The metric meant; None for one that no event has named, UserError for one that looks misspelt."""
+    """Return the metric of the name; None if no event has it. Raises UserError for one that looks misspelt."""
     if not name.strip() and all(each.name != name for each in metrics):
         names_text = ", ".join(each.name for each in metrics[:SHOWN_METRICS]) or "none pushed yet"
         raise UserError(
@@ -72,7 +73,7 @@ def match_metric(metrics: list[UsageMetric], name: str) -> UsageMetric | None:
 
 
 def no_usage_reason(metrics: list[UsageMetric], metric: UsageMetric | None, name_given: str) -> str:
-    """Why a range has no usage."""
+    """Return why a range has no usage."""
     if metric is not None:
         return f"No usage events of {metric.name!r} on these days."
     if not metrics:
@@ -88,7 +89,7 @@ def no_usage_reason(metrics: list[UsageMetric], metric: UsageMetric | None, name
 
 
 def notes_of(metric: UsageMetric | None, name: str) -> list[str]:
-    """What to say of a metric that was read as another than was written."""
+    """Return notes on a metric whose name was interpreted."""
     if metric is None or metric.name == name:
         return []
     return [f"Usage metric {name!r} was interpreted as {metric.name!r}."]
@@ -100,7 +101,7 @@ SHOWN_LENGTH = 120
 
 @dataclass(frozen=True)
 class UsageScope:
-    """`customers` and `dimensions` as `MetricQuery` takes them; `nothing`: why no usage passes, if none does."""
+    """`customers` and `dimensions` as `MetricQuery` takes them; `nothing`: why no usage passes, if so."""
 
     customers: tuple[str, ...] = ()
     dimensions: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -110,7 +111,7 @@ class UsageScope:
     notes: list[str] = field(default_factory=list)
 
     def no_usage_reason(self) -> str:
-        """Why a range has no usage, where filters may be the reason."""
+        """Return why a range has no usage, with the filters as a possible reason."""
         if self.nothing or not self.applied:
             return self.nothing
         names = join_with_and(
@@ -127,10 +128,10 @@ def usage_scope(
     only: tuple[str, ...],
     deadline: float | None,
 ) -> UsageScope:
-    """What of the usage belongs to the cost. `only` are the ids of the customers asked for.
+    """Return the usage that belongs to the cost. `only` are the ids of the requested customers.
 
-    Raises UserError for a usage filter on a key that no event has. Cost: nothing without filters; with filters of cost
-    two to four queries of PostgreSQL, and one lake query where usage has one of their dimensions.
+    Raises UserError for a usage filter on a key that no event has. Cost: nothing without filters; with filters of
+    cost two to four queries of PostgreSQL, and one lake query if usage has one of their dimensions.
     """
     filters = cost.facts.plan.filters
     if metric is None or not (filters or query.usage_filters):
@@ -170,7 +171,7 @@ def _values(
     spellings: Mapping[str, Sequence[str]],
     deadline: float | None,
 ) -> dict[str, list[str]]:
-    """The values of usage among which the filters choose. Customers that are named are looked up, not listed."""
+    """Return the usage values that the filters choose from. Named customers are looked up, not listed."""
     customer_filters = inherited.get(CUSTOMER, ())
     values_by_name: dict[str, list[str]] = {}
     if customer_filters and all(item.op == "in" for item in customer_filters):
@@ -193,7 +194,7 @@ def _values(
 def _explicit_filters(
     account: Account, usage_keys: EventDimensions, query: UnitCostQuery
 ) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """The usage filters asked for, by dimension key or `customer`."""
+    """Return the requested usage filters, by dimension key or `customer`."""
     values_by_dimension: dict[str, tuple[str, ...]] = {}
     notes: list[str] = []
     for item in query.usage_filters:
@@ -213,7 +214,7 @@ def _explicit_filters(
 def _targets(
     account: Account, usage_keys: EventDimensions, filters: Iterable[ResolvedFilter]
 ) -> dict[str, str]:
-    """The dimension of usage that each dimension of cost is, "" for none."""
+    """Return the usage dimension of each cost dimension, "" for none."""
     key = customer_key(account).casefold()
     mapped = {
         cost.casefold(): usage
@@ -238,7 +239,7 @@ def _target(name: str, customer: str, mapped: Mapping[str, str], usage_keys: Eve
 
 
 def _spellings(account: Account) -> dict[str, list[str]]:
-    """Values of cost that are a customer too, by its id."""
+    """Return values of cost that mean a customer, by customer id."""
     by_customer: dict[str, list[str]] = {}
     for value, customer_id in aliases_of(account).items():
         by_customer.setdefault(customer_id, []).append(value)
@@ -246,8 +247,8 @@ def _spellings(account: Account) -> dict[str, list[str]]:
 
 
 def _matches_value(item: ResolvedFilter, value: str, spellings: Mapping[str, Sequence[str]]) -> bool:
-    """Whether a filter of cost takes a value of usage; a customer when it takes any of its spellings, and none of
-    them is one that it leaves out."""
+    """Return whether a filter of cost passes a usage value; a customer passes if any of its spellings does, and none
+    is excluded."""
     texts = [item.dimension.absent if value == NONE else value, *spellings.get(value, ())]
     matches = [item.matches_value(text) for text in texts]
     return all(matches) if item.op in ("not_in", "not_contains") else any(matches)

@@ -32,7 +32,7 @@ MEANING = {
 
 
 def price(unit_cost: Decimal, currency: str) -> str:
-    """A unit cost as a sentence says it: two decimals, or four digits that count where that is more."""
+    """Format a unit cost: two decimals, or four significant digits if that is more."""
     places = max(2, DIGITS - 1 - unit_cost.adjusted()) if unit_cost else 2
     rounded = unit_cost.quantize(Decimal(1).scaleb(-places), context=_ROUNDING)
     whole, _point, fraction = f"{rounded:,f}".partition(".")
@@ -40,13 +40,13 @@ def price(unit_cost: Decimal, currency: str) -> str:
 
 
 def count(usage: Decimal) -> str:
-    """A quantity as a sentence says it: at most three decimals."""
+    """Format a quantity: at most three decimals."""
     text = f"{usage.quantize(Decimal('0.001'), context=_ROUNDING):,f}"
     return text.rstrip("0").rstrip(".")
 
 
 def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[UnitCostRow]) -> str:
-    """Who paid how much for what, and what one unit of it cost."""
+    """Return the summary: who paid how much for what, and the cost of one unit."""
     days, plan = facts.cost.days, facts.cost.facts.plan
     when = f"from {days.start} to {days.end}"
     if not totals:
@@ -67,7 +67,7 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
 
 
 def _filter_clause(facts: Facts) -> str:
-    """Whether cost and usage are of the same: in the first sentence, because else the quotient misleads."""
+    """Return whether cost and usage have the same filters: in the first sentence, else the quotient misleads."""
     scope, metric = facts.scope, quote(facts.metric, NAME_LENGTH)
     both = join_with_and(
         [dimension_text(each.dimension.removeprefix("dimension:")) for each in scope.applied]
@@ -92,12 +92,12 @@ def _equation(facts: Facts, total: UnitCostTotal) -> str:
 
 
 def for_units(per: int) -> str:
-    """`for each`, `for 1,000`."""
+    """Format the scale: `for each`, `for 1,000`."""
     return "for each" if per == 1 else f"for {per:,}"
 
 
 def unit_of(facts: Facts) -> str:
-    """What is counted, in the sender's word where there is one."""
+    """Return the unit, in the sender's word if there is one."""
     return quote(facts.usage.unit or facts.label or facts.metric, NAME_LENGTH)
 
 
@@ -149,7 +149,7 @@ def _units(facts: Facts) -> list[str]:
 
 
 def days_warning(cost: int, usage: int, days: int) -> list[str]:
-    """On cost and usage of different days, by how many of `days` have data of each."""
+    """Return a warning on cost and usage of different days, with the number of `days` that have data of each."""
     if not usage or not cost or cost == usage:
         return []
     text = f"Of the {days} days cost has data on {cost} and usage on {usage}"
@@ -185,7 +185,7 @@ def _one_sided_warnings(rows: Sequence[UnitCostRow]) -> list[str]:
 
 
 def hint_of(facts: Facts, totals: Sequence[UnitCostTotal]) -> str:
-    """What to ask next."""
+    """Return a hint for the next question."""
     query = facts.query
     if facts.usage.total is None:
         return "Use querySpend for the cost, queryUsage for the usage."

@@ -1,6 +1,6 @@
-"""Writes on how cost finds its customer and its usage: the customer key, its aliases, and dimensions that are one another.
+"""Writes on the mapping of cost to customers and usage: the customer key, its aliases, and mapped dimensions.
 
-Who may call them is the door's matter.
+The caller checks permissions.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from ingestion.queries.resolution import PREFIX, EventDimensions, find_key
 from ingestion.usage_query import CUSTOMER
 
 MAX_ALIASES = 5_000
-"""Each is compared with every value of cost in memory; more spellings than this want a better key."""
+"""The maximum of aliases: each is compared with every value of cost in memory; more spellings need a better key."""
 
 FIELD = "dimension"
 
 
 @transaction.atomic
 def set_customer_key(*, account: Account, actor: Actor, dimension: str) -> CustomerKey:
-    """Name the dimension of cost whose values are customer ids, such as `tag:customer` or `account`.
+    """Set the dimension of cost whose values are customer ids, such as `tag:customer` or `account`.
 
-    Unit costs per customer join by it from the next answer on. Aliases stay: they are about values. Raises UserError
-    with the nearest names for a dimension that is not known and for a tag key that no cost line has.
+    Unit costs per customer use it from the next answer on. Aliases stay, because they belong to values. Raises
+    UserError with the nearest names for an unknown dimension and for a tag key that no cost line has.
     """
     with account_scope(account):
         resolved = _dimension(account, dimension.strip())
@@ -68,10 +68,10 @@ def _dimension(account: Account, name: str) -> Dimension:
 
 @transaction.atomic
 def add_customer_alias(*, account: Account, actor: Actor, value: str, customer_id: str) -> CustomerAlias:
-    """From now on cost whose customer key has `value`, exactly, belongs to the customer `customer_id`.
+    """Assign cost whose customer key has `value`, exactly, to the customer `customer_id` from now on.
 
-    Raises UserError for a customer that no usage event named (with the nearest), and beyond 5,000 aliases;
-    ValidationError for a value that is empty or mapped already.
+    Raises UserError for a customer without usage events (with the nearest), and above 5,000 aliases; ValidationError
+    for a value that is empty or already mapped.
     """
     with account_scope(account):
         _check_customer(customer_id)
@@ -108,7 +108,7 @@ def _check_customer(customer_id: str) -> None:
 
 @transaction.atomic
 def remove_customer_alias(*, account: Account, actor: Actor, alias_id: int) -> None:
-    """Let a value stand for itself again. Raises UserError when the account has no such alias."""
+    """Remove an alias: its value means itself again. Raises UserError when the account has no such alias."""
     with account_scope(account):
         alias = delete(CustomerAlias, alias_id, field="alias_id", noun="alias")
     audit.record(
@@ -124,7 +124,7 @@ MappingRow = TypeVar("MappingRow", CustomerAlias, UsageDimensionMapping)
 
 
 def insert(row: MappingRow, *, most: int, noun: str) -> MappingRow:
-    """Raises UserError beyond `most` rows of the account in scope, ValidationError for a row that is not valid."""
+    """Insert a row. Raises UserError above `most` rows of the account in scope, ValidationError for an invalid one."""
     if type(row)._default_manager.count() >= most:
         raise UserError(f"The maximum is {most:,} {noun} per account. Remove some first.")
     row.full_clean()
@@ -133,7 +133,7 @@ def insert(row: MappingRow, *, most: int, noun: str) -> MappingRow:
 
 
 def delete(model: type[MappingRow], pk: int, *, field: str, noun: str) -> MappingRow:
-    """The row, which is gone then. Raises UserError where the account in scope has none."""
+    """Delete a row and return it. Raises UserError when the account in scope has none."""
     row = model._default_manager.select_for_update().filter(pk=pk).first()
     if row is None:
         raise UserError(f"That {noun} was already deleted.", field=field)
@@ -148,10 +148,10 @@ MAX_MAPPINGS = 100
 def map_usage_dimension(
     *, account: Account, actor: Actor, cost_dimension: str, usage_dimension: str
 ) -> UsageDimensionMapping:
-    """From now on a filter of cost on `cost_dimension` also filters usage, by its key `usage_dimension` or `customer`.
+    """Make filters of cost on `cost_dimension` also filter usage, by its key `usage_dimension` or `customer`.
 
-    Raises UserError with the nearest for a dimension that is not known on either side, and beyond 100 mappings;
-    ValidationError for a dimension of cost that is mapped already.
+    Raises UserError with the nearest for an unknown dimension on either side, and above 100 mappings; ValidationError
+    for a dimension of cost that is already mapped.
     """
     with account_scope(account):
         context = DimensionContext(account, cost_view(account).product_key)
@@ -189,7 +189,7 @@ def _usage_dimension(account: Account, name: str) -> str:
 
 @transaction.atomic
 def unmap_usage_dimension(*, account: Account, actor: Actor, mapping_id: int) -> None:
-    """Let filters of cost on its dimension leave usage as it is. Raises UserError for a mapping that is gone."""
+    """Delete a mapping: filters on its dimension no longer filter usage. Raises UserError if already deleted."""
     with account_scope(account):
         mapping = delete(UsageDimensionMapping, mapping_id, field="mapping_id", noun="mapping")
     audit.record(

@@ -1,4 +1,4 @@
-"""Writes on saved unit metrics. Who may call them is the door's matter."""
+"""Writes on saved unit metrics. The caller checks permissions."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ MAX_UNIT_METRICS = 100
 def create_unit_metric(
     *, account: Account, actor: Actor, name: str, question: UnitCostQuery, description: str = ""
 ) -> UnitMetric:
-    """Keep a question under a name: its cost, usage metric, scale and mode, not its days.
+    """Save a question under a name: its cost, usage metric, scale and mode, not its days.
 
-    Raises UserError for what `query_unit_cost` would refuse, and beyond 100 metrics; ValidationError for a name that is
-    empty or taken.
+    Raises UserError for what `query_unit_cost` would refuse, and above 100 metrics; ValidationError for a name that
+    is empty or taken.
     """
     with account_scope(account):
         if UnitMetric.objects.count() >= MAX_UNIT_METRICS:
@@ -72,7 +72,7 @@ def _audit_snapshot(metric: UnitMetric) -> dict[str, Any]:
 def change_unit_metric(
     *, metric: UnitMetric, actor: Actor, name: str, description: str, question: UnitCostQuery
 ) -> UnitMetric:
-    """Give a unit metric another name, description or question. Raises as `create_unit_metric` does."""
+    """Change a unit metric's name, description or question. Raises as `create_unit_metric` does."""
     account = metric.account
     with account_scope(account):
         metric = existing(UnitMetric.objects.select_for_update(), metric, "unit metric")
@@ -91,7 +91,7 @@ def change_unit_metric(
 
 @transaction.atomic
 def delete_unit_metric(*, metric: UnitMetric, actor: Actor) -> None:
-    """Forget a unit metric; what it was computed from stays."""
+    """Delete a unit metric; its cost and usage data stay."""
     account = metric.account
     with account_scope(account):
         metric = existing(UnitMetric.objects.select_for_update(), metric, "unit metric")

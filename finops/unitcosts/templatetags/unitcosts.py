@@ -1,4 +1,4 @@
-"""How templates write unit costs and quantities."""
+"""Template filters and tags for unit costs and quantities."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ register = template.Library()
 
 @register.filter
 def unit_price(unit_cost: Decimal | None, currency: str) -> SafeString:
-    """`$12.34`, `$0.001234`: four digits that count. None is an em dash."""
+    """Format a unit cost: `$12.34`, `$0.001234`, with four significant digits. None is an em dash."""
     if unit_cost is None:
         return mark_safe('<span class="text-secondary">—</span>')
     return format_html('<span class="amount">{}</span>', numbers.price(unit_cost, currency))
@@ -28,7 +28,7 @@ def unit_price(unit_cost: Decimal | None, currency: str) -> SafeString:
 
 @register.filter
 def customer_trend(params: Mapping[str, Sequence[str]], row: UnitCostRow) -> str:
-    """The same question about one customer alone."""
+    """Return the same question for one customer."""
     remaining = {name: values for name, values in params.items() if name not in ("mode", "top")}
     return as_query({**remaining, "customers": [row.customer_id or ""]})
 
@@ -40,13 +40,13 @@ def of(mapping: Mapping[str, list[str]], key: str) -> list[str]:
 
 @register.filter
 def unit_costs(total: UnitCostTotal) -> list[Decimal | None]:
-    """The trend of a total, oldest first."""
+    """Return the trend of a total, oldest first."""
     return [bucket.unit_cost for bucket in total.buckets]
 
 
 @register.filter
 def about_unit_costs(total: UnitCostTotal, name: str) -> str:
-    """What a trend shows, to a screen reader."""
+    """Describe a trend to a screen reader."""
     buckets = [bucket for bucket in total.buckets if bucket.unit_cost is not None]
     if not buckets:
         return f"{name}: no trend"
@@ -62,7 +62,7 @@ _OPS = dict(OPS)
 
 @register.filter
 def filter_text(item: Any) -> str:
-    """`service is EC2, RDS`: a filter as it is kept or asked."""
+    """Format a filter, saved or requested: `service is EC2, RDS`."""
     fields = (
         item
         if isinstance(item, dict)

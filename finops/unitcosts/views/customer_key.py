@@ -1,5 +1,5 @@
-"""Settings → Customer key: which values of cost are customers, other spellings of them, and which
-dimension of usage a dimension of cost is. Members change it."""
+"""Settings → Customer key: the values of cost that are customers, their other spellings, and the usage dimension of
+each cost dimension. Members change it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def choose(request: AccountRequest) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def add_alias(request: AccountRequest) -> HttpResponse:
-    """Back to the page that asked, where `next` names one of this account."""
+    """Add an alias and redirect to the page in `next`, if that is one of this account."""
     form = AliasForm(request.POST)
     if form.is_valid():
         data = form.cleaned_data
@@ -127,7 +127,7 @@ def _listing(request: AccountRequest) -> Listing[CustomerAlias]:
 
 
 def settings_page(request: AccountRequest, *, mapping_form: UsageDimensionForm) -> HttpResponse:
-    """The page with the form of a mapping as it was sent."""
+    """Render the page with the form of a mapping as submitted."""
     return _page(request, _key_form(request, initial=True), AliasForm(), mapping_form)
 
 

@@ -44,7 +44,7 @@ SCALES = (1, 100, 1_000, 10_000, 1_000_000)
 
 
 class EconomicsPage(CostQueryPage[UnitCostQuery, UnitCostAnswer]):
-    """The question of the page Unit economics; `saved` is the unit metric that it began from."""
+    """The question of the page Unit economics. `saved` is the unit metric that it started from."""
 
     template = "unitcosts/economics.html"
     result_template = "unitcosts/_economics_result.html"
@@ -57,7 +57,7 @@ class EconomicsPage(CostQueryPage[UnitCostQuery, UnitCostAnswer]):
     }
 
     def __init__(self, request: AccountRequest) -> None:
-        """The first question is by customer where there is a key, and with what splits on it allocate."""
+        """Set the default question: by customer if there is a key, and with the allocation of splits on it."""
         super().__init__(request)
         self.saved: UnitMetric | None = None
         self.metrics, self.key = metrics_of(request.account), customer_key(request.account)
@@ -71,7 +71,7 @@ class EconomicsPage(CostQueryPage[UnitCostQuery, UnitCostAnswer]):
         )
 
     def complete(self, query: UnitCostQuery) -> UnitCostQuery:
-        """A unit metric's question in full, for the form to show; of the first usage metric where it names none."""
+        """Complete the question from its unit metric, for the form; from the first usage metric if it has none."""
         if query.unit_metric:
             metric = find_unit_metric(self.request.account, query.unit_metric)
             query, self.saved = merge_question(metric, query)[0], metric
@@ -126,7 +126,7 @@ class EconomicsPage(CostQueryPage[UnitCostQuery, UnitCostAnswer]):
         }
 
     def csv(self, query: UnitCostQuery) -> HttpResponseBase:
-        """Every row of the answer, exact figures: customers, or in total by bucket where there is a trend."""
+        """Yield every row of the answer, exact figures: customers, or in total by bucket if there is a trend."""
         answer: UnitCostAnswer = self.all_rows(query)
         name = f"unit-cost-{answer.usage_metric}-{answer.period.start_date}-{answer.period.end_date}"
         days = answer.period.start_date, answer.period.end_date
@@ -147,7 +147,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
 
 
 def _rows_context(request: AccountRequest, answer: UnitCostAnswer) -> dict[str, Any]:
-    """The rows by what a person does with them, and for whoever may map values the customers most like them."""
+    """Return the rows by the action they need and, for users who may map values, the most similar customers."""
     unknown = _rows(answer, UNKNOWN_CUSTOMER, NO_CUSTOMER)
     may_map = request.membership.may(Role.MEMBER) and any(not row.other_rows for row in unknown)
     names = customer_names(request.account) if may_map else {}
@@ -171,7 +171,7 @@ TOTAL_HEADER = ["from", *FIGURES]
 
 
 KeyedRow = tuple[tuple[Any, ...], list[Any]]
-"""What a row of the CSV is of, and its cells."""
+"""The key of a CSV row, and its cells."""
 
 
 def _customer_rows(answer: UnitCostAnswer) -> Iterator[KeyedRow]:

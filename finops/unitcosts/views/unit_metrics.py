@@ -1,4 +1,4 @@
-"""Saved unit metrics: cards with their figures, and keeping a question of Unit economics. Members change them."""
+"""Saved unit metrics: cards with their figures, and saving a question of Unit economics. Members change them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from finops.unitcosts.services.unit_metrics import (
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 
 PAGE_CARDS = 12
-"""Each asks two to five questions of the lake."""
+"""The maximum of cards: each runs two to five lake queries."""
 
 UNIT_METRICS = ListPage[UnitMetric](
     name="unit-metrics",
@@ -67,13 +67,13 @@ def index(request: AccountRequest) -> HttpResponseBase:
 
 
 def href_of(request: AccountRequest, metric: UnitMetric) -> str:
-    """The page of the metric's question, which knows that it was saved."""
+    """Return the URL of the metric's question, which includes the saved metric."""
     params = {**card_query(metric).to_params(), "saved": [str(metric.pk)]}
     return f"{reverse('unit_economics', args=[request.account.slug])}?{urlencode(params, doseq=True)}"
 
 
 def _lines(card: Any) -> list[list[Any]]:
-    """A line for each currency, exact figures of the last 30 days."""
+    """Yield a line for each currency, exact figures of the last 30 days."""
     metric, period = card.metric, card.answer.period if card.answer else None
     about = [metric.name, metric.description, metric.usage_metric, metric.per, metric.mode, metric.splits]
     days = [period.start_date, period.end_date] if period else ["", ""]
@@ -92,7 +92,7 @@ def _lines(card: Any) -> list[list[Any]]:
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: AccountRequest) -> HttpResponse:
-    """Keep the question of the URL."""
+    """Save the question of the URL."""
     form = UnitMetricForm(request.POST if request.method == "POST" else None)
     question, problem = _question(request)
     if request.method == "POST" and question and form.is_valid():
@@ -106,7 +106,7 @@ def new(request: AccountRequest) -> HttpResponse:
 
 
 def _question(request: AccountRequest) -> tuple[UnitCostQuery | None, str]:
-    """The question of the URL, or None and what is wrong with it."""
+    """Return the question of the URL, or None and its error."""
     try:
         return UnitCostQuery.from_params(dict(request.GET.lists())), ""
     except UserError as problem:
@@ -134,7 +134,7 @@ def _form_page(
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: AccountRequest, unit_metric_id: int) -> HttpResponse:
-    """Change name and description; and the question, where the URL says one."""
+    """Change name and description; and the question, if the URL has one."""
     metric = get_object_or_404(UnitMetric.objects.select_related("account"), pk=unit_metric_id)
     initial_values = {"name": metric.name, "description": metric.description}
     form = (

@@ -236,7 +236,8 @@ def document() -> str:
         "# Connectors\n\nWhere cost comes from by itself. Written from `finops/connections/connectors/` by "
         "`RECORD=1 .venv/bin/python -m pytest tests/finops/connections/test_contract.py`.\n"
     )
-    return "\n".join([head, *(_section(connector_of(name)) for name in NAMES)])
+    offered = [each for name in NAMES if (each := connector_of(name)).is_offered]
+    return "\n".join([head, *map(_section, offered)])
 
 
 def _section(connector: Connector[Any]) -> str:

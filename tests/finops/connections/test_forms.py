@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 from django import forms
+from msgspec import inspect
 from pytest_django import Settings
 
 from finops.connections.catalog import GROUPS, connector_groups, group_of
-from finops.connections.connector import Connector, secret_fields
+from finops.connections.connector import Configurable, Connector, secret_fields
 from finops.connections.connectors import connectors
-from finops.connections.forms import ConnectionForm
+from finops.connections.forms import ConfigForm, ConnectionForm
+from finops.data_exports.destinations import destinations
 from finops.templatetags.console import icon
 
 each_connector = pytest.mark.parametrize("connector", connectors().values(), ids=lambda each: each.name)
@@ -23,8 +25,8 @@ def test_every_connector_has_a_form_of_its_config(connector: Connector[Any]) -> 
 
     assert {"name", "first_month", "interval_minutes"}.isdisjoint(connector.Config.__struct_fields__)
     for bound in form.bound_config_fields:
-        assert bound.label
-        assert "_" not in str(bound.label)
+        assert bound.bound.label
+        assert "_" not in str(bound.bound.label)
 
 
 @each_connector
@@ -35,7 +37,7 @@ def test_no_secret_of_a_connector_is_written_into_its_form(connector: Connector[
     forms = [ConnectionForm(connector, typed), ConnectionForm(connector, stored=typed)]
 
     for form in forms:
-        assert "quaxolotl-secret" not in "".join(str(bound) for bound in form.bound_config_fields)
+        assert "quaxolotl-secret" not in "".join(str(each.bound) for each in form.bound_config_fields)
 
 
 @pytest.mark.parametrize(
@@ -78,4 +80,27 @@ def values(field: forms.ChoiceField) -> list[str]:
 def test_every_connector_has_a_card(connector: Connector[Any]) -> None:
     assert icon(connector.icon)
     assert group_of(connector) in GROUPS
-    assert connector in [each for group in connector_groups(connector.title) for each in group.connectors]
+    cards = [each for group in connector_groups(connector.title) for each in group.connectors]
+    assert (connector in cards) is connector.is_offered
+
+
+@pytest.mark.parametrize(
+    "kind", [*connectors().values(), *destinations().values()], ids=lambda each: each.name
+)
+def test_a_condition_names_a_choice_of_the_same_form(kind: Configurable) -> None:
+    form = ConfigForm(kind)
+    described = {each.name: each for each in form.config_fields}
+    for each in form.bound_config_fields:
+        if condition := each.described.shown_for:
+            choices = described[condition["field"]].type
+            assert isinstance(choices, inspect.LiteralType)
+            assert set(condition["choices"]) < set(choices.values)
+            assert each.shown_with == f"id_{condition['field']}"
+            assert not each.described.required
+
+
+def test_the_fields_of_a_github_app_wait_for_the_choice_of_one() -> None:
+    form = ConfigForm(connectors()["github"])
+    shown = {each.described.name: each.shown_choices for each in form.bound_config_fields if each.shown_with}
+
+    assert shown == {"token": "token", "app_id": "app", "installation_id": "app", "private_key": "app"}

@@ -11,6 +11,7 @@ from accounts.models import Account
 from tests.isolation.rows import (
     accounts,
     activity,
+    ai_spend,
     alerts,
     allocation,
     budgets,
@@ -36,6 +37,7 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "domain_id": sso.email_domain,
     "scim_token_id": sso.scim_token,
     "group_mapping_id": sso.group_mapping,
+    "price_id": ai_spend.ai_price,
     "key_id": accounts.mcp_key,
     "membership_id": accounts.membership,
     "invitation_id": accounts.invitation,

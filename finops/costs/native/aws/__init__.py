@@ -1,1 +1,1 @@
-"""What the mapping of AWS Cost and Usage Reports consists of."""
+"""The parts of the mapping of AWS Cost and Usage Reports."""

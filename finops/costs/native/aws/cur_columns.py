@@ -1,7 +1,8 @@
 """The columns of AWS Cost and Usage Reports in their three spellings.
 
-`lineItem/UsageType` (legacy CUR as CSV), `line_item_usage_type` (legacy CUR as Parquet, and CUR 2.0). Both fold to the same.
-Source: AWS Cost and Usage Reports user guide, "Data dictionary", and Data Exports user guide, "Cost and Usage Report (CUR) 2.0".
+`lineItem/UsageType` (legacy CUR as CSV), `line_item_usage_type` (legacy CUR as Parquet, and CUR 2.0). Both fold to
+the same name. Source: AWS Cost and Usage Reports user guide, "Data dictionary", and Data Exports user guide, "Cost
+and Usage Report (CUR) 2.0".
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ COST_CATEGORY: Final = "costCategory/"
 
 
 class CurColumns:
-    """The columns of one report, found by the names of the data dictionary in snake case."""
+    """The columns of one report, by the names of the data dictionary in snake case."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
@@ -44,22 +45,22 @@ class CurColumns:
         return fold(name) in self.by_fold
 
     def name(self, name: str) -> str:
-        """As the file spells it. KeyError for a column that it lacks."""
+        """Return the file's spelling. KeyError for a column that it lacks."""
         return self.by_fold[fold(name)]
 
     def shown(self, name: str) -> str:
-        """As the file spells it, or would."""
+        """Return the file's spelling, or the one that it would use."""
         if self.has(name) or not any("/" in each for each in self.names):
             return self.by_fold.get(fold(name), name)
         category = next((each for each in _CATEGORIES if name.startswith(f"{each}_")), "")
         return f"{_pascal(category, 1)}/{_pascal(name[len(category) + 1 :], 0)}" if category else name
 
     def present(self, *names: str) -> tuple[str, ...]:
-        """Those of the names that the file has, as it spells them."""
+        """Return the names that the file has, in its spelling."""
         return tuple(self.by_fold[fold(name)] for name in names if fold(name) in self.by_fold)
 
     def tag_columns(self) -> Mapping[str, str]:
-        """The key that FOCUS has -> the column, of files with a column for each tag and cost category."""
+        """Return FOCUS tag key -> column, of files with a column for each tag and cost category."""
         keyed: dict[str, str] = {}
         for name in self.names:
             for whole, slashed in (("resource_tags", "resourceTags"), ("cost_category", "costCategory")):
@@ -73,7 +74,7 @@ class CurColumns:
 
 
 def _pascal(snake: str, small: int) -> str:
-    """lineItem of line_item when the first word is small, else LineItem."""
+    """Return lineItem for line_item if the first word is in lower case, else LineItem."""
     words = snake.split("_")
     return "".join([*words[:small], *(word.title() for word in words[small:])])
 
@@ -104,10 +105,11 @@ AWS_TAGS: Final[Mapping[str, str]] = {
 
 
 def tag_key(written: str) -> str:
-    """The key under which FOCUS has a tag: a person's without a prefix, AWS's own with `aws:`.
+    """Return the FOCUS key of a tag: a user's without a prefix, AWS's own with `aws:`.
 
-    Source: FOCUS 1.2, Tags: provider-defined keys are prefixed, user-defined keys are as their owner wrote them; AWS's own
-    FOCUS export does so. Reports write `user:Name` and `aws:createdBy`, in Parquet `user_name` and `aws_created_by`.
+    Source: FOCUS 1.2, Tags: provider-defined keys are prefixed, user-defined keys are as their owner wrote them;
+    AWS's own FOCUS export does so. Reports write `user:Name` and `aws:createdBy`, in Parquet `user_name` and
+    `aws_created_by`.
     """
     for prefix in ("user:", "user_"):
         if written.startswith(prefix) and len(written) > len(prefix):

@@ -81,13 +81,13 @@ AMOUNTS: Final = tuple(
     for name in dict.fromkeys(EFFECTIVE_COLUMNS)
     if name not in (LINE_TYPE, RESERVATION, PLAN, SPLIT_PARENT)
 )
-"""Columns of numbers."""
+"""Numeric columns."""
 
 
 def _after_discounts(lines: CurLines, names: tuple[str, str]) -> pa.Array:
-    """The net column of lines that have a discount, also where it is 0; else the one before discounts.
+    """Return the net column for lines that have a discount, also if it is 0; else the column before discounts.
 
-    Only where discounts are columns and not lines: else they would count twice.
+    Only if discounts are columns and not lines: otherwise they would count twice.
     """
     net_name, gross_name = names
     gross = lines.amount(gross_name)
@@ -99,14 +99,14 @@ def _after_discounts(lines: CurLines, names: tuple[str, str]) -> pa.Array:
 
 
 def billed_cost(lines: CurLines) -> pa.Array:
-    """BilledCost: 0 of what a savings plan covers, whose negation FOCUS does not have, and of second lines."""
+    """BilledCost: 0 for usage that a savings plan covers, since FOCUS omits its negation, and for second lines."""
     cost = pc.if_else(lines.are(line_types.COVERED_BY_PLAN), ZERO, cost_after_discounts(lines))
     return cost if lines.second is None else pc.if_else(lines.second, ZERO, cost)
 
 
 @cached_per_batch
 def cost_after_discounts(lines: CurLines) -> pa.Array:
-    """Unblended; net of lines that have a discount. Shares of another line cost nothing of their own."""
+    """The unblended cost; the net cost for lines with a discount. Shares of another line have no own cost."""
     cost = lines.amount(UNBLENDED)
     if lines.has(DISCOUNT) and lines.has(NET):
         net = lines.amount(NET)
@@ -117,7 +117,7 @@ def cost_after_discounts(lines: CurLines) -> pa.Array:
 
 @cached_per_batch
 def effective_cost(lines: CurLines) -> pa.Array:
-    """EffectiveCost: amortized; what was not used of a commitment stands in the second line of its fee. BadCell for covered
+    """EffectiveCost: amortized; the unused part of a commitment is on the second line of its fee. BadCell for covered
     usage without its amortized cost."""
     return lines.replace(cost_after_discounts(lines), _is_special(lines), _special_cost)
 
@@ -144,7 +144,7 @@ def _special_cost(lines: CurLines) -> pa.Array:
 
 @cached_per_batch
 def unused_cost(lines: CurLines) -> pa.Array:
-    """What was not used of a commitment: of fees, 0 of other lines."""
+    """The unused part of a commitment: on fees; 0 on other lines."""
     return lines.replace(lines.batch.zeros(), lines.are(*line_types.RECURRING_FEES), _unused_of_fees)
 
 
@@ -156,7 +156,7 @@ def _unused_of_fees(lines: CurLines) -> pa.Array:
 
 
 def _unused_of_plan(lines: CurLines) -> pa.Array:
-    """0 in a report that lacks one of the two columns, which its notes say."""
+    """Return 0 for a report that lacks one of the two columns, which its notes say."""
     if not (lines.has(COMMITTED) and lines.has(USED)):
         return pa.repeat(ZERO, lines.batch.size)
     unused = subtract(lines.amount_or_zero(COMMITTED), lines.amount_or_zero(USED))
@@ -164,9 +164,9 @@ def _unused_of_plan(lines: CurLines) -> pa.Array:
 
 
 def _in_net_of_fee(lines: CurLines, unused: pa.Array) -> pa.Array:
-    """Unused commitment of savings plans in the ratio of their net fee to their fee, which the report has alone.
+    """Return savings plans' unused commitment times net fee ÷ fee, since the report has no net amount of it.
 
-    Cost: a division for each fee with something unused; there is one an hour and plan.
+    Cost: a division for each fee with something unused; there is one per hour and plan.
     """
     if not lines.has(DISCOUNT):
         return unused
@@ -190,7 +190,7 @@ _PLACE: Final = Decimal(1).scaleb(-18)
 
 @cached_per_batch
 def shared_cost(lines: CurLines) -> pa.Array:
-    """What split cost allocation data gives to a pod or task: its share, and its share of what nobody used. 0 of other lines.
+    """Return the split cost allocation of a pod or task: its share of used and unused cost. 0 for other lines.
 
     Source: AWS Cost and Usage Reports user guide, "Split line item details"; both are amortized costs.
     """
@@ -204,13 +204,13 @@ def _share(lines: CurLines) -> pa.Array:
 
 
 def _is_special(lines: CurLines) -> pa.Array:
-    """Lines whose effective cost is not their billed cost."""
+    """Return lines whose effective cost differs from their billed cost."""
     fees = lines.are(line_types.PLAN_UPFRONT, line_types.FEE, *line_types.COVERED, *line_types.RECURRING_FEES)
     return pc.or_(fees, lines.is_share())
 
 
 def _is_amortized_purchase(lines: CurLines) -> pa.Array:
-    """Purchases that cover later usage: FOCUS 1.2, EffectiveCost, gives them 0."""
+    """Return purchases that cover later usage: FOCUS 1.2, EffectiveCost, gives them 0."""
     upfront = lines.are(line_types.PLAN_UPFRONT, *line_types.RECURRING_FEES)
     if not lines.has(RESERVATION):
         return upfront

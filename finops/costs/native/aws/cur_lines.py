@@ -1,4 +1,4 @@
-"""Lines of a Cost and Usage Report, by what they are: the columns by the names of the data dictionary, and their types."""
+"""Lines of a Cost and Usage Report by type, with columns by the names of the data dictionary."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ SPLIT_PARENT: Final = "split_line_item_parent_resource_id"
 ZERO: Final = pa.scalar(0, MONEY)
 
 _NARROW: Final = pa.decimal128(36, 18)
-"""Holds every amount (they stay below 10^15), and leaves a digit for the sum."""
+"""A type for every amount (they are below 10^15), with a digit left for the sum."""
 
 
 class CurLines:
-    """Lines of a batch. `second` marks the second line of those that FOCUS has as two; None: there are none."""
+    """Lines of a batch. `second` marks the second line of those that become two FOCUS lines; None: there are none."""
 
     def __init__(self, batch: NativeBatch, columns: CurColumns, second: pa.Array | None = None) -> None:
         self.batch = batch
         self.columns = columns
         self.second = second
         self.cache: dict[str, pa.Array] = {}
-        """Columns that others are made of, by the function that makes them."""
+        """Columns that other columns use, by the function that computes them."""
         self._of_types: dict[tuple[str, ...], pa.Array] = {}
 
     def has(self, name: str) -> bool:
         return self.columns.has(name)
 
     def text(self, name: str) -> pa.DictionaryArray:
-        """A column of texts. KeyError for one that the report lacks."""
+        """Return a column of texts. KeyError for one that the report lacks."""
         return self.batch.text(self.columns.name(name))
 
     def amount(self, name: str) -> pa.Array:
-        """A column of numbers; null in every line where the report lacks it."""
+        """Return a column of numbers; null in every line if the report lacks it."""
         if not self.has(name):
             return pa.nulls(self.batch.size, MONEY)
         return self.batch.amount(self.columns.name(name))
@@ -52,7 +52,7 @@ class CurLines:
         return pc.fill_null(self.amount(name), ZERO)
 
     def required_amount(self, name: str, lines: pa.Array) -> pa.Array:
-        """A column of numbers that these lines must have. BadCell for the first that has none."""
+        """Return a column of numbers that is mandatory for these lines. BadCell for the first without one."""
         values = self.amount(name)
         lacking = pc.and_(lines, pc.is_null(values))
         index = pc.index(lacking, True).as_py()
@@ -68,7 +68,7 @@ class CurLines:
         return values
 
     def first_amount(self, *names: str) -> pa.Array:
-        """The first of these columns of numbers that is neither empty nor 0."""
+        """Return the first of these columns of numbers that is neither empty nor 0."""
         *early, last = names
         values = self.amount(last)
         for name in reversed(early):
@@ -78,19 +78,19 @@ class CurLines:
         return values
 
     def are(self, *types: str) -> pa.Array:
-        """Which lines are of these types."""
+        """Return a mask of lines of these types."""
         if types not in self._of_types:
             self._of_types[types] = self.batch.is_one_of(self.columns.name(LINE_TYPE), types)
         return self._of_types[types]
 
     def is_share(self) -> pa.Array:
-        """Which lines are a share of another line's cost, of split cost allocation data; also those that take it away there."""
+        """Return a mask of lines with a share of another line's cost (split cost allocation), or its counter line."""
         if not self.has(SPLIT_PARENT):
             return self.none()
         return pc.is_valid(self.text(SPLIT_PARENT))
 
     def is_unused(self) -> pa.Array | None:
-        """Which lines are what a fee left unused of its commitment; None: none are."""
+        """Return a mask of lines with the unused part of a fee's commitment; None: there are none."""
         return None if self.second is None else pc.and_(self.second, pc.invert(self.is_share()))
 
     def is_consumption(self) -> pa.Array:
@@ -101,7 +101,7 @@ class CurLines:
         return pa.repeat(pa.scalar(False), self.batch.size)
 
     def replace(self, values: pa.Array, places: pa.Array, make: Callable[[CurLines], pa.Array]) -> pa.Array:
-        """The values, where the mask `places` is true those that `make` gives for these lines alone, which are few."""
+        """Return the values, replaced where the mask `places` is true by `make` of those lines, which are few."""
         indices = pc.indices_nonzero(places)
         if not len(indices):
             return values
@@ -112,7 +112,7 @@ class CurLines:
 
 
 def cached_per_batch(make: Callable[[CurLines], pa.Array]) -> Callable[[CurLines], pa.Array]:
-    """Computes a column that several others need once a batch."""
+    """Cache, per batch, a column that several others use."""
 
     @wraps(make)
     def column(lines: CurLines) -> pa.Array:
@@ -128,10 +128,10 @@ def is_nonzero(values: pa.Array) -> pa.Array:
 
 
 def add(left: pa.Array, right: pa.Array) -> pa.Array:
-    """Exact."""
+    """Return the exact sum."""
     return pc.add(left.cast(_NARROW), right.cast(_NARROW)).cast(MONEY)
 
 
 def subtract(left: pa.Array, right: pa.Array) -> pa.Array:
-    """Exact."""
+    """Return the exact difference."""
     return pc.subtract(left.cast(_NARROW), right.cast(_NARROW)).cast(MONEY)

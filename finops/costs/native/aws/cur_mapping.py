@@ -43,7 +43,7 @@ _TAKEN: Final[Mapping[str, str]] = {
     "x_IamPrincipal": "line_item_iam_principal",
     "x_UserId": "line_item_user_identifier",
 }
-"""FOCUS column -> the report's that has the same."""
+"""FOCUS column -> the report's column with the same values."""
 
 _OF_COMMITMENTS: Final = tuple(name for name in cur_values.MADE if name.startswith("CommitmentDiscount"))
 _ANY_WILL_DO: Final = ("ServiceName", "RegionId")
@@ -64,7 +64,7 @@ class CurMapping(NativeMapping):
         )
         self.plain = frozenset(self.report.present(*cur_values.AMOUNTS, cur_values.RESOURCE))
         self.reports: Sequence[CurMapping] = (self,)
-        """All reports of the import, in the order in which they are read."""
+        """All reports of the import, in reading order."""
         self.begin()
 
     def _columns(self) -> dict[str, tuple[str, ...]]:
@@ -87,9 +87,9 @@ class CurMapping(NativeMapping):
         self._lines = None
 
     def prepare(self, batch: NativeBatch) -> NativeBatch:
-        """Without negations; a fee of which something was not used, and a share of another line, become two lines.
+        """Drop negations; split a fee with an unused part, and a share of another line, into two lines.
 
-        A pass that reads no costs, as the first look at months and tags, needs no second lines.
+        A pass that reads no costs, such as the survey of months and tags, needs no second lines.
         """
         lines = CurLines(batch, self.report)
         self._lines = lines
@@ -123,7 +123,7 @@ class CurMapping(NativeMapping):
         self.negations.add(lines, read)
 
     def extra_lines(self) -> Mapping[str, pa.Array]:
-        """With the last report: what negations and the usage that they cancel differ by."""
+        """Return, with the last report, the difference of negations and the usage that they cancel."""
         differences = self._differences()
         return cur_negations.difference_lines(differences) if differences else {}
 
@@ -131,7 +131,7 @@ class CurMapping(NativeMapping):
         return cur_negations.kept_differences(self._all_negations())
 
     def _all_negations(self) -> Sequence[cur_negations.Negations]:
-        """Empty but for the last report of the import: chunks of a month have negations of each other's usage."""
+        """Return all files' negations, with the last report: files of a month have negations of each other's usage."""
         return [report.negations for report in self.reports] if self is self.reports[-1] else ()
 
     def column(self, name: str, batch: NativeBatch) -> pa.Array:
@@ -143,7 +143,7 @@ class CurMapping(NativeMapping):
         return batch.column(self.report.name(_TAKEN[name]))
 
     def _tags(self, batch: NativeBatch) -> pa.Array:
-        """None on the second lines of shares: what they take away is the shared resource's, not the pod's."""
+        """Return the tags; None on the second lines of shares, which belong to the shared resource, not to the pod."""
         tags = batch.compute_once("tags", lambda file: read_tags(file, self.report))
         lines = self._lines
         if lines is None or lines.second is None or not pc.any(lines.is_share()).as_py():

@@ -1,8 +1,8 @@
-"""Savings plan negations, and whether they take away what the covered usage cost on demand.
+"""Savings plan negations, and whether they cancel the on-demand cost of the covered usage.
 
-A report has covered usage at its on-demand cost and a SavingsPlanNegation that takes it away again, by hour or by day. FOCUS
-bills covered usage 0, so both are left out of BilledCost. What the two do not cancel in a billing month of an account is
-kept as lines of its own: BilledCost adds up to the unblended cost of the report whatever the negations are.
+A report has covered usage at its on-demand cost and a SavingsPlanNegation that cancels it, by hour or by day. FOCUS
+bills covered usage 0, so BilledCost leaves both out. What remains of the two in a billing month of an account becomes
+lines of its own: BilledCost always adds up to the unblended cost of the report.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _TEXTS: Final[Mapping[str, str]] = {
 }
 _COLUMNS: Final = (*_TEXTS, "ServiceName", "RegionId")
 _MOST_GROUPS: Final = 50_000
-"""Of more, the rest is told apart by month, account and currency alone."""
+"""The maximum of groups; above it, they are grouped by month, account and currency only."""
 _Key = TypeVar("_Key")
 _SHOWN: Final = 5
 _CENT: Final = Decimal("0.01")
 
 
 class _Group(NamedTuple):
-    """Covered usage and negations whose difference is one line; `others` are the values of the rest of `_COLUMNS`."""
+    """Covered usage and negations whose difference is one line; `others` are values of the other `_COLUMNS`."""
 
     month: date | None
     account: str | None
@@ -48,12 +48,12 @@ class _Group(NamedTuple):
 
     @property
     def bill(self) -> tuple[date | None, str | None, str | None]:
-        """What negations must cancel in: billing month, account and currency."""
+        """The key within which negations must cancel: billing month, account and currency."""
         return self.month, self.account, self.currency
 
 
 class Negations:
-    """What a pass over one file saw of covered usage and negations."""
+    """The covered usage and negations of one file."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
@@ -63,10 +63,10 @@ class Negations:
         self.covered: dict[str, Decimal] = {}
         """On-demand cost of covered usage by currency."""
         self.differences: dict[_Group, Decimal] = {}
-        """Covered usage and negations together; 0 where they cancel."""
+        """Covered usage plus negations; 0 if they cancel."""
 
     def add(self, lines: CurLines, derived: Mapping[str, pa.Array]) -> None:
-        """Adds covered usage and negations of a batch; `lines` has no others, `derived` their ServiceName and RegionId."""
+        """Add a batch's covered usage and negations; `lines` has no others, `derived` ServiceName and RegionId."""
         cost = pc.fill_null(cur_costs.cost_after_discounts(lines), pa.scalar(0, MONEY))
         columns = {
             "negation": lines.are(line_types.NEGATION),
@@ -95,10 +95,10 @@ Differences = Mapping[_Group, Decimal]
 
 
 def kept_differences(files: Iterable[Negations]) -> Differences:
-    """What negations and covered usage do not cancel, over all files of an import.
+    """Return the remaining differences of negations and covered usage, over all files of an import.
 
-    Nothing of a month and account in which they cancel, whatever service or Region either names, and nothing of an export
-    that leaves negations out: its covered usage is billed 0 all the same.
+    Empty for a month and account in which they cancel, whatever service or Region either names, and for an export
+    that leaves negations out: its covered usage is billed 0 too.
     """
     files = list(files)
     if not any(file.counts for file in files):
@@ -113,7 +113,7 @@ def kept_differences(files: Iterable[Negations]) -> Differences:
 
 
 def difference_lines(differences: Differences) -> dict[str, pa.Array]:
-    """The differences as FOCUS lines of the month, of category Adjustment."""
+    """Return the differences as FOCUS lines of the month, with category Adjustment."""
     size = len(differences)
     rows = [(group.account, group.currency, *group.others) for group in differences]
     months = [group.month and group.month.isoformat() for group in differences]
@@ -136,7 +136,7 @@ def difference_lines(differences: Differences) -> dict[str, pa.Array]:
 
 
 def difference_notes(differences: Differences) -> list[str]:
-    """The months and accounts whose negations are off by a cent or more; less is rounding of the report."""
+    """Return notes on months and accounts with a difference of a cent or more; less is rounding of the report."""
     totals: dict[tuple[str, str, str], Decimal] = {}
     for group, amount in differences.items():
         key = (
@@ -162,7 +162,7 @@ def difference_notes(differences: Differences) -> list[str]:
 
 
 def missing_notes(files: Iterable[Negations]) -> list[str]:
-    """That an export has covered usage and no negation of it."""
+    """Return a note if an export has covered usage without negations."""
     files = list(files)
     if any(file.counts for file in files):
         return []
@@ -179,7 +179,7 @@ def missing_notes(files: Iterable[Negations]) -> list[str]:
 
 
 def left_out_notes(file: Negations) -> list[str]:
-    """How many negations of the file were left out, and what they come to."""
+    """Return notes with the number and total of negations that were left out."""
     return [
         f"{count:,} SavingsPlanNegation lines of {file.amounts[currency].normalize():f} {currency} were left out: FOCUS bills "
         "usage that a savings plan covers 0."

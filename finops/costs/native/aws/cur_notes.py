@@ -1,4 +1,4 @@
-"""What an import's report says of the mapping of a Cost and Usage Report."""
+"""The import report's notes on the mapping of a Cost and Usage Report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _UNKNOWN: Final = (
         "ResourceId is empty: the report was exported without “Include resource IDs”.",
     ),
 )
-"""A column of the report, and what is unknown without it."""
+"""A column of the report, and what cannot be determined without it."""
 
 _ALWAYS: Final = (
     "ServiceCategory is empty: the report has no such column, and AWS publishes no table of it.",
@@ -34,19 +34,19 @@ _ALWAYS: Final = (
 
 @dataclass
 class LineCounts:
-    """Lines of a file that FOCUS has in another way."""
+    """Counts of lines that FOCUS represents differently."""
 
     unused: int = 0
     shared: int = 0
     covered: int = 0
-    """By reservations: their contracted cost is unknown."""
+    """Lines covered by reservations: their contracted cost is unknown."""
     reservation_fees: int = 0
     plan_fees: int = 0
     fees: int = 0
-    """Of any kind: those of reservations are told by their ARN alone."""
+    """Fees of any kind: those of reservations can be recognised only by their ARN."""
 
     def add(self, lines: CurLines, *, unused: pa.Array, shared: pa.Array) -> None:
-        """Counts the lines of a batch."""
+        """Count the lines of a batch."""
         self.unused += _count(unused)
         self.shared += _count(shared)
         self.covered += _count(lines.are(line_types.COVERED_BY_RESERVATION))
@@ -55,7 +55,7 @@ class LineCounts:
         self.fees += _count(lines.are(line_types.FEE))
 
     def notes(self, report: CurColumns) -> Sequence[str]:
-        """In sentences; what is always unknown last."""
+        """Return the notes in sentences; permanently unknown facts last."""
         return [
             *self._change_notes(report),
             *(text for name, text in _UNKNOWN if not report.has(name)),
@@ -63,7 +63,7 @@ class LineCounts:
         ]
 
     def _unknown_notes(self, report: CurColumns) -> Iterator[str]:
-        """What effective cost lacks or has twice, since the export lacks a column."""
+        """Return what effective cost lacks or counts twice, because the export lacks a column."""
         if self.reservation_fees and not report.present(*cur_costs.UNUSED_OF_RESERVATIONS):
             yield (
                 "Unused reservations are unknown and missing in effective cost: the report was exported without "

@@ -1,7 +1,7 @@
 """The tags of a Cost and Usage Report's line, in a form that the importer reads.
 
-Kept are resource tags, the tags of accounts, principals and users (`tags` of CUR 2.0, keys like `accountTag/team`), and cost
-categories as `costCategory/…`, which AWS's own FOCUS 1.2 export has among its tags too.
+Included are resource tags, the tags of accounts, principals and users (`tags` of CUR 2.0, keys like
+`accountTag/team`), and cost categories as `costCategory/…`, which AWS's own FOCUS 1.2 export also has in its tags.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _WHOLE: Final[Mapping[str, Callable[[str], str]]] = {
     "tags": tag_key,
     "cost_category": _category_key,
 }
-"""Columns with all keys and values of a line, and what FOCUS calls their keys."""
+"""Columns with all keys and values of a line, and the FOCUS prefix of their keys."""
 
 
 def tag_places(columns: CurColumns) -> tuple[str, ...]:
-    """The columns that hold tags: maps of all (CUR 2.0), else one for each key."""
+    """Return the columns with tags: maps of all (CUR 2.0), else one for each key."""
     return columns.present(*_WHOLE) or tuple(columns.tag_columns().values())
 
 
 def read_tags(batch: NativeBatch, columns: CurColumns) -> pa.Array:
-    """The tags of each line under FOCUS's keys: a struct, a map, or texts as the importer joins them."""
+    """Return the tags of each line under FOCUS's keys: a struct, a map, or texts joined for the importer."""
     whole = [name for name in _WHOLE if columns.has(name)]
     if not whole:
         by_key = columns.tag_columns()
@@ -49,7 +49,7 @@ def read_tags(batch: NativeBatch, columns: CurColumns) -> pa.Array:
 
 
 def _encode(values: pa.Array) -> pa.DictionaryArray:
-    """The tags of a part as texts, "" where it has none."""
+    """Return the tags of a part as texts, "" without any."""
     if isinstance(values, pa.DictionaryArray):
         return _without_null(values)
     return _without_null(_flat(values).dictionary_encode())
@@ -62,8 +62,8 @@ def _without_null(encoded: pa.DictionaryArray) -> pa.DictionaryArray:
 
 
 def _join_distinct(parts: Sequence[pa.DictionaryArray]) -> pa.DictionaryArray:
-    """The parts of each line joined; null where all are empty. Texts are joined for each combination that there is, and not
-    for each line: a combination is one number. Three parts of 2^17 lines have fewer than 2^63."""
+    """Join the parts of each line; null if all are empty. Texts are joined per existing combination instead of per
+    line: a combination is one number. Three parts of 2^17 lines have fewer than 2^63."""
     first, *others = parts
     numbers = first.indices
     for part in others:
@@ -103,7 +103,7 @@ def _flat(values: pa.Array) -> pa.Array:
 
 
 def _join(texts: Sequence[pa.Array]) -> pa.Array:
-    """Null counts as no text. (With null_handling="skip" pyarrow 26 leaves out rows in which all are null.)"""
+    """Join texts; null counts as none. (With null_handling="skip" pyarrow 26 drops rows in which all are null.)"""
     return pc.binary_join_element_wise(*texts, "", null_handling="replace", null_replacement="")
 
 
@@ -121,7 +121,7 @@ def _with_keys(values: pa.MapArray, key_of: Callable[[str], str]) -> pa.MapArray
 
 
 def _flat_json(text: str, key_of: Callable[[str], str]) -> str | None:
-    """A JSON object as the importer joins tags. Text that is none stays: the importer counts it as tags that cannot be read."""
+    """Return a JSON object in the importer's tag form. Other text is unchanged: it is counted as unreadable."""
     tags = json_object(text)
     if not tags:
         return None if text.strip() in ("{}", "null") else text

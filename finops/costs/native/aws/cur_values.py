@@ -1,4 +1,4 @@
-"""FOCUS columns that are made of more than one of a Cost and Usage Report's. Rules: docs/native-formats.md."""
+"""FOCUS columns derived from several columns of a Cost and Usage Report. Rules: docs/native-formats.md."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ AMOUNTS: Final = (
     *(USAGE, _NORMALIZED, LIST_COST, LIST_PRICE, RATE, _NET_RATE),
     *(*_RESERVED, *_UNUSED_UNITS, *cur_costs.AMOUNTS),
 )
-"""Columns of numbers."""
+"""Numeric columns."""
 
 NO_TEXT: Final = pa.scalar(None, pa.string())
 Maker = Callable[[CurLines], pa.Array]
 
 
 def _of_usage(lines: CurLines, values: pa.Array) -> pa.Array:
-    """The values of lines of usage; null in others, and in second lines, which nobody consumed."""
+    """Return the values for usage; null for other lines, and for second lines, which nobody consumed."""
     none = NO_TEXT if isinstance(values, pa.DictionaryArray) else pa.scalar(None, values.type)
     return choose(pc.invert(lines.is_consumption()), none, values)
 
@@ -59,14 +59,14 @@ def _for_leftover(lines: CurLines, value: str, values: pa.DictionaryArray) -> pa
 
 
 def _list_cost(lines: CurLines) -> pa.Array:
-    """The public on-demand price of usage; null where the report has none. Other charges have no other price than theirs."""
+    """The public on-demand price of usage; null if the report has none. Other charges have only their own price."""
     usage = lines.are(*line_types.CONSUMPTION)
     cost = pc.if_else(usage, lines.amount(LIST_COST), cur_costs.cost_after_discounts(lines))
     return cost if lines.second is None else pc.if_else(lines.second, ZERO, cost)
 
 
 def _contracted_cost(lines: CurLines) -> pa.Array:
-    """At negotiated rates, before commitments. Null of what a reservation covers, which the report bills 0."""
+    """The cost at negotiated rates, before commitments. Null for usage that a reservation covers: billed 0."""
     covered = lines.are(line_types.COVERED_BY_RESERVATION)
     cost = pc.if_else(covered, pa.scalar(None, MONEY), cur_costs.cost_after_discounts(lines))
     return cost if lines.second is None else pc.if_else(lines.second, ZERO, cost)
@@ -107,7 +107,7 @@ def _service(lines: CurLines) -> pa.Array:
 
 
 def _region(lines: CurLines) -> pa.Array:
-    """The Region's code; in older reports that of the availability zone or of the location."""
+    """The Region's code; in older reports derived from the availability zone or the location."""
     regions = [lines.text(name) for name in (_REGION, _OLD_REGION) if lines.has(name)]
     for name, region_of in ((_ZONE, locations.region_of_zone), (_LOCATION, locations.region_of_location)):
         if lines.has(name):
@@ -116,7 +116,7 @@ def _region(lines: CurLines) -> pa.Array:
 
 
 def _resource(lines: CurLines) -> pa.Array:
-    """The resource; of shares the one that is shared, of what was not used the commitment."""
+    """The resource; for shares the shared one, for an unused part the commitment."""
     resource = _plain(lines.batch.column(lines.columns.name(RESOURCE)))
     shares = lines.is_share()
     if pc.any(shares).as_py():
@@ -151,14 +151,15 @@ def _constant_where_set(lines: CurLines, name: str, value: str) -> pa.Dictionary
 
 
 def _commitment_status(lines: CurLines) -> pa.Array:
-    """Used on covered usage, Unused on what a fee left over; none on purchases."""
+    """Used for covered usage, Unused for the unused part of a fee; null for purchases."""
     return _for_leftover(lines, "Unused", recode(lines.text(LINE_TYPE), line_types.commitment_status))
 
 
 def _commitment_quantity(lines: CurLines) -> pa.Array:
-    """Of reservations units of usage (normalized where instances differ in size), of savings plans money.
+    """Units of usage for reservations (normalized if instances differ in size), money for savings plans.
 
-    Source: FOCUS 1.2, CommitmentDiscountQuantity: measured in the unit of the commitment; its appendix on flexibility.
+    Source: FOCUS 1.2, CommitmentDiscountQuantity: measured in the unit of the commitment; its appendix on
+    flexibility.
     """
     none = pa.nulls(lines.batch.size, MONEY)
     return lines.replace(none, lines.are(*line_types.COVERED, *line_types.RECURRING_FEES), _quantity)
@@ -181,7 +182,7 @@ def _quantity(lines: CurLines) -> pa.Array:
 
 
 def _commitment_unit(lines: CurLines) -> pa.Array:
-    """The currency of savings plans; normalized hours, else the unit of usage, of reservations."""
+    """The currency for savings plans; normalized hours, else the unit of usage, for reservations."""
     plan = lines.are(line_types.COVERED_BY_PLAN, line_types.PLAN_FEE)
     unit = choose(pc.invert(plan), NO_TEXT, lines.text(_CURRENCY))
     reservation = lines.are(line_types.COVERED_BY_RESERVATION, line_types.RESERVATION_FEE)
@@ -193,7 +194,7 @@ def _commitment_unit(lines: CurLines) -> pa.Array:
 
 
 def _allocated_resource(lines: CurLines) -> pa.Array:
-    """The pod or task that has a share of a line."""
+    """The pod or task that gets a share of a line."""
     allocations = _is_allocation(lines)
     if not pc.any(allocations).as_py():
         return lines.batch.constant(None)
@@ -247,4 +248,5 @@ MADE: Final[Mapping[str, tuple[Maker, tuple[str, ...]]]] = {
     "AllocatedResourceId": (_allocated_resource, (SPLIT_PARENT, RESOURCE)),
     "AllocatedMethodId": (_allocation_method, (SPLIT_PARENT,)),
 }
-"""FOCUS column -> how it is made, and of which columns of the report: the first must be there, of ServiceName and RegionId any."""
+"""FOCUS column -> its function, and the report's columns that it uses: the first is mandatory; for ServiceName and
+RegionId, any of them."""

@@ -1,8 +1,8 @@
-"""What each line item type of a Cost and Usage Report is in FOCUS.
+"""The FOCUS equivalent of each line item type of a Cost and Usage Report.
 
-Sources: AWS Cost and Usage Reports user guide, "lineItem/LineItemType"; FOCUS 1.2, ChargeCategory (a charge for what was
-consumed is Usage, an acquisition Purchase, what a provider grants Credit, what fits none of them Adjustment),
-ChargeFrequency, PricingCategory. Discounts that AWS writes as lines of their own are Adjustment: they belong to no one charge.
+Sources: AWS Cost and Usage Reports user guide, "lineItem/LineItemType"; FOCUS 1.2, ChargeCategory (a charge for
+consumption is Usage, an acquisition Purchase, what a provider grants Credit, what fits none of them Adjustment),
+ChargeFrequency, PricingCategory. Discounts that AWS writes as separate lines are Adjustment: they have no charge.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ USAGE, COVERED_BY_RESERVATION, COVERED_BY_PLAN = "Usage", "DiscountedUsage", "Sa
 RESERVATION_FEE, PLAN_FEE = "RIFee", "SavingsPlanRecurringFee"
 PLAN_UPFRONT, FEE = "SavingsPlanUpfrontFee", "Fee"
 NEGATION: Final = "SavingsPlanNegation"
-"""Takes the on-demand cost of covered usage away again. FOCUS bills covered usage 0, so it has no such line but where the two
+"""Cancels the on-demand cost of covered usage. FOCUS bills covered usage 0, so it has such a line only if the two
 differ (cur_negations.py)."""
 
 CONSUMPTION: Final = (USAGE, COVERED_BY_RESERVATION, COVERED_BY_PLAN)
 COVERED: Final = (COVERED_BY_RESERVATION, COVERED_BY_PLAN)
 RECURRING_FEES: Final = (RESERVATION_FEE, PLAN_FEE)
-"""Lines that carry what was not used of a commitment, beside what was paid."""
+"""Lines that include the unused part of a commitment in addition to the paid amount."""
 
 DISCOUNTS: Final = (
     *("BundledDiscount", "Discount", "DiscountAdjustment", "EdpDiscount", "PrivateRateDiscount"),
@@ -48,20 +48,20 @@ PRICING_CATEGORIES: Final[Mapping[str, str | None]] = {
 
 
 def commitment_status(line_type: str) -> str | None:
-    """CommitmentDiscountStatus: Used of covered usage, none of a purchase."""
+    """CommitmentDiscountStatus: Used for covered usage, null for a purchase."""
     return "Used" if line_type in COVERED else None
 
 
 def charge_frequency(line_type: str) -> str:
-    """ChargeFrequency; One-Time of all that is neither usage nor a recurring fee."""
+    """ChargeFrequency; One-Time for everything but usage and recurring fees."""
     return FREQUENCIES.get(line_type, "One-Time")
 
 
 def pricing_category(line_type: str) -> str | None:
-    """PricingCategory, before spot usage is looked for; Other of credits, discounts and refunds, none of tax."""
+    """PricingCategory, before spot usage is detected; Other for credits, discounts and refunds, null for tax."""
     return PRICING_CATEGORIES.get(line_type, "Other")
 
 
 def charge_category(line_type: str) -> str:
-    """ChargeCategory; a type that this table lacks is what FOCUS says of charges that fit no other: Adjustment."""
+    """ChargeCategory; Adjustment for a type not in this table, as in FOCUS for charges that fit no other."""
     return CATEGORIES.get(line_type, "Adjustment")

@@ -1,4 +1,4 @@
-"""AWS Region codes by the location names that older reports have alone. Source: AWS price list, "location"."""
+"""AWS Region codes by location name, which is all that older reports have. Source: AWS price list, "location"."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ _ZONE: Final = re.compile(r"([a-z]{2,3}(?:-[a-z]+)+-\d+)[a-z]?")
 
 
 def region_of_location(location: str) -> str | None:
-    """The code of a location's Region; None for a location that is none, such as Any."""
+    """Return the code of a location's Region; None for a location without one, such as Any."""
     return REGION_CODES.get(location)
 
 
 def region_of_zone(zone: str) -> str | None:
-    """The Region of an availability zone: us-east-1 of us-east-1a. A Region code stands for itself."""
+    """Return the Region of an availability zone: us-east-1 of us-east-1a. A Region code is unchanged."""
     match = _ZONE.match(zone)
     return match[1] if match else None

@@ -1,4 +1,4 @@
-"""What a line of an Azure export is: of a reservation or savings plan, a purchase of one, its use, or unused."""
+"""The type of a line of an Azure export: usage, or purchase, use or unused part of a reservation or savings plan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from finops.costs.focus.columns import fold
 from finops.costs.native.native_batch import NativeBatch, first_of, recode
 
 CHARGE: Final = ("charge_type", "pricing_model", "benefit_id", "reservation_id", "order_id")
-"""The columns that say what a line is."""
+"""The columns that determine the type of a line."""
 
 _PURCHASES: Final = ("purchase", "refund")
 _UNUSED: Final = ("unusedreservation", "unusedsavingsplan")
@@ -29,7 +29,7 @@ _CATEGORIES: Final[Mapping[str, str]] = {
 
 
 class Charges:
-    """Masks over the lines of one batch; none has nulls. `place` names the columns that the file has."""
+    """Masks over the lines of one batch, without nulls. `place` has the columns of the file."""
 
     def __init__(self, batch: NativeBatch, place: Mapping[str, str]) -> None:
         self.batch = batch
@@ -39,22 +39,22 @@ class Charges:
         purchase = self._is("charge_type", _PURCHASES)
         covered = pc.or_(self._is("pricing_model", _COMMITTED), pc.is_valid(self.commitment_id))
         self.committed = pc.or_(covered, unused)
-        """Of a reservation or savings plan."""
+        """Lines of a reservation or savings plan."""
         self.bought = pc.and_(self.committed, purchase)
-        """Its purchase or refund: billed, and effective 0."""
+        """Its purchases and refunds: billed, with effective cost 0."""
         self.unused = unused
         self.used = pc.and_not(pc.and_not(self.committed, purchase), unused)
         self.amortized = pc.or_(self.used, self.unused)
-        """Its use or what was not used: effective, and billed 0."""
+        """Its use and unused part: effective, with billed cost 0."""
 
     def text(self, name: str) -> pa.DictionaryArray:
-        """The column, or empty where the file lacks it."""
+        """Return the column, or empty texts if the file lacks it."""
         if name in self._place:
             return self.batch.text(self._place[name])
         return self.batch.constant(None)
 
     def codes(self, name: str) -> pa.DictionaryArray:
-        """The column with each value folded, as spellings differ: SavingsPlan, Savings Plan."""
+        """Return the column with folded values, since spellings differ: SavingsPlan, Savings Plan."""
         return recode(self.text(name), lambda text: fold(text) or None)
 
     def _is(self, name: str, values: tuple[str, ...]) -> pa.Array:
@@ -63,7 +63,7 @@ class Charges:
         return pc.fill_null(among.take(codes.indices), False)
 
     def _commitment_id(self) -> pa.DictionaryArray:
-        """benefitId; of exports without it the reservation's id as Azure Resource Manager writes it."""
+        """Return benefitId; in exports without it the reservation's id in the form of Azure Resource Manager."""
         benefit = recode(self.text("benefit_id"), str.lower)
         reservation = self.text("reservation_id")
         if reservation.null_count == len(reservation):
@@ -79,7 +79,7 @@ class Charges:
         return first_of(benefit, path.dictionary_encode())
 
     def category(self) -> pa.DictionaryArray:
-        """Usage in exports without ChargeType; what FOCUS has no name for is an adjustment, as rounding."""
+        """Return Usage in exports without ChargeType; types unknown to FOCUS, such as rounding, are Adjustment."""
         if "charge_type" not in self._place:
             return self.batch.constant("Usage")
         codes = recode(self.codes("charge_type"), lambda code: _CATEGORIES.get(code, "Adjustment"))
@@ -93,7 +93,7 @@ class Charges:
         return pc.if_else(self.unused, "Unused", pc.if_else(self.used, "Used", none)).dictionary_encode()
 
     def commitment(self, of_reservation: str, of_savings_plan: str) -> pa.DictionaryArray:
-        """A text for lines of reservations, another for those of savings plans; null for others and where it is not said."""
+        """Return one text for lines of reservations, one for those of savings plans; null for others and if unknown."""
         by_id = recode(self.commitment_id, lambda text: _kind(text, of_reservation, of_savings_plan))
         models = {
             "reservation": of_reservation,
@@ -105,7 +105,7 @@ class Charges:
         return first_of(by_id, by_model, recode(self.codes("charge_type"), types.get))
 
     def pricing_category(self) -> pa.DictionaryArray:
-        """Committed for use; FOCUS leaves purchases of commitments Standard. Null where the export does not say."""
+        """Return Committed for use; purchases of commitments are Standard in FOCUS. Null if unknown."""
         models = {"ondemand": "Standard", "spot": "Dynamic"}
         of_model = recode(self.codes("pricing_model"), models.get).dictionary_decode()
         of_commitment = pc.if_else(self.bought, "Standard", "Committed")

@@ -1,6 +1,7 @@
-"""What the columns of Azure's exports are called: Enterprise Agreement, Microsoft Customer Agreement, pay-as-you-go, translated.
+"""The column names of Azure's exports: Enterprise Agreement, Microsoft Customer Agreement, pay-as-you-go, translated.
 
-Source: Microsoft, “Understand usage details fields” (Cost Management), and the header variants in tests/data/native/azure.
+Source: Microsoft, “Understand usage details fields” (Cost Management), and the header variants in
+tests/data/native/azure.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ _ENTERPRISE: Final = frozenset({"accountownerid", "partnumber", "enrollmentnumbe
 
 
 def by_fold(names: Sequence[str]) -> dict[str, str]:
-    """The file's columns by their folded names; of a translated column by the name in brackets too."""
+    """Return the file's columns by folded name; a translated column also by the name in its brackets."""
     folded: dict[str, str] = {}
     for name in names:
         translated = _TRANSLATED.fullmatch(name)
@@ -124,13 +125,13 @@ def by_fold(names: Sequence[str]) -> dict[str, str]:
 
 
 def positions(names: Sequence[str]) -> dict[str, str]:
-    """Our name of a column -> the file's."""
+    """Return our name of a column -> the file's."""
     folded = by_fold(names)
     return {ours: folded[name] for ours, aliases in ALIASES.items() if (name := _first(aliases, folded))}
 
 
 def extensions(names: Sequence[str]) -> dict[str, str]:
-    """x_ column -> the file's column that it is a copy of."""
+    """Return x_ column -> the file's column that it copies."""
     folded = by_fold(names)
     return {
         column: folded[name] for column, aliases in EXTENSIONS.items() if (name := _first(aliases, folded))
@@ -142,7 +143,7 @@ def _first(aliases: Sequence[str], folded: Mapping[str, str]) -> str | None:
 
 
 def agreement(names: Sequence[str]) -> str:
-    """What the export is of, for the report."""
+    """Return the agreement of the export, for the report."""
     folded = by_fold(names)
     if "pretaxcost" in folded:
         return "pay-as-you-go subscription"
@@ -152,7 +153,7 @@ def agreement(names: Sequence[str]) -> str:
 
 
 def is_export(names: Sequence[str]) -> bool:
-    """Whether these are the columns of a cost export: a cost, a date and a meter."""
+    """Return whether these are the columns of a cost export: a cost, a date and a meter."""
     found = positions(names)
     meter = {"meter_category", "meter_id", "meter_name"} & found.keys()
     return bool(meter) and {"cost", "date"} <= found.keys()

@@ -1,4 +1,4 @@
-"""Days of an export, in the order of day and month that its file has."""
+"""Days of an export, in the file's order of day and month."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SHOWN: Final = {DateOrder.MONTH_FIRST: "month/day/year", DateOrder.DAY_FIRST: "
 
 
 def period_start(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
-    """The start of the billing period; where the export says none, the month of the charge."""
+    """Return the start of the billing period; if the export has none, the month of the charge."""
     month = pc.floor_temporal(_days(mapping, "date", batch), unit="month").cast(pa.date32())
     if "period_start" not in mapping.place:
         return month
@@ -33,7 +33,7 @@ def period_start(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
 
 
 def period_end(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
-    """Exclusive: the day after the last. Where the export says none, the first day of the next month."""
+    """Return the exclusive end: the day after the last. If the export has none, the first day of the next month."""
     start = period_start(mapping, batch)
     next_month = pc.ceil_temporal(start, unit="month", ceil_is_strictly_greater=True).cast(pa.date32())
     if "period_end" not in mapping.place:
@@ -54,7 +54,7 @@ def _next(days: pa.Array) -> pa.Array:
 
 
 def _days(mapping: AzureMapping, ours: str, batch: NativeBatch) -> pa.Array:
-    """BadCell for a value that is no date."""
+    """Convert to days. BadCell for an invalid date."""
     native = mapping.place[ours]
     values = batch.column(native)
     if pa.types.is_temporal(values.type):
@@ -77,10 +77,10 @@ def _origin(batch: NativeBatch, index: int) -> int:
 
 
 def order_of(mapping: AzureMapping, file: TableFile, chosen: DateOrder | None) -> tuple[DateOrder, str]:
-    """The order of the file's dates, and a note where nothing decided it. Reads up to the first date that decides.
+    """Return the order of the file's dates, and a note if no date decided it. Reads up to the first one that does.
 
-    Decides: a part above 12, or billing periods that begin on the first of a month in one order only; else dots and
-    dashes between the parts are of places that write the day first, and a slash is Azure's own, month first.
+    A date decides by a part above 12, or by billing periods that start on the first of a month in one order only;
+    otherwise dots and dashes mean day first, and a slash is Azure's own order, month first.
     """
     if chosen:
         return chosen, ""
@@ -104,7 +104,7 @@ def order_of(mapping: AzureMapping, file: TableFile, chosen: DateOrder | None) -
 
 
 def _ordered_texts(values: pa.Array) -> set[str]:
-    """The different texts of a column whose order of day and month must be known."""
+    """Return the different texts of a column for which the order of day and month matters."""
     dictionary = values.dictionary if pa.types.is_dictionary(values.type) else values
     if not pa.types.is_string(dictionary.type):
         return set()
@@ -112,7 +112,7 @@ def _ordered_texts(values: pa.Array) -> set[str]:
 
 
 def _first_of_month(texts: set[str]) -> set[DateOrder]:
-    """The orders in which each of these days is the first of a month."""
+    """Return the orders in which each of these days is the first of a month."""
     return {
         order
         for order in DateOrder

@@ -1,6 +1,6 @@
-"""Numbers of an export that are computed with: quantities and prices, also with decimal commas.
+"""Numbers of an export that are used in calculations: quantities and prices, also with decimal commas.
 
-What is only passed on is left as it is written, for the importer decides the number format of a file once for all of it.
+Copied values stay as written, because the importer decides the number format once for the whole file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SCALE: Final = 18
 
 
 def decimals(values: pa.Array) -> pa.Array:
-    """Exact decimals; null for what is no number, and for all of a batch whose commas could be decimal or of thousands."""
+    """Return exact decimals; null for invalid numbers, and for the whole batch if its commas are ambiguous."""
     plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
     is_text = pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type)
     if not is_text or not pc.any(pc.match_substring(plain, ",")).as_py():
@@ -34,7 +34,7 @@ def decimals(values: pa.Array) -> pa.Array:
 
 
 def _each(values: pa.Array) -> pa.Array:
-    """Number by number, each different one once."""
+    """Convert number by number, each different one once."""
     try:
         encoded = values.cast(pa.string()).dictionary_encode()
     except pa.ArrowException:
@@ -53,7 +53,7 @@ def _within_limit(number: Decimal | None) -> Decimal | None:
 
 
 def product(*factors: pa.Array) -> pa.Array:
-    """The product of columns of decimals, to 18 places, half to even; null where a factor is, or where it is too large."""
+    """Return the product of decimal columns, to 18 places, half to even; null if a factor is, or if too large."""
     result = factors[0]
     for factor in factors[1:]:
         wide = pc.round(

@@ -26,7 +26,7 @@ _FREQUENCIES: Final = {"usagebased": "Usage-Based", "onetime": "One-Time", "recu
 
 
 class AzureMapping(NativeMapping):
-    """The mapping of one file; `role` is set when the files of an import are seen together."""
+    """The mapping of one file. `role` is set after all files of an import are known."""
 
     def __init__(self, names: Sequence[str], file_name: str) -> None:
         self.file_name = file_name
@@ -53,7 +53,7 @@ class AzureMapping(NativeMapping):
         self._shared: dict[str, pa.DictionaryArray] = {}
 
     def join(self, pair: Pair) -> None:
-        """The import has files of both exports; `role` says which this one is of."""
+        """Set the role of this file in an import with files of both exports."""
         self._pair = pair
         self.needed = self.native(*CHARGE, "cost", "currency", "date", "period_start")
 
@@ -82,12 +82,12 @@ class AzureMapping(NativeMapping):
         return self._rules[name].make(self, batch)
 
     def notes(self) -> Sequence[str]:
-        """FocusFileError when the two exports are not of the same months."""
+        """Return the notes. FocusFileError if the two exports are of different months."""
         measures = self._pair.notes(self) if self._pair else [alone_note(self)]
         return [*measures, *([self.date_note] if self.date_note else []), *_absent(self)]
 
     def charges(self, batch: NativeBatch) -> Charges:
-        """What the lines of a batch are; made once of each."""
+        """Return the charges of a batch, computed once."""
         if self._charges is None or self._charges.batch is not batch:
             self._charges = Charges(batch, self.place)
         return self._charges
@@ -95,7 +95,7 @@ class AzureMapping(NativeMapping):
     def once(
         self, name: str, batch: NativeBatch, make: Callable[[AzureMapping, NativeBatch], pa.DictionaryArray]
     ) -> pa.DictionaryArray:
-        """What several columns of a batch are made of; made once of each batch."""
+        """Return a value that several columns of a batch use, computed once."""
         if self._shared_batch is not batch:
             self._shared_batch, self._shared = batch, {}
         if name not in self._shared:
@@ -109,12 +109,12 @@ class AzureMapping(NativeMapping):
         return all(name in self.place for name in rule.needs)
 
     def native(self, *ours: str) -> tuple[str, ...]:
-        """The file's columns of these, where it has them."""
+        """Return the file's columns of these names, if it has them."""
         return tuple(self.place[name] for name in ours if name in self.place)
 
 
 class _Rule(NamedTuple):
-    """How a FOCUS column is made: of columns that the file must have for it, and of others where it has them."""
+    """The rule of a FOCUS column: the file columns that it requires, and those that it uses if present."""
 
     make: Callable[[AzureMapping, NativeBatch], pa.Array]
     needs: tuple[str, ...] = ()
@@ -122,7 +122,7 @@ class _Rule(NamedTuple):
 
 
 def _absent(mapping: AzureMapping) -> list[str]:
-    """What the export cannot tell, and what stands in its place."""
+    """Return notes on what the export lacks, and on the values used instead."""
     place = mapping.place
     notes = []
     if "period_start" not in place:
@@ -145,7 +145,7 @@ def _extension(name: str, native: str, batch: NativeBatch) -> pa.Array:
 
 
 def _copy(ours: str) -> _Rule:
-    """The column as the file has it."""
+    """Return the file's column unchanged."""
     return _Rule(lambda mapping, batch: batch.column(mapping.place[ours]), (ours,))
 
 
@@ -154,12 +154,12 @@ def _constant(value: str) -> _Rule:
 
 
 def _code(ours: str, code: Callable[[str], str | None]) -> _Rule:
-    """The column with each different value replaced."""
+    """Return the column with each different value replaced."""
     return _Rule(lambda mapping, batch: recode(mapping.text(ours, batch), code), (ours,))
 
 
 def _zero_where(mask: pa.Array, values: pa.Array) -> pa.Array:
-    """0 where the mask is true, in the type that the values have; what is written stays as it is written."""
+    """Return 0 where the mask is true, in the type of the values; written numbers stay as written."""
     plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
     return pc.if_else(mask, pa.scalar(0).cast(plain.type), plain)
 
@@ -184,7 +184,7 @@ def _quantity(mapping: AzureMapping, batch: NativeBatch, price: str) -> pa.Array
 
 
 def _rate(mapping: AzureMapping, batch: NativeBatch, amounts: pa.Array) -> pa.Array:
-    """Amounts of the pricing currency in the billing currency."""
+    """Return the rate from the pricing currency to the billing currency."""
     if not mapping.is_customer_agreement or "exchange_rate" not in mapping.place:
         return amounts
     rate = decimals(batch.column(mapping.place["exchange_rate"]))
@@ -196,7 +196,7 @@ def _contracted_cost(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
 
 
 def _list(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
-    """What pay-as-you-go would cost. A price of 0 is none: purchases and lines of the Marketplace have it."""
+    """Return the cost at pay-as-you-go prices. A price of 0 means none: purchases and Marketplace lines have it."""
     price = decimals(batch.column(mapping.place["payg_price"]))
     priced = pc.fill_null(pc.not_equal(price, pa.scalar(0, MONEY)), False)
     cost = _rate(mapping, batch, _quantity(mapping, batch, "payg_price"))
@@ -204,7 +204,7 @@ def _list(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
 
 
 def _consumed_quantity(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
-    """Quantity counts the unit of measure, of 10K blocks of 10,000; only of use."""
+    """Return the quantity in units (one 10K block is 10,000); only for use."""
     quantity = decimals(batch.column(mapping.place["quantity"]))
     measure = mapping.text("measure", batch)
     blocks = [(unit := unit_of(text)) and unit.block for text in measure.dictionary.to_pylist()]
@@ -218,7 +218,7 @@ def _consumed_unit(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
 
 
 def _usage(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
-    """Lines of consumption: Usage, and not what of a commitment was left unused."""
+    """Return lines of consumption: Usage without the unused parts of commitments."""
     charges = mapping.charges(batch)
     category = charges.category()
     usage = pc.equal(category.dictionary_decode(), "Usage")
@@ -231,7 +231,7 @@ def _unit_name(measure: str) -> str | None:
 
 
 def _billing_account(mapping: AzureMapping, batch: NativeBatch, of: str) -> pa.Array:
-    """Of a Customer Agreement the billing profile, which is invoiced."""
+    """Return the billing account; for a Customer Agreement the billing profile, which is invoiced."""
     account = mapping.text(f"billing_account_{of}", batch)
     if not mapping.is_customer_agreement:
         return account
@@ -248,7 +248,7 @@ def _issuer(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
 
 
 def _publisher(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
-    """Of the Marketplace its publisher; what Azure itself sells is Microsoft's."""
+    """Return the publisher of a Marketplace line; Microsoft for what Azure itself sells."""
     own = recode(
         mapping.text("publisher_type", batch), lambda type_: None if type_ == "Marketplace" else "Microsoft"
     )
@@ -272,7 +272,7 @@ def _commitment_rule(of_reservation: str, of_savings_plan: str) -> _Rule:
 
 
 _ELSE: Final[Mapping[str, _Rule]] = {"ListCost": _Rule(_list, ("payg_price", "quantity"), ("exchange_rate",))}
-"""Where a file has not what a rule of `_RULES` needs."""
+"""Values for columns whose rule in `_RULES` lacks a file column."""
 
 _RULES: Final[Mapping[str, _Rule]] = {
     "BilledCost": _Rule(_billed_cost, ("cost",), CHARGE),

@@ -1,7 +1,7 @@
 """Actual and amortized cost of the same months as one bill. The decisions are in ADR 0035.
 
-Of the actual cost all lines count but the use of reservations and savings plans, of the amortized cost only these. So billed
-cost is that of the one, effective cost that of the other, and lines of consumption, which both have, count once.
+All lines of the actual cost count except the use of reservations and savings plans; of the amortized cost only these
+count. So billed cost comes from the first, effective cost from the second, and usage lines that both have count once.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TOGETHER: Final = "Import both exports, of actual and of amortized cost, of the
 
 
 class ExportRole(enum.Enum):
-    """Which of the two exports a file is of; alone, where the import has one of them only."""
+    """Which of the two exports a file is; alone if the import has only one of them."""
 
     ALONE = "alone"
     ACTUAL = "actual"
@@ -43,11 +43,11 @@ class ExportRole(enum.Enum):
 
 
 Sums = dict[tuple[str, str], Decimal]
-"""By month (2026-05), or subscription, and currency."""
+"""Sums by month (2026-05), or subscription, and currency."""
 
 
 class Tally:
-    """What a pass over one file saw."""
+    """The sums of one file."""
 
     def __init__(self) -> None:
         self.has_bought = self.has_amortized = self.has_committed = self.has_unknown = False
@@ -55,12 +55,12 @@ class Tally:
         self.keys: set[str] = set()
         """Months, or subscriptions, of all lines."""
         self.on_demand: Sums = defaultdict(Decimal)
-        """Of lines that both exports have."""
+        """Lines that both exports have."""
         self.left_out: Sums = defaultdict(Decimal)
-        """Of the use of commitments in the actual cost, and of their purchases in the amortized cost; usually 0."""
+        """The use of commitments in the actual cost, or their purchases in the amortized cost; usually 0."""
 
     def look_at(self, charges: Charges, cost: pa.Array) -> None:
-        """Which of the two exports these lines are of."""
+        """Detect which of the two exports these lines belong to."""
         self.has_bought |= bool(pc.any(charges.bought).as_py())
         self.has_committed |= bool(pc.any(charges.committed).as_py())
         if not self.has_amortized and pc.any(charges.amortized).as_py():
@@ -70,7 +70,7 @@ class Tally:
     def count(
         self, charges: Charges, keys: pa.Array, currencies: pa.Array, cost: pa.Array, kept: pa.Array
     ) -> None:
-        """Sums of lines that both exports have, and of what is left out besides."""
+        """Add lines that both exports have, and lines that are left out."""
         amounts = decimals(cost)
         self.has_unknown |= bool(pc.any(pc.and_(pc.is_null(amounts), pc.is_valid(cost))).as_py())
         self.rows += len(kept)
@@ -80,7 +80,7 @@ class Tally:
 
     @property
     def role(self) -> ExportRole | None:
-        """None when the lines do not say, or say both."""
+        """The export; None if no line decides, or lines disagree."""
         if self.has_bought == self.has_amortized:
             return None
         return ExportRole.ACTUAL if self.has_bought else ExportRole.AMORTIZED
@@ -99,13 +99,13 @@ def _plain(values: pa.Array) -> pa.Array:
 
 
 class Pair:
-    """The files of both exports in one import, in the order in which they are read."""
+    """The files of both exports in one import, in reading order."""
 
     def __init__(self, mappings: Sequence[AzureMapping]) -> None:
         self._mappings = mappings
 
     def notes(self, of: AzureMapping) -> list[str]:
-        """With the last file: how the two exports fit. FocusFileError when they are not of the same months."""
+        """Return, with the last file, notes on how the exports match. FocusFileError if their months differ."""
         if of is not self._mappings[-1]:
             return []
         actual, amortized = self._sums(ExportRole.ACTUAL), self._sums(ExportRole.AMORTIZED)
@@ -163,7 +163,7 @@ def _short(amount: Decimal) -> str:
 
 
 def alone_note(mapping: AzureMapping) -> str:
-    """Which measure is a copy, where the import has one export only."""
+    """Return a note on which measure is a copy, if the import has one export only."""
     tally = mapping.tally
     if tally.has_bought and tally.has_amortized:
         return (
@@ -188,7 +188,7 @@ def alone_note(mapping: AzureMapping) -> str:
 
 
 def survey(mapping: AzureMapping, file: TableFile) -> Tally:
-    """Reads a file up to the line that says which export it is of; all of it when none does."""
+    """Read a file up to the line that decides which export it is; to its end if none does."""
     tally = Tally()
     few = [file.names.index(name) for name in mapping.native(*CHARGE, "subscription_id", "currency")]
     cost = file.names.index(mapping.place["cost"])
@@ -205,9 +205,9 @@ def survey(mapping: AzureMapping, file: TableFile) -> Tally:
 
 
 def assign_roles(mappings: Sequence[AzureMapping], paths: Sequence[Path], tallies: Sequence[Tally]) -> None:
-    """Says of each file which export it is of, when there are files of both. FocusFileError for one that cannot be told.
+    """Assign each file its export if there are files of both. FocusFileError for one that cannot be determined.
 
-    A file's lines go before its name, and the name that its owner knows before that on disk, where a sync puts the export's type.
+    Lines take precedence over the file's name, and the owner's name over that on disk, where a sync adds the type.
     """
     roles = [
         tally.role or _role_by_name(mapping.file_name) or _role_by_name(path.name)
@@ -236,7 +236,7 @@ def _role_by_name(name: str) -> ExportRole | None:
 
 
 def _find_twins(roles: list[ExportRole | None], tallies: Sequence[Tally]) -> None:
-    """Two files without commitments, and with the same lines and sums of each subscription, are both exports of them."""
+    """Return two files without commitments with the same lines and sums of each subscription: one per export."""
     seen: dict[tuple[object, ...], int] = {}
     for place, (role, tally) in enumerate(zip(roles, tallies, strict=True)):
         key = (tally.rows, *sorted(tally.on_demand.items()))

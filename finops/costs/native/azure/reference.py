@@ -1,4 +1,4 @@
-"""Microsoft's own names of services, regions, units and resource types (finops/costs/native/data/README.md)."""
+"""Microsoft's names of services, regions, units and resource types (finops/costs/native/data/README.md)."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ class Region(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """What a unit of measure counts: `10K` is a block of 10,000 Units."""
+    """The meaning of a unit of measure: `10K` is a block of 10,000 Units."""
 
     block: Decimal
     name: str
 
 
 def service_of(consumed_service: str, resource_type: str) -> Service | None:
-    """By both names, else by the one that has a single service. None for services that Microsoft's table lacks."""
+    """Return the service by both names, else by the one with a single service. None if not in Microsoft's table."""
     consumed, type_ = consumed_service.lower(), resource_type.lower()
     both, by_type, by_consumed = _services()
     return both.get((consumed, type_)) or by_type.get(type_) or by_consumed.get(consumed)
 
 
 def region_of(place: str) -> Region:
-    """The region of a place as exports write it; one that Microsoft's table lacks keeps its name."""
+    """Return the region of a location in exports; one that is not in Microsoft's table is unchanged."""
     return _regions().get(place.lower()) or Region(place.lower().replace(" ", ""), place)
 
 
 def unit_of(measure: str) -> Unit | None:
-    """What a unit of measure counts; None when neither Microsoft's table nor its number says."""
+    """Return the meaning of a unit of measure; None if neither Microsoft's table nor its number gives one."""
     known = _units().get(measure) or _units().get(measure.strip())
     if known:
         return known
@@ -54,7 +54,7 @@ def unit_of(measure: str) -> Unit | None:
 
 
 def resource_type_name(resource_type: str) -> str:
-    """The name of a resource type such as microsoft.compute/virtualmachines; the type itself when the table lacks it."""
+    """Return the name of a resource type such as microsoft.compute/virtualmachines, else the type itself."""
     return _resource_types().get(resource_type.lower(), resource_type)
 
 

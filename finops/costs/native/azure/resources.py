@@ -1,4 +1,4 @@
-"""Resources of Azure Resource Manager: what their ids say, and the service that they are of."""
+"""Resources of Azure Resource Manager: the parts of their ids, and their services."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _ALL_BUT_LAST_PART: Final = r"(?s)^.*/"
 
 
 def resource_id(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
-    """In small letters, as Microsoft's FOCUS export has it: exports write the same resource in several ways. What was not used
-    of a commitment is of the commitment, as FOCUS wants it."""
+    """Return the id in lower case, as in Microsoft's FOCUS export, because exports spell one resource in several
+    ways. For an unused part, the commitment, as FOCUS requires."""
     ids, charges = pc.utf8_lower(_plain_id(mapping, batch)), mapping.charges(batch)
     if not pc.any(charges.unused).as_py():
         return ids
@@ -29,7 +29,7 @@ def resource_id(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
 
 
 def resource_name(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
-    """ResourceName, else the last part of the id."""
+    """Return ResourceName, else the last part of the id."""
     given = mapping.text("resource_name", batch)
     return (
         first_of(given, cut(mapping.text("resource_id", batch), _ALL_BUT_LAST_PART))
@@ -45,12 +45,12 @@ def _plain_id(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
 
 
 def arm_type(mapping: AzureMapping, batch: NativeBatch) -> pa.DictionaryArray:
-    """The resource type in small letters: microsoft.compute/virtualmachines."""
+    """Return the resource type in lower case: microsoft.compute/virtualmachines."""
     return mapping.once("type", batch, _types)
 
 
 def resource_type(mapping: AzureMapping, batch: NativeBatch) -> pa.DictionaryArray:
-    """Its name: Virtual machine."""
+    """Return the display name of the type: Virtual machine."""
     return recode(arm_type(mapping, batch), resource_type_name)
 
 
@@ -65,8 +65,9 @@ def _types(mapping: AzureMapping, batch: NativeBatch) -> pa.DictionaryArray:
 
 @lru_cache(maxsize=65_536)
 def type_of(resource_id: str) -> str | None:
-    """The type in an id, which is all behind the last provider but the names: …/providers/Microsoft.Compute/virtualMachines/vm/extensions/x
-    is microsoft.compute/virtualmachines/extensions. None for what has no provider. Remembered: batches have the same resources."""
+    """Return the type in an id, which is everything after the last provider without the names:
+    …/providers/Microsoft.Compute/virtualMachines/vm/extensions/x is microsoft.compute/virtualmachines/extensions.
+    None without a provider. Cached: batches have the same resources."""
     _, provider, rest = resource_id.lower().rpartition("/providers/")
     parts = rest.strip("/").split("/")
     return "/".join((parts[0], *parts[1::2])) if provider and len(parts) > 1 else None
@@ -78,8 +79,8 @@ def _group_of(resource_id: str) -> str | None:
 
 
 def service(mapping: AzureMapping, batch: NativeBatch, of: int) -> pa.DictionaryArray:
-    """Name (0), category (1) or subcategory (2) of the service. Where Microsoft's table has none, the meter category is the
-    name, the category is Other and the subcategory empty."""
+    """Return name (0), category (1) or subcategory (2) of the service. If it is not in Microsoft's table, the meter
+    category is the name, the category is Other and the subcategory empty."""
     named = recode(mapping.once("service", batch, _consumed_types), lambda text: _of_service(text, of))
     if of == 0:
         return first_of(named, mapping.text("meter_category", batch), mapping.text("consumed_service", batch))
@@ -87,7 +88,7 @@ def service(mapping: AzureMapping, batch: NativeBatch, of: int) -> pa.Dictionary
 
 
 def _consumed_types(mapping: AzureMapping, batch: NativeBatch) -> pa.DictionaryArray:
-    """The consumed service and the resource type of each line, as one text."""
+    """Return the consumed service and the resource type of each line, as one text."""
     consumed = mapping.text("consumed_service", batch).dictionary_decode()
     types = arm_type(mapping, batch).dictionary_decode()
     both = pc.binary_join_element_wise(pc.fill_null(consumed, ""), pc.fill_null(types, ""), "\x1f")
@@ -110,5 +111,5 @@ def capacity_reservation(details: str) -> str | None:
 
 
 def with_braces(details: str) -> str:
-    """JSON whose braces older exports leave out."""
+    """Add the braces that older exports omit from JSON."""
     return details if details.lstrip().startswith(("{", "[")) else f"{{{details}}}"

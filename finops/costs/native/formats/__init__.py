@@ -1,4 +1,4 @@
-"""The native formats: one module each, found by being here."""
+"""The native formats: each module in this package is one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from finops.costs.native.native_format import NativeFormat
 
 @cache
 def native_formats() -> Sequence[NativeFormat]:
-    """Every format, in the order in which they are asked. TypeError for a module without exactly one public format."""
+    """Return every format, in the order of trying. TypeError for a module without exactly one public format."""
     formats: list[NativeFormat] = []
     for module_info in pkgutil.iter_modules(__path__):
         module = importlib.import_module(f"{__name__}.{module_info.name}")
@@ -31,5 +31,5 @@ def native_formats() -> Sequence[NativeFormat]:
 
 
 def format_of(names: Sequence[str]) -> NativeFormat | None:
-    """The first format that recognises a file by its column names; None for FOCUS and for what none knows."""
+    """Return the first format that recognises a file by its column names; None for FOCUS and unknown formats."""
     return next((each for each in native_formats() if each.recognises(names)), None)

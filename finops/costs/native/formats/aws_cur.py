@@ -12,7 +12,7 @@ from finops.costs.native.native_format import NativeFile, NativeFormat
 
 
 class AwsCur(NativeFormat):
-    """Told by two columns of line items; their spelling differs by report and by file type."""
+    """Recognised by two columns of line items; their spelling differs by report and by file type."""
 
     title: ClassVar[str] = "AWS Cost and Usage Report"
 
@@ -25,7 +25,7 @@ class AwsCur(NativeFormat):
         return CurMapping(names)
 
     def relate(self, files: Sequence[NativeFile], chosen: FormatChoice) -> None:
-        """Reads nothing: what negations do not cancel is known when the last file was read."""
+        """Read nothing: the remaining differences of negations are known after the last file."""
         reports = [mapping for mapping, _ in files if isinstance(mapping, CurMapping)]
         for report in reports:
             report.reports = reports

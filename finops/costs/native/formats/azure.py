@@ -21,8 +21,8 @@ class AzureFormat(NativeFormat):
         return AzureMapping(names, file)
 
     def relate(self, files: Sequence[NativeFile], chosen: FormatChoice) -> None:
-        """Reads each file up to the first date that says their order; with more than one file, up to the line that says which
-        of the two exports it is of."""
+        """Read each file up to the first date that decides their order; with more than one file, up to the line that
+        decides which of the two exports it is."""
         azure = [(mapping, file) for mapping, file in files if isinstance(mapping, AzureMapping)]
         for mapping, file in azure:
             mapping.has_text_numbers = _has_text_numbers(mapping, file)

@@ -12,7 +12,7 @@ class GoogleFormat(NativeFormat):
     title = "Google Cloud billing export"
 
     def recognises(self, names: Sequence[str]) -> bool:
-        """A cost, a service, a SKU and the time of the usage. The console's cost table has days instead."""
+        """Require a cost, a service, a SKU and the time of the usage. The console's cost table has days instead."""
         return {"cost", "service", "sku", "start"} <= places_of(names).keys()
 
     def mapping(self, names: Sequence[str], file: str) -> GoogleMapping:

@@ -22,7 +22,7 @@ from finops.lake.schema import MONEY
 
 
 class _Component(NamedTuple):
-    """A part of an allocation: its columns of costs, which are added, and of what was consumed."""
+    """A part of an allocation: its cost columns, which are added, and its usage columns."""
 
     name: str
     costs: tuple[str, ...]
@@ -41,10 +41,10 @@ _COMPONENTS: Final = (
     _Component("External", ("externalCost",)),
     _Component("Other", ()),
 )
-"""Other is what totalCost has besides the parts that a file names."""
+"""The components. Other is the part of totalCost that the file's other columns do not cover."""
 
 _NOISE: Final = Decimal("1e-9")
-"""What totalCost and its parts differ by, as sums of floating point."""
+"""The difference of totalCost and its parts that counts as floating point error."""
 
 # Our name -> what the files call it, folded: JSON normalised, also with the exporter's new names; OpenCost's CSV.
 _ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -63,7 +63,7 @@ _ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "labels": ("labels",),
 }
 _LABELS: Final = ("properties.labels.", "label.", "label_", "properties.namespaceLabels.", "namespaceLabels.")
-"""What stands before the key of a label; labels of the namespace come last, since those of the pod go first."""
+"""Prefixes of label keys; labels of the namespace come last, since those of the pod take precedence."""
 
 _EXTENSIONS: Final = {
     "x_Cluster": "cluster",
@@ -91,7 +91,7 @@ class OpenCostFormat(NativeFormat):
     title = "OpenCost allocations"
 
     def recognises(self, names: Sequence[str]) -> bool:
-        """The costs of CPU and RAM, their total and a namespace."""
+        """Return whether there are costs of CPU and RAM, their total and a namespace."""
         folded = {fold(name) for name in names}
         return {"cpucost", "ramcost", "totalcost"} <= folded and bool(
             {"namespace", "propertiesnamespace", "name"} & folded
@@ -102,7 +102,7 @@ class OpenCostFormat(NativeFormat):
 
 
 class _Lines(NamedTuple):
-    """A line for each part with a cost of each allocation."""
+    """A line for each part of an allocation that has a cost."""
 
     batch: NativeBatch
     components: pa.Array
@@ -186,7 +186,7 @@ class OpenCostMapping(NativeMapping):
         return lines
 
     def _part_costs(self, batch: NativeBatch) -> list[pa.Array]:
-        """The cost of each component, exact; the last one is the rest of the total."""
+        """Return the cost of each component, exact; the last one is the rest of the total."""
         costs = []
         for part in _COMPONENTS[:-1]:
             cost = batch.zeros()
@@ -201,7 +201,7 @@ class OpenCostMapping(NativeMapping):
         return [*costs, pc.if_else(is_noise, pa.scalar(0, MONEY), rest)]
 
     def _number(self, name: str, batch: NativeBatch) -> pa.Array:
-        """Exact decimals; null where the file lacks the column, and for NaN. BadCell for what is no number."""
+        """Return exact decimals; null if the file lacks the column, and for NaN. BadCell for an invalid number."""
         native = self._folded.get(fold(name)) if name else None
         if native is None:
             return pa.nulls(batch.size, MONEY)
@@ -243,7 +243,7 @@ class OpenCostMapping(NativeMapping):
         return batch.text(self.place[ours]) if ours in self.place else batch.constant(None)
 
     def labels(self, batch: NativeBatch) -> pa.Array:
-        """Labels of the pod, then those of its namespace; as a record, or as the JSON that the file has."""
+        """Return labels of the pod, then those of its namespace; as a record, or as JSON."""
         if not self._labels:
             return batch.column(self.place["labels"])
         columns = [first_of(*(batch.text(name) for name in names)) for names in self._labels.values()]
@@ -251,7 +251,7 @@ class OpenCostMapping(NativeMapping):
 
 
 def _label_columns(names: Sequence[str]) -> dict[str, list[str]]:
-    """Key of a label -> the columns that have it, those of the pod first."""
+    """Return label key -> the columns that have it, those of the pod first."""
     labels: dict[str, list[str]] = {}
     for prefix in _LABELS:
         for name in names:
@@ -291,7 +291,7 @@ def _meter(mapping: OpenCostMapping, _batch: NativeBatch) -> pa.Array:
 
 
 def _unit(mapping: OpenCostMapping, _batch: NativeBatch) -> pa.Array:
-    """Null beside a quantity that the export does not have."""
+    """Return the unit; null for a quantity that the export does not have."""
     lines = mapping.lines()
     units = pa.array([part.unit for part in _COMPONENTS], pa.string()).take(lines.components)
     return pc.if_else(pc.is_valid(lines.quantities), units, pa.scalar(None, pa.string())).dictionary_encode()
@@ -303,12 +303,12 @@ def _start(mapping: OpenCostMapping, batch: NativeBatch) -> pa.Array:
 
 
 def _month(mapping: OpenCostMapping, batch: NativeBatch) -> pa.Array:
-    """The calendar month in UTC: allocations have no billing period."""
+    """Return the calendar month in UTC: allocations have no billing period."""
     return pc.floor_temporal(_start(mapping, batch), unit="month")
 
 
 def _workload(mapping: OpenCostMapping, batch: NativeBatch) -> pa.Array:
-    """cluster/namespace/pod/container, of what there is; else the name of the allocation."""
+    """Return cluster/namespace/pod/container, as far as given; else the name of the allocation."""
     parts = [
         mapping.text(name, batch).dictionary_decode() for name in ("cluster", "namespace", "pod", "container")
     ]

@@ -49,7 +49,7 @@ _COPIES: Final[Mapping[str, str]] = {
     "x_ReferenceNumber": "lineItem/referenceNo",
     "x_UnitPriceOverage": "cost/unitPriceOverage",
 }
-"""FOCUS (or x_) column -> the column that it is a copy of."""
+"""FOCUS (or x_) column -> the column that it copies."""
 
 _CATEGORIES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("COMPUTE", "FUNCTIONS", "CONTAINER_INSTANCES", "CONTAINERENGINE", "OKE"), "Compute"),
@@ -61,7 +61,7 @@ _CATEGORIES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("ANALYTICS", "DATA_FLOW", "BIG_DATA", "DATASCIENCE"), "Analytics"),
     **dict.fromkeys(("STREAMING", "QUEUE", "APIGW", "INTEGRATION"), "Integration"),
 }
-"""As Oracle's FOCUS reports have them; services of other names are Other."""
+"""Categories as in Oracle's FOCUS reports; services not listed are Other."""
 
 _CODES: Final[Mapping[str, tuple[str, Callable[[str], str | None]]]] = {
     "ChargeClass": ("lineItem/isCorrection", lambda flag: "Correction" if flag.lower() == "true" else None),
@@ -69,7 +69,7 @@ _CODES: Final[Mapping[str, tuple[str, Callable[[str], str | None]]]] = {
     "ResourceType": ("product/resourceId", lambda ocid: _resource_type(ocid)),
     "SubAccountType": ("lineItem/tenantId", lambda _: "Tenancy"),
 }
-"""FOCUS column -> the column that it is made of, and what of each different text is made."""
+"""FOCUS column -> the column that it derives from, and the function of each different text."""
 
 _CONSTANTS: Final = {
     "ChargeCategory": "Usage",
@@ -84,7 +84,7 @@ class OracleFormat(NativeFormat):
     title = "Oracle Cloud cost report"
 
     def recognises(self, names: Sequence[str]) -> bool:
-        """A cost report; a usage report has no cost."""
+        """Return whether it is a cost report; a usage report has no cost."""
         return {fold(_COST), fold(_START)} <= {fold(name) for name in names}
 
     def mapping(self, names: Sequence[str], file: str) -> OracleMapping:
@@ -92,7 +92,7 @@ class OracleFormat(NativeFormat):
 
 
 class OracleMapping(NativeMapping):
-    """The mapping of one file. Corrections are lines of their own, which add up with those that they correct."""
+    """The mapping of one file. Corrections are separate lines, which add up with the lines that they correct."""
 
     title = OracleFormat.title
 
@@ -157,20 +157,20 @@ class OracleMapping(NativeMapping):
         return notes
 
     def _cost(self, name: str, batch: NativeBatch) -> pa.Array:
-        """Usage that is not charged may have no cost."""
+        """Return the cost; usage that is not charged may have none."""
         cost = batch.amount(self.columns[name][0])
         if name == "BilledCost":
             self._without_cost += cost.null_count
         return pc.fill_null(cost, pa.scalar(0, MONEY))
 
     def _month(self, batch: NativeBatch) -> pa.Array:
-        """The calendar month of the usage in UTC: the report has no billing period."""
+        """Return the calendar month of the usage in UTC: the report has no billing period."""
         native = self.columns["BillingPeriodStart"][0]
         starts = moments(batch.column(native), native, lambda: pa.nulls(batch.size, pa.date32()))
         return pc.floor_temporal(starts, unit="month")
 
 
 def _resource_type(ocid: str) -> str | None:
-    """ocid1.instance.oc1.phx.… is an instance; what is no OCID says no type."""
+    """Return the type in an OCID: ocid1.instance.oc1.phx.… is an instance; null for other ids."""
     parts = ocid.split(".")
     return parts[1] if len(parts) > 3 and parts[0].startswith("ocid") else None

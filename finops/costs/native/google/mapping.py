@@ -29,7 +29,7 @@ from finops.lake.schema import MOMENT, MONEY
 
 _DATA: Final = Path(__file__).parents[1] / "data"
 _PACIFIC: Final = ZoneInfo("America/Los_Angeles")
-"""Google's invoice months begin and end there."""
+"""The time zone of Google's invoice months."""
 
 _WIDE: Final = pa.decimal256(38, 18)
 _CATEGORIES: Final = {
@@ -111,7 +111,7 @@ _TAGS: Final = ("labels", "tags", "project_labels", "system_labels")
 
 
 def places_of(names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Our name of a column -> the file's column, and the path within it where that is a record."""
+    """Return our name of a column -> the file's column, and the path inside it if that is a record."""
     folded: dict[str, str] = {}
     for name in names:
         folded.setdefault(fold(name), name)
@@ -126,7 +126,7 @@ def places_of(names: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 class GoogleMapping(NativeMapping):
-    """The mapping of one file. In Parquet a record may lack a field, which then is null in every line."""
+    """The mapping of one file. In Parquet a record may lack a field, which is then null in every line."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.place = places_of(names)
@@ -155,7 +155,7 @@ class GoogleMapping(NativeMapping):
         return notes
 
     def values(self, ours: str, batch: NativeBatch) -> pa.Array:
-        """The column as the file has it; null in every line where the file lacks it."""
+        """Return the file's column; null in every line if the file lacks it."""
         if ours not in self.place:
             return pa.nulls(batch.size, pa.string())
         native, path = self.place[ours]
@@ -169,7 +169,7 @@ class GoogleMapping(NativeMapping):
         return encode(values.cast(pa.string()) if pa.types.is_null(values.type) else values, PATHS[ours])
 
     def amount(self, ours: str, batch: NativeBatch) -> pa.Array:
-        """Exact decimals. BadCell for what is no number."""
+        """Return exact decimals. BadCell for an invalid number."""
         if ours in self.place and not self.place[ours][1]:
             return batch.amount(self.place[ours][0])
         return amounts.amount(self.values(ours, batch), PATHS[ours], Findings(), None)
@@ -179,7 +179,7 @@ class GoogleMapping(NativeMapping):
 
 
 class _Rule(NamedTuple):
-    """How a FOCUS column is made: of columns that the file must have for it, and of others where it has them."""
+    """The rule of a FOCUS column: the file columns that it requires, and those that it uses if present."""
 
     make: Callable[[GoogleMapping, NativeBatch], pa.Array]
     needs: tuple[str, ...] = ()
@@ -205,7 +205,7 @@ def _charge_class(mapping: GoogleMapping, batch: NativeBatch) -> pa.Array:
 
 
 def _period_start(mapping: GoogleMapping, batch: NativeBatch) -> pa.Array:
-    """The begin of the invoice month in Pacific time; without one the month of the usage there."""
+    """Return the start of the invoice month in Pacific time; without one, the month of the usage there."""
     months = mapping.text("month", batch)
     starts: list[datetime | None] = []
     for place, text in enumerate(months.dictionary.to_pylist()):
@@ -234,7 +234,7 @@ def _moments(mapping: GoogleMapping, batch: NativeBatch) -> pa.Array:
 
 
 def _regular_only(mapping: GoogleMapping, batch: NativeBatch, values: pa.Array) -> pa.Array:
-    """Null for tax and adjustments, which consume nothing."""
+    """Return null for tax and adjustments, which consume nothing."""
     if "cost_type" not in mapping.place:
         return values
     plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
@@ -251,7 +251,7 @@ def _copy(ours: str) -> _Rule:
 
 
 def _text_copy(ours: str) -> _Rule:
-    """As text: lists and records as JSON, times in ISO 8601."""
+    """Return the column as text: lists and records as JSON, times in ISO 8601."""
     return _Rule(lambda mapping, batch: as_text(mapping.values(ours, batch)), (ours,))
 
 
@@ -264,7 +264,7 @@ def _constant(value: str) -> _Rule:
 
 
 def _cud(mapping: GoogleMapping, batch: NativeBatch, name: str) -> pa.DictionaryArray:
-    """A field of the first credit of a committed use discount."""
+    """Return a field of the first credit of a committed use discount."""
     native = mapping.place["credits"][0]
     return recode(list_text(batch.column(native), native), lambda text: _cud_field(text, name))
 
@@ -281,14 +281,14 @@ def _cud_rule(code: Callable[[str], str | None], name: str = "type") -> _Rule:
 
 
 def _commitment_status(mapping: GoogleMapping, batch: NativeBatch) -> pa.Array:
-    """Used where a committed use discount applies; null without the commitment's id, as FOCUS wants it."""
+    """Return Used where a committed use discount applies; null without the commitment's id, as FOCUS requires."""
     used = recode(_cud(mapping, batch, "type"), lambda _: "Used").dictionary_decode()
     has_id = pc.is_valid(mapping.text("subscription", batch))
     return pc.if_else(has_id, used, pa.scalar(None, pa.string())).dictionary_encode()
 
 
 def _pricing_category(mapping: GoogleMapping, batch: NativeBatch) -> pa.Array:
-    """Committed where a committed use discount applies and for its fee, as Google's view has it."""
+    """Return Committed where a committed use discount applies and for its fee, as in Google's view."""
     fee = recode(
         mapping.text("sku", batch), lambda sku: "Committed" if sku.lower().startswith("commitment") else None
     )

@@ -1,4 +1,4 @@
-"""The nested columns of Google's export: records, and lists of them, as BigQuery writes them to Parquet or as text in CSV."""
+"""Nested columns of Google's export: records, and lists of them, in Parquet or as text in CSV."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from finops.lib.money import exact_sum
 
 _decoder: Final = msgspec.json.Decoder(float_hook=str)
 _PYTHON_TEXT: Final = 65_536
-"""Characters of a list as Python writes it; longer ones are no values of a bill."""
+"""The maximum of characters of a list as Python writes it; longer ones are not values of a bill."""
 
 
 def field_of(values: pa.Array, field: str, name: str) -> pa.Array:
-    """A field of the records in the column `name`, also of records as JSON; nulls where they have none. BadCell for what is no
-    record, for a bill would lose what stands there."""
+    """Return a field of the records in the column `name`, also of records as JSON; null without it. BadCell for
+    values that are not records, because a bill would lose them."""
     if pa.types.is_struct(values.type) or pa.types.is_null(values.type):
         return entry_of(values, field, name)
     encoded = list_text(values, name)
@@ -49,7 +49,7 @@ def _field(text: str, field: str) -> str | None:
 
 
 def entries(text: str | None) -> list[dict[str, Any]]:
-    """The records of a list, as JSON or as Python writes it; empty for what is neither. Numbers keep their text."""
+    """Return the records of a list, written as JSON or by Python; empty for other text. Numbers keep their text."""
     if not text or text in ("[]", "null", "None"):
         return []
     try:
@@ -70,7 +70,7 @@ def _of_python(text: str) -> Any:
 
 
 def list_text(values: pa.Array, name: str) -> pa.DictionaryArray:
-    """A column of lists as text: what CSV has, or JSON of what Parquet has. BadCell for another type."""
+    """Return a column of lists as text: the text of CSV, or JSON for Parquet. BadCell for another type."""
     if pa.types.is_nested(values.type):
         return json_text(values).dictionary_encode()
     if pa.types.is_null(values.type):
@@ -82,7 +82,7 @@ def list_text(values: pa.Array, name: str) -> pa.DictionaryArray:
 
 
 def total_of(batch: NativeBatch, name: str) -> pa.Array:
-    """The sum of `amount` over each line's records, 0 where there are none. BadCell for an amount that is no number."""
+    """Return the sum of `amount` over each line's records, 0 without any. BadCell for an invalid amount."""
     values = batch.column(name)
     if pa.types.is_list(values.type) or pa.types.is_large_list(values.type):
         return _list_totals(values, name)
@@ -98,7 +98,7 @@ def total_of(batch: NativeBatch, name: str) -> pa.Array:
 
 
 def _total(text: str) -> Decimal:
-    """ValueError for an amount that is none, or a list that cannot be read."""
+    """Raise ValueError for an invalid amount, or an unreadable list."""
     records = entries(text)
     if not records and text.strip() not in ("", "[]", "null", "None", "NULL"):
         raise ValueError("is no list")
@@ -131,7 +131,7 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def tags_of(columns: list[pa.DictionaryArray]) -> pa.DictionaryArray:
-    """Lists of keys and values as one JSON object; of a key that several lists have, the first list's value."""
+    """Return lists of keys and values as one JSON object; for a key in several lists, the first list's value."""
     plain = [pc.fill_null(column.dictionary_decode(), "") for column in columns]
     joined = pc.binary_join_element_wise(*plain, "\x1e").dictionary_encode()
     return recode(joined, _tags_json)

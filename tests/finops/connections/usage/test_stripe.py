@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.test import Client
 from pytest_django import Settings
 
 from accounts.scoping import account_scope
@@ -124,6 +126,20 @@ def test_a_voided_invoice_goes_and_a_fault_passes(
 
     assert (changed.status, changed.error) == ("done", "")
     assert used(cast, "revenue_usd") == {"acme": Decimal(1000)}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_months_without_data_are_not_said_to_be_imported(cast: Cast, api: StripeApi) -> None:
+    connection = connect(cast)
+    client = Client()
+    client.force_login(cast.member)
+    with account_scope(cast.account):
+        sync = sync_now(connection)
+    page = client.get(f"/a/{cast.account.slug}/connections/syncs/{sync.pk}/").content.decode()
+
+    assert (sync.months_listed, sync.months_imported) == (13, 1)
+    assert "1 month imported, 12 without data" in page
+    assert re.search(r"<dt>Without data</dt>\s*<dd>\s*12\s*</dd>", page)
 
 
 def test_a_key_that_is_not_accepted_says_what_to_do_and_is_not_shown(cast: Cast, api: StripeApi) -> None:

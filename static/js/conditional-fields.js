@@ -1,0 +1,13 @@
+// Fields that matter with some choices of another field alone: hidden with the others. Without JavaScript all show.
+
+function update(part) {
+  const choice = document.getElementById(part.dataset.shownWith);
+  const isShown = part.dataset.shownChoices.split(" ").includes(choice.value);
+  // What is wrong is never hidden.
+  part.hidden = !isShown && !part.querySelector(".is-invalid");
+}
+
+for (const part of document.querySelectorAll("[data-shown-with]")) {
+  update(part);
+  document.getElementById(part.dataset.shownWith).addEventListener("change", () => update(part));
+}
