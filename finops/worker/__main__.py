@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
+import time
 from typing import Any
 
 import django
@@ -13,6 +15,10 @@ from django.db import OperationalError, connection
 from finops.lib import garbage
 from finops.worker.programs import NICENESS, celery_arguments
 from finops.worker.queues import QUEUES, SHORT
+
+logger = logging.getLogger(__name__)
+
+RETRY_SECONDS = 5
 
 
 def main() -> None:
@@ -29,17 +35,15 @@ def main() -> None:
         from finops.celery import app
 
         django.setup()
-    from finops.lake.storage.lake_version import OtherVersion, refuse_other_versions
+    from finops.lake.storage.lake_version import OtherVersion
     from finops.telemetry import programs
     from finops.worker.liveness import refuse_without_redis
 
     try:
         refuse_without_redis()
-        refuse_other_versions()
+        _check_lake_version()
     except (ImproperlyConfigured, OtherVersion) as error:
         parser.exit(1, f"{error}\n")
-    except OperationalError as error:
-        parser.exit(1, f"The database does not answer: {error}\n")
     # Processes that it forks have connections of their own.
     of_start: Any = connection
     of_start.close()
@@ -47,6 +51,19 @@ def main() -> None:
 
     programs.start(f"worker-{arguments.queue or 'all'}")
     app.start(celery_arguments(arguments.queue, beat=arguments.beat))
+
+
+def _check_lake_version() -> None:
+    """Check the lake's version once the database answers: a worker outlives an outage of it at its start too. Raises
+    OtherVersion."""
+    from finops.lake.storage.lake_version import refuse_other_versions
+
+    while True:
+        try:
+            return refuse_other_versions()
+        except OperationalError as error:
+            logger.warning("The database does not answer; trying again in %d s: %s", RETRY_SECONDS, error)
+            time.sleep(RETRY_SECONDS)
 
 
 if __name__ == "__main__":
