@@ -277,7 +277,8 @@ class AlertFiring(AccountModel):
 
 
 class EventSubscription(AccountModel):
-    """Events of one type for an assistant's own callback (ADR 0092). Of key and connection none is set when that is gone."""
+    """A subscription of an assistant's callback to events of one type (ADR 0092). Key and connection are both empty
+    after the credential is deleted."""
 
     class Event(models.TextChoices):
         ANOMALY_OPENED = "anomaly.opened", "Anomaly opened"
@@ -326,7 +327,7 @@ class EventSubscription(AccountModel):
 
 
 class EventFiring(AccountModel):
-    """Something that a subscription was told, or that was so when it began: `key` as that of an AlertFiring."""
+    """An event that a subscription received, or its baseline: `key` is as in AlertFiring."""
 
     subscription = models.ForeignKey(EventSubscription, on_delete=models.CASCADE, related_name="firings")
     key = models.CharField(max_length=200)
@@ -341,7 +342,7 @@ class EventFiring(AccountModel):
 
 
 class AlertDelivery(AccountModel):
-    """One message to one channel or one event subscription, and how sending it went. Stays when these go."""
+    """One message to one channel or one event subscription, with its attempts. Kept when these are deleted."""
 
     EVENT = "event"
 

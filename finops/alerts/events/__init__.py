@@ -1,1 +1,1 @@
-"""Events of an account that assistants subscribe to (MCP Events, SEP-3415): which there are, and when one happens."""
+"""Events of an account for subscribed assistants (MCP Events, SEP-3415): their types, and when they occur."""

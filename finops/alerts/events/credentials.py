@@ -1,4 +1,4 @@
-"""Whether the credential that subscribed to events still stands, and sees the whole account."""
+"""Check whether an event subscription's credential is still valid and has access to the whole account."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ LIMITED = "Cost access of the credential is limited."
 
 
 def with_dead_credential(rows: QuerySet[EventSubscription]) -> QuerySet[EventSubscription]:
-    """Those whose key was revoked or expired, whose connection is gone, or whose person left; and those of suspended accounts."""
+    """Return subscriptions whose key was revoked or expired, whose connection is deleted, or whose user left; and
+    those of suspended accounts."""
     member = Membership.objects.filter(
         account=OuterRef("account"), user=OuterRef("connection__user"), user__is_active=True
     )
@@ -30,7 +31,7 @@ def with_dead_credential(rows: QuerySet[EventSubscription]) -> QuerySet[EventSub
 
 
 def credential_problem(row: EventSubscription) -> str:
-    """Why nothing may be sent to it any more; empty while it may. Two queries."""
+    """Return why the subscription gets no more events; empty while it does. Two queries."""
     # Unscoped: the row is given.
     if with_dead_credential(EventSubscription.objects.unscoped().filter(pk=row.pk)).exists():
         return GONE

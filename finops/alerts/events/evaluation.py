@@ -1,7 +1,7 @@
-"""What has happened that event subscriptions were not told yet. Reads only; the account must be in scope.
+"""Find events that subscriptions have not received yet. Reads only; the account must be in scope.
 
-A budget, a forecast and a source are in some state when a subscription begins: its first evaluation keeps that as its
-baseline and sends nothing. Anomalies and imports have a time, and those since the subscription began are sent.
+A budget, a forecast and a source already have a state when a subscription starts: its first evaluation stores that as
+the baseline and sends nothing. Anomalies and imports have a time; those after the subscription's start are sent.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from finops.lib.money import ratio
 
 @dataclass(frozen=True)
 class EventCandidate:
-    """Something to tell once for each of its keys; without a message they are the baseline. `state`: that of the subscription
-    from then on."""
+    """An event to send once for each of its keys; without a message the keys are the baseline. `state`: the
+    subscription's next state."""
 
     subscription: EventSubscription
     keys: tuple[str, ...]
@@ -53,7 +53,8 @@ class EventCandidate:
 
 @dataclass
 class EventEvaluation:
-    """The living event subscriptions of an evaluation's account. `errors` are of those that could not be answered."""
+    """The active event subscriptions of an evaluation's account. `errors` are of subscriptions that could not be
+    evaluated."""
 
     evaluation: Evaluation
     errors: list[str] = field(default_factory=list)
@@ -64,7 +65,8 @@ class EventEvaluation:
         return list(rows.order_by("pk"))
 
     def candidates(self) -> list[EventCandidate]:
-        """Cost: nothing without subscriptions; else as alerts of the same kinds, and one forecast."""
+        """Return the candidates. Cost: nothing without subscriptions; else as alerts of the same kinds, and one
+        forecast."""
         parts: dict[str, Callable[[list[EventSubscription]], list[EventCandidate]]] = {
             Event.ANOMALY_OPENED: self._anomalies,
             Event.IMPORT_FINISHED: self._imports,
@@ -260,7 +262,7 @@ def _baseline(row: EventSubscription, keys: tuple[str, ...]) -> EventCandidate:
 
 
 def _percent(before: Decimal, now: Decimal) -> Decimal:
-    """The change in percent of what was, without its sign; of nothing everything is beyond any threshold."""
+    """Return the change in percent of the earlier amount, without its sign; a change from 0 exceeds any threshold."""
     share = ratio((now - before).copy_abs(), before.copy_abs())
     if share is None:
         return Decimal(0) if now == before else Decimal("Infinity")

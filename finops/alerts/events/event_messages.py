@@ -1,4 +1,4 @@
-"""What is said of events that no alert is about: an import that finished, a forecast that changed."""
+"""Messages of events without an alert: an import that finished, a forecast that changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_MONTHS = 12
 
 
 def finished_import_message(account: Account, job: CostImport) -> Message:
-    """An import that is counted; what it needs reviewed is said as the alert says it."""
+    """Return the message of an import that counts; its review reasons are worded as in the alert."""
     if job.report.get("reviews"):
         return imports.message(account, job)
     source, months = truncate(job.source.name, 100), [str(month) for month in job.months]
@@ -48,7 +48,7 @@ def forecast_message(
     now: Decimal,
     others: list[str],
 ) -> Message:
-    """Of the currency that changed most; the `others` changed too."""
+    """Return the message for the currency with the largest change; the `others` changed too."""
     end = answer.period.end_date
     through = answer.data_through
     also = f" The forecasts in {join_with_and(others)} changed too." if others else ""

@@ -1,4 +1,4 @@
-"""The types of events: what they are called, which arguments narrow them, and what their figures say."""
+"""The types of events: their names, the arguments that filter them, and their figures."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Arguments = NoArguments | AnomalyArguments | BudgetArguments | ForecastArguments
 
 @dataclass(frozen=True)
 class EventType:
-    """`figures` are the properties of `data.figures` in what is delivered."""
+    """A type of event. `figures` are the properties of `data.figures` in the delivered event."""
 
     name: str
     title: str

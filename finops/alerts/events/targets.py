@@ -1,4 +1,4 @@
-"""The target of an event subscription, sealed: callback and signing secret, which the client chose."""
+"""The sealed target of an event subscription: callback and signing secret, which the client chose."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECRET_BYTES: Final = range(24, 65)
 
 
 def check_secret(secret: str) -> None:
-    """Raises UserError for what is no signing secret of Standard Webhooks."""
+    """Raises UserError for a value that is not a signing secret of Standard Webhooks."""
     try:
         decoded = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
     except (binascii.Error, ValueError):
@@ -34,7 +34,7 @@ def seal_target(target: WebhookTarget, account_id: int) -> str:
 
 
 def target_of(row: EventSubscription) -> WebhookTarget:
-    """Raises sealing.Unsealable when the server's key is gone."""
+    """Return the target. Raises sealing.Unsealable when the server's key no longer exists."""
     return msgspec.convert(sealing.unseal(row.target, purpose=_purpose(row.account_id)), type=WebhookTarget)
 
 

@@ -10,5 +10,5 @@ from finops.lib import clock
 
 
 def living_event_subscriptions(account: Account) -> QuerySet[EventSubscription]:
-    """Those that events go to, the newest first. One query."""
+    """Return active event subscriptions, newest first. One query."""
     return EventSubscription.objects.filter(account=account, ended_at=None, expires_at__gt=clock.now())

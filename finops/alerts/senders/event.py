@@ -20,14 +20,14 @@ from finops.lib.outbound import DeliveryTimeout, UrlRefusal, post
 from finops.lib.sentences import escape_hidden
 
 MAX_BYTES: Final = 256 * 1024
-"""Of a request, as receivers take it."""
+"""The maximum of bytes of a request that receivers accept."""
 
 FORBIDDEN: Final = -32024
 """SEP-3415's code in the message that ends a subscription."""
 
 
 class CallbackProblem(Exception):
-    """The callback did not answer its challenge. `reason` is one of SEP-3415's: nothing of the answer itself."""
+    """The callback did not answer its challenge. `reason` is one of SEP-3415's and has no part of the answer."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"The callback did not answer the verification request: {reason}.")
@@ -44,8 +44,8 @@ def send(target: WebhookTarget, envelope: Envelope, *, event: str, public_id: st
 
 
 def verify(target: WebhookTarget, *, public_id: str) -> None:
-    """Raises CallbackProblem unless the callback gives back a challenge that it cannot know, and UrlRefusal for an address that
-    may not be sent to. Up to 10 s."""
+    """Verify a callback by a random challenge. Raises CallbackProblem if it is not returned, and UrlRefusal for an
+    address that is not allowed. Up to 10 s."""
     nonce = secrets.token_urlsafe(32)
     body = msgspec.json.encode({"type": "verification", "challenge": nonce})
     headers = _headers(target, f"msg_verification_{secrets.token_hex(12)}", public_id, body)
@@ -92,7 +92,7 @@ def _occurrence(envelope: Envelope, event: str) -> dict[str, Any]:
 
 
 def _body(occurrence: dict[str, Any]) -> bytes:
-    """Without its figures where it would be longer than receivers take: the title and summary say what happened."""
+    """Return the body; without figures if it would exceed the limit, since title and summary say what happened."""
     body = msgspec.json.encode(occurrence)
     if len(body) > MAX_BYTES:
         body = msgspec.json.encode({**occurrence, "data": {**occurrence["data"], "figures": {}}})

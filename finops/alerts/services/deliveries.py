@@ -60,7 +60,8 @@ outage."""
 
 MAX_ATTEMPTS: Final = len(BACK_OFF) + 1
 EVENT_ATTEMPTS: Final = 4
-"""Of an event: SEP-3415 gives up after a quarter of an hour, as an assistant acts on what has just happened."""
+"""The maximum of attempts of an event: SEP-3415 ends after a quarter of an hour, as assistants act on recent events.
+"""
 LONGEST_WAIT: Final = timedelta(days=1)
 """The maximum wait that a receiver may request by Retry-After."""
 
@@ -103,7 +104,7 @@ def carry_out(row: AlertDelivery) -> AlertDelivery | None:
 
 
 def _receiver_problem(row: AlertDelivery) -> str:
-    """Why nothing may be sent to its channel or event subscription any more; empty while it may."""
+    """Return why nothing may be sent to the channel or event subscription any more; empty while it may."""
     if row.channel_kind != AlertDelivery.EVENT:
         return "" if row.channel is not None else "The channel was deleted."
     subscription = row.event_subscription
@@ -200,7 +201,8 @@ def _record_outcome(
 
 
 def _end_by_410(row: AlertDelivery) -> None:
-    """A callback that is gone ends its subscription. Where the client declared SEP-3415's extension, 410 refuses this event alone."""
+    """End the subscription of a callback that responds 410; if the client declared SEP-3415's extension, refuse only
+    this event."""
     subscription = row.event_subscription
     if subscription is not None and not subscription.follows_extension:
         reason = "The callback returned 410 Gone."
@@ -213,7 +215,7 @@ def _next(row: AlertDelivery, outcome: DeliveryOutcome, now: datetime) -> dateti
     attempt_count = len(row.attempts)
     if outcome.verdict != "again" or attempt_count >= _max_attempts(row):
         return None
-    # Not cryptography: a spread.
+    # Not cryptographic: it only spreads retries.
     usual = BACK_OFF[attempt_count - 1] * random.uniform(1.0, 1.2)  # noqa: S311
     return now + max(usual, min(timedelta(seconds=outcome.wait), LONGEST_WAIT))
 
@@ -293,8 +295,8 @@ def send_delivery(*, account: Account, delivery_id: int) -> bool:
 
 
 def send_due() -> list[tuple[int, int]]:
-    """Account and delivery of what some worker should try now: of each channel or event subscription the oldest alone, so that a receiver that
-    hangs holds up no other's alerts."""
+    """Return account and delivery of what workers should try now: only the oldest of each channel or event
+    subscription, so that a receiver that hangs delays no other."""
     # Unscoped: a sweep over all accounts.
     waiting = AlertDelivery.objects.unscoped().filter(status=Status.WAITING, next_attempt_at__lte=clock.now())
     oldest = waiting.order_by("channel_id", "event_subscription_id", "next_attempt_at", "pk").distinct(

@@ -1,4 +1,4 @@
-"""Rows of deliveries: one is recorded, begins an attempt, is given up. What sends them is in deliveries.py."""
+"""Rows of deliveries: create one, start an attempt, mark as failed. deliveries.py sends them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from finops.worker.broker import publish
 SEND_TASK: Final = "alerts.send_delivery"
 
 LEASE: Final = timedelta(minutes=5)
-"""Longer than any attempt: 10 s for HTTP, 20 addresses on a slow mail server for e-mail."""
+"""The duration of a claim. Longer than any attempt: 10 s for HTTP, 20 addresses on a slow mail server for e-mail."""
 
 Status = AlertDelivery.Status
 
@@ -29,7 +29,7 @@ def create_delivery(
     firing: AlertFiring | None = None,
     resend_of: AlertDelivery | None = None,
 ) -> AlertDelivery:
-    """Record a message, in the caller's transaction; a worker is told on commit."""
+    """Record a message in the caller's transaction; a worker gets it on commit."""
     row = AlertDelivery(
         account=account,
         **_receiver_fields(channel),
@@ -55,13 +55,13 @@ def _receiver_fields(receiver: AlertChannel | EventSubscription) -> dict[str, An
 
 
 def same_receiver(row: AlertDelivery) -> dict[str, int | None]:
-    """What the deliveries of its channel or event subscription have in common."""
+    """Return the filter of deliveries to the same channel or event subscription."""
     return {"channel_id": row.channel_id, "event_subscription_id": row.event_subscription_id}
 
 
 def _publish_if_first(row: AlertDelivery) -> None:
-    """Only where no earlier one of the channel is due or under way: that one asks for the next when it arrives, and a
-    receiver that hangs would be waited for once for each."""
+    """Publish the task only if no earlier delivery of the channel is due or in progress. That one publishes the next
+    when it succeeds; otherwise each would wait for a receiver that hangs."""
     soon = clock.now() + LEASE
     # Unscoped: the receiver belongs to one account.
     before = AlertDelivery.objects.unscoped().filter(**same_receiver(row), pk__lt=row.pk)
@@ -70,7 +70,7 @@ def _publish_if_first(row: AlertDelivery) -> None:
 
 
 def open_attempt(row: AlertDelivery) -> None:
-    """Not saved."""
+    """Add an attempt without saving the row."""
     now = clock.now()
     before = row.attempts[-1].get("arrived", []) if row.attempts else []
     row.attempts.append(attempt_entry(now, None, None, "", before))
@@ -78,14 +78,14 @@ def open_attempt(row: AlertDelivery) -> None:
 
 
 def hold_channel(channel_id: int | None) -> None:
-    """Wait for whoever changes or deletes a channel, until the transaction ends. Taken before any lock on a subscription or
-    a delivery of it, as deleting does, so that nobody waits in a circle."""
+    """Lock the channel until the transaction ends, after any change or deletion in progress. Take it before any lock
+    on its subscriptions or deliveries, in the same order as deletion, to prevent deadlocks."""
     if channel_id is not None:
         AlertChannel.objects.select_for_update(no_key=True).filter(pk=channel_id).first()
 
 
 def end(row: AlertDelivery, answer: str) -> None:
-    """Give a delivery up, without another attempt."""
+    """Mark a delivery as failed, without another attempt."""
     row.attempts.append(attempt_entry(clock.now(), 0.0, None, answer, []))
     row.status, row.next_attempt_at = Status.FAILED, None
     row.save(update_fields=["attempts", "status", "next_attempt_at"])

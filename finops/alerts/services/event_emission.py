@@ -1,4 +1,4 @@
-"""An event is told to its subscription once, in the transaction that notes it."""
+"""Send an event to its subscription once, in the transaction that records it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from finops.lib import clock
 
 @transaction.atomic
 def emit(candidate: EventCandidate) -> AlertDelivery | None:
-    """Record the event and its delivery; None for a baseline, for what was told already, and when the subscription ended
-    meanwhile. Two that tell the same wait for each other, and the second finds it done."""
+    """Record the event and its delivery; None for a baseline, an event that was already sent, and a subscription that
+    ended meanwhile. Concurrent calls wait for each other, and the second finds the keys recorded."""
     rows = EventSubscription.objects.select_for_update(of=("self",), no_key=True).select_related("account")
     living = rows.filter(pk=candidate.subscription.pk, ended_at=None, expires_at__gt=clock.now())
     subscription = living.filter(state=candidate.subscription.state).first()
@@ -29,7 +29,7 @@ def emit(candidate: EventCandidate) -> AlertDelivery | None:
 
 
 def _insert_firings(subscription: EventSubscription, keys: tuple[str, ...]) -> list[str]:
-    """The keys that had none. The subscription is locked, so nobody adds one meanwhile."""
+    """Insert the missing keys and return them. The subscription is locked, so that no other process adds any."""
     fired = set(subscription.firings.filter(key__in=keys).values_list("key", flat=True))
     new = [key for key in dict.fromkeys(keys) if key not in fired]
     EventFiring.objects.bulk_create(

@@ -1,4 +1,4 @@
-"""How an event subscription ends, and what its callback is told."""
+"""The end of an event subscription, and the last message to its callback."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ACTOR = Actor.command("events")
 def end_subscription(
     *, subscription: EventSubscription, reason: str, is_told: bool = True, actor: Actor = ACTOR
 ) -> None:
-    """Send it no more events; `is_told`: its callback gets a last message that says so. Twice is once."""
+    """End the subscription; with `is_told` its callback gets a last message about it. Idempotent."""
     with account_scope(subscription.account):
         row = (
             EventSubscription.objects.select_for_update(of=("self",))

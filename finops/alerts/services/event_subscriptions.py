@@ -1,4 +1,5 @@
-"""The life of an event subscription: verified, made or refreshed, ended by its client, its credential, its callback or time."""
+"""The lifecycle of an event subscription: verified, created or refreshed, ended by client, credential, callback or
+time."""
 
 from __future__ import annotations
 
@@ -33,19 +34,19 @@ logger = logging.getLogger(__name__)
 MAX_OF_CREDENTIAL: Final = 50
 MAX_OF_ACCOUNT: Final = 200
 MAX_VERIFICATIONS: Final = 60
-"""In a minute to one host: who subscribes chooses it, so no host is flooded."""
+"""The maximum per minute to one host: subscribers choose the host, so none may be flooded."""
 
 SHORTEST: Final = timedelta(minutes=10)
 LONGEST: Final = timedelta(hours=24)
 BOTH_SIGN_FOR: Final = timedelta(minutes=5)
 VERIFIED_FOR: Final = timedelta(hours=24)
 KEPT_AFTER_END: Final = timedelta(days=1)
-"""So that the message about its end can be tried again."""
+"""The time that an ended subscription is kept, so that the message about its end can be retried."""
 IMPORTS_KEPT: Final = timedelta(days=30)
 
 
 class EventLimit(UserError):
-    """There are `most` of `what` already."""
+    """The maximum of `most` of `what` is reached."""
 
     def __init__(self, what: str, most: int) -> None:
         super().__init__(f"The maximum of {what} is {most}. End one, or wait.")
@@ -62,11 +63,11 @@ def subscribe(
     lifetime: timedelta | None = None,
     follows_extension: bool = False,
 ) -> EventSubscription:
-    """The living subscription of the credential, callback, event and arguments: a new one, or the one there is, with this
-    secret and end. `lifetime` is what the client suggests; it is granted between SHORTEST and LONGEST.
+    """Create or refresh the subscription of a credential, callback, event and arguments, with this secret and end.
+    `lifetime` is the client's suggestion, limited to SHORTEST and LONGEST.
 
-    Asks the callback for its challenge first: up to 15 s, no transaction may be open. Raises UserError for a callback or secret
-    that is not allowed, EventLimit, and CallbackProblem.
+    Sends the callback a challenge first: up to 15 s, without an open transaction. Raises UserError for a callback or
+    secret that is not allowed, EventLimit, and CallbackProblem.
     """
     account = credential.account
     check_secret(secret)
@@ -95,7 +96,7 @@ def subscribe(
 
 @transaction.atomic
 def unsubscribe(*, credential: Credential, event: str, arguments: Arguments, url: str) -> bool:
-    """End the credential's subscription at once, and say whether there was one. Nobody is told."""
+    """End the credential's subscription at once, and return whether there was one. The callback gets no message."""
     public_id = public_id_of(credential, event, arguments, url)
     with account_scope(credential.account):
         row = EventSubscription.objects.select_for_update(of=("self",)).filter(public_id=public_id).first()
@@ -109,7 +110,7 @@ def unsubscribe(*, credential: Credential, event: str, arguments: Arguments, url
 
 
 def public_id_of(credential: Credential, event: str, arguments: Arguments, url: str) -> str:
-    """The same for the same subscription, whoever asks: SEP-3415 makes it of these four."""
+    """Return the public id, a function of these four values as in SEP-3415: equal subscriptions have equal ids."""
     whole = [
         credential.kind,
         credential.id,
@@ -123,7 +124,7 @@ def public_id_of(credential: Credential, event: str, arguments: Arguments, url: 
 
 
 def end_dead() -> int:
-    """End those whose credential is dead, of every account; how many."""
+    """End subscriptions with an invalid credential, over all accounts, and return their number."""
     # Unscoped: a sweep over all accounts.
     living = EventSubscription.objects.unscoped().filter(ended_at=None, expires_at__gt=clock.now())
     rows = list(with_dead_credential(living).select_related("account"))
@@ -133,7 +134,8 @@ def end_dead() -> int:
 
 
 def sweep_events() -> int:
-    """Delete what ended a day ago, and seal the rest with the key of now; how many subscriptions went."""
+    """Delete subscriptions that ended a day ago, and seal the others with the current key. Returns the number
+    deleted."""
     before = clock.now() - KEPT_AFTER_END
     # Unscoped: a sweep over all accounts.
     old = EventSubscription.objects.unscoped().filter(Q(expires_at__lt=before) | Q(ended_at__lt=before))
@@ -194,7 +196,7 @@ def _store(
 
 
 def _with_previous_secret(row: EventSubscription, target: WebhookTarget) -> WebhookTarget:
-    """What was signed a moment ago still verifies: both secrets sign for a while."""
+    """Return the secret with the previous one: both sign for a while, so that recent signatures stay valid."""
     try:
         before = target_of(row)
     except Unsealable:

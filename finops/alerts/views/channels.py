@@ -92,7 +92,7 @@ def test(request: AccountRequest, channel_id: int) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def end_event_subscription(request: AccountRequest, event_subscription_id: int) -> HttpResponse:
-    """An assistant's; its callback is told."""
+    """End an assistant's event subscription; its callback gets a message."""
     row = get_object_or_404(EventSubscription.objects.select_related("account"), pk=event_subscription_id)
     services.end_subscription(
         subscription=row, reason=f"Ended by {request.actor.label}.", actor=request.actor

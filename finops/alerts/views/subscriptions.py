@@ -1,4 +1,4 @@
-"""Who is told of what: the list, one subscription, pausing, resuming and deleting."""
+"""The list of subscriptions, one subscription, and the actions to pause, resume and delete."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ SUBSCRIPTIONS = ListPage[SubscriptionRow](
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
-    """`?trigger=` and `?state=` narrow the list; the newest come first."""
+    """Render the list, newest first. `?trigger=` and `?state=` filter it."""
     every = every_subscription(request.account)
     trigger = request.GET.get("trigger", "")
     triggers: list[Any] = [trigger] if trigger in AlertSubscription.Trigger.values else []
@@ -86,7 +86,7 @@ def page(request: AccountRequest, subscription_id: int) -> HttpResponse:
 @account_page()
 @require_safe
 def of_budget(request: AccountRequest, budget_id: int) -> HttpResponse:
-    """The part of a budget's page that htmx brings after it: who is told of the budget."""
+    """Render the subscriptions on a budget's page, which htmx loads after it."""
     rows = Budget.objects.select_related("cost_source", "team", "cost_tag")
     budget = get_object_or_404(rows, pk=budget_id)
     if not visible_budgets([budget]):
@@ -136,5 +136,5 @@ def _change_and_redirect(
 
 
 def subscription_of(pk: int) -> AlertSubscription:
-    """The subscription of the account in scope; 404 for another's."""
+    """Return the subscription of the account in scope; 404 for another account's."""
     return get_object_or_404(AlertSubscription.objects.select_related("account"), pk=pk)
