@@ -1,4 +1,4 @@
-"""What the newest import of a billing month changed: lines added, gone and changed, with sums that add up to the difference."""
+"""The changes of a billing month by its newest import: lines added, removed and changed, and sums that add up."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ class BillVersionsAnswer(AccountAnswer, frozen=True, kw_only=True):
 
 
 def compare_bill_versions(account: Account, query: BillVersionsQuery) -> BillVersionsAnswer:
-    """Each source's month as its newest import left it, against what that import replaced. One lake query over the month's
-    files. Raises UserError for what is no month."""
+    """Compare each source's month after its newest import with what that import replaced. One lake query over the
+    month's files. Raises UserError for an invalid month."""
     months = [parse_month(query.month)] if query.month else months_with_versions(account)[:1]
     versions, others = versions_of(account, months[0]) if months else ([], set())
     if not versions:
@@ -161,7 +161,7 @@ def _part(row: dict[str, Any]) -> VersionSum:
 
 
 def version_lines(largest: pa.Table) -> list[VersionLine]:
-    """The second table of `compare_lines`."""
+    """Return the second table of `compare_lines`."""
     return [_line(row) for row in largest.to_pylist()]
 
 

@@ -1,4 +1,4 @@
-"""From sums to the answer about spend. Pure: exact Decimal arithmetic, no query."""
+"""Convert sums to the answer about spend. Pure: exact Decimal arithmetic, no query."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ ENOUGH_DAYS = Decimal("0.9")
 
 
 def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
-    """The whole answer but its console_url, which a door knows."""
+    """Return the whole answer except its console_url, which the caller adds."""
     buckets = buckets_of(facts.plan.granularity, facts.plan.days, facts.sources.coverage)
     totals = totals_of(facts, sums, buckets)
     rows = [row for total in totals for row in _rows(facts, sums, total, buckets)]
@@ -110,7 +110,7 @@ def period_of(facts: SpendFacts) -> AppliedPeriod:
 
 
 def totals_of(facts: SpendFacts, sums: Sequence[SpendSum], buckets: Sequence[Bucket]) -> list[SpendTotal]:
-    """One for each currency that has lines, the display currency first, then the one of most money."""
+    """Return a total for each currency with lines, the display currency first, then the largest."""
     totals = {
         currency: total_of(facts, sums, currency, buckets) for currency in {part.currency for part in sums}
     }
@@ -124,7 +124,7 @@ def totals_of(facts: SpendFacts, sums: Sequence[SpendSum], buckets: Sequence[Buc
 
 
 def _drop_change(total: SpendTotal) -> SpendTotal:
-    """Of a converted answer that lacks rates: what is missing on one side alone would look like a change."""
+    """Drop changes of a converted answer without all rates: cost missing on one side only would look like a change."""
     if not display_currency() or total.change is None:
         return total
     reason = f"Some days have no exchange rate to {display_currency()}."
@@ -136,7 +136,7 @@ def _drop_change(total: SpendTotal) -> SpendTotal:
 def total_of(
     facts: SpendFacts, sums: Sequence[SpendSum], currency: str, buckets: Sequence[Bucket]
 ) -> SpendTotal:
-    """The total of one currency, what is inside it and what the view leaves out."""
+    """Return the total of one currency, its parts, and what the view leaves out."""
     parts = [part for part in sums if part.currency == currency]
     counted = [part for part in parts if _is_counted(facts.plan, part)]
     left_out = [part for part in parts if not _is_counted(facts.plan, part)]
@@ -155,7 +155,7 @@ def total_of(
 def _add_one_sided_charges(
     facts: SpendFacts, counted: Sequence[SpendSum], change: Change | None
 ) -> Change | None:
-    """A total's change with what decides it of charges for a month or once; spread charges are on both sides."""
+    """Add the monthly and one-time charges that decide a total's change; spread charges are on both sides."""
     if change is None or change.previous_amount is None or change.change is None:
         return change
     if facts.query.spread != "none" or facts.plan.basis in UNITS:
@@ -230,7 +230,7 @@ def _is_comparable(total: SpendTotal) -> bool:
 
 
 def _labels(names: Sequence[str], groups: Sequence[SpendSum]) -> dict[str, str]:
-    """The name of each id, the newest when it changed in the period."""
+    """Return the name of each id, the newest if it changed in the period."""
     names_by_dimension = {}
     for index, name in enumerate(names):
         labels = [label for group in groups if (label := group.labels[index])]
@@ -273,7 +273,7 @@ def _change(facts: SpendFacts, groups: Sequence[SpendSum], currency: str) -> Cha
 
 
 def not_comparable(coverage: Coverage, earlier: DateRange) -> str:
-    """Why the earlier side says too little: a change against a few of its days would mislead."""
+    """Return why the earlier side is not comparable: a change against a few of its days would mislead."""
     count = coverage.days_with_data(earlier)
     if not count:
         return f"The account has no data for {earlier.start} to {earlier.end}."
@@ -283,7 +283,7 @@ def not_comparable(coverage: Coverage, earlier: DateRange) -> str:
 
 
 def change_between(current: Decimal, previous: Decimal, currency: str) -> Change:
-    """What moved. The ratio is of the size of the earlier amount, so its sign is the direction of the change."""
+    """Return the change. Its ratio is to the absolute earlier amount, so its sign is the direction of the change."""
     difference = exact_difference(current, previous)
     change_ratio = ratio(difference, previous.copy_abs())
     return Change(
@@ -346,7 +346,7 @@ def _comparison_warnings(facts: SpendFacts) -> list[str]:
 
 
 def _new_source_warnings(sources: Sources, compared: ComparisonRanges) -> list[str]:
-    """Sources that the earlier side has nothing of, and this side has."""
+    """Return warnings on sources that only the later side has."""
     if compared.current is None or compared.previous is None:
         return []
     begun = [
@@ -366,7 +366,7 @@ class _FoldedRow(Protocol):
 
 
 def truncation_note(rows: Sequence[_FoldedRow], top: int, most: int = MAX_TOP) -> str:
-    """Says what `other` holds and how to narrow; empty when every group is listed."""
+    """Return what `other` contains and how to narrow; empty when every group is listed."""
     folded = sum(row.other_groups for row in rows)
     if not folded:
         return ""
@@ -383,7 +383,7 @@ def _listing_order(row: SpendRow) -> Place:
 
 
 def _change_order(row: SpendRow) -> Place:
-    """The largest change first, whatever its sign; without a comparison as ever."""
+    """Return the sort key for the largest change first, whatever its sign; without a comparison the usual order."""
     if row.change is None or row.change.change is None:
         return _listing_order(row)
     return bool(row.other_groups), row.change.change.copy_abs().copy_negate(), list(row.group.values())

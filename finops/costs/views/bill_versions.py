@@ -1,4 +1,4 @@
-"""What the newest import of a billing month changed: the question of `compareBillVersions` as a page and CSV."""
+"""The changes of a billing month by its newest import: the question of `compareBillVersions` as a page and CSV."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LINE_FIELDS = (
 @account_page()
 @require_safe
 def bill_versions(request: AccountRequest) -> HttpResponseBase:
-    """Refused to readers with limited cost access: whole versions are of other readers too."""
+    """Render the page. Refused to readers with limited cost access: whole versions have cost of other readers too."""
     question = from_text({"month": request.GET.get("month", "").strip()}, BillVersionsQuery)
     status, answer, problem = 200, None, ""
     try:
@@ -57,7 +57,7 @@ def _with_limit(question: BillVersionsQuery, limit: int) -> BillVersionsQuery:
 
 
 def _csv(answer: BillVersionsAnswer) -> HttpResponseBase:
-    """The largest changes, exact figures."""
+    """Yield the largest changes, exact figures."""
     rows = ([getattr(line, name) for name in LINE_FIELDS] for line in answer.lines)
     header = [name.replace("_", " ") for name in LINE_FIELDS]
     return csv_response(f"bill-versions-{answer.month}", header, rows)
