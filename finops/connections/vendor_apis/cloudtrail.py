@@ -44,6 +44,10 @@ _ARN_OF_TYPE: Final[Mapping[str, str]] = {
     "AWS::EFS::FileSystem": "elasticfilesystem:{region}:{account}:file-system/{name}",
     "AWS::ElasticLoadBalancingV2::LoadBalancer": "elasticloadbalancing:{region}:{account}:loadbalancer/{name}",
     "AWS::AutoScaling::AutoScalingGroup": "autoscaling:{region}:{account}:autoScalingGroup:*:autoScalingGroupName/{name}",
+    "AWS::CloudFront::Distribution": "cloudfront::{account}:distribution/{name}",
+    "AWS::SQS::Queue": "sqs:{region}:{account}:{name}",
+    "AWS::GuardDuty::Detector": "guardduty:{region}:{account}:detector/{name}",
+    "AWS::Backup::BackupVault": "backup:{region}:{account}:backup-vault:{name}",
     "AWS::Logs::LogGroup": "logs:{region}:{account}:log-group:{name}",
 }
 """Types of resources that have cost, and how bills name them."""

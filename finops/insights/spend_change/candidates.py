@@ -41,7 +41,10 @@ def change_candidates(reader: CostReader, plan: ChangePlan) -> list[ChangeCandid
     """
     events = events_between(plan.previous.start, plan.current.end)[:MAX_READ]
     timed = [(each, _time(each, plan)) for each in events]
-    timed = sorted((pair for pair in timed if pair[1] > 0), key=lambda pair: -pair[1])
+    # Of resources there may be thousands, each a scope of its own: they come after the others within MAX_SCOPES.
+    timed = sorted(
+        (pair for pair in timed if pair[1] > 0), key=lambda pair: ("resource" in pair[0].scope, -pair[1])
+    )
     scopes = _Scopes(reader)
     with_scope = [(event, part, scopes.of(event)) for event, part in timed]
     wanted = list(dict.fromkeys(scope for _event, _part, scope in with_scope if scope is not None))
