@@ -29,10 +29,12 @@ _LEFT, _IN_EUROS, _VOID = "cust-020", "cust-015", "cust-017"
 
 
 def ensure_stripe(account: Account, actor: Actor, first: date, last: date) -> int:
-    """Write the lists up to this day, and sync them into the account in scope; how many events it has of them. Raises UserError for a
-    sync that failed."""
-    _write(first, last)
+    """Write the lists up to this day, and sync them into the account in scope if they changed. Returns the number of events that the
+    sync stored. Raises UserError for a sync that failed."""
+    has_changed = _write(first, last)
     connection = CostConnection.objects.filter(usage_source__name=SOURCE_NAME).first()
+    if connection is not None and connection.last_success_at is not None and not has_changed:
+        return 0
     if connection is None:
         connection = create_connection(
             account=account,
@@ -47,8 +49,9 @@ def ensure_stripe(account: Account, actor: Actor, first: date, last: date) -> in
     return sync.rows
 
 
-def _write(first: date, last: date) -> None:
-    folder = replay_folder()
+def _write(first: date, last: date) -> bool:
+    """Write the lists. Returns whether any of them changed."""
+    folder, has_changed = replay_folder(), False
     folder.mkdir(parents=True, exist_ok=True)
     for path, rows in (
         ("/v1/invoices", _invoices(first, last)),
@@ -56,7 +59,11 @@ def _write(first: date, last: date) -> None:
     ):
         # Newest first, as Stripe lists.
         listed = sorted(rows, key=lambda row: (-row["created"], row["id"]))
-        (folder / LISTS[path]).write_bytes(msgspec.json.encode(listed))
+        file, content = folder / LISTS[path], msgspec.json.encode(listed)
+        if not file.exists() or file.read_bytes() != content:
+            file.write_bytes(content)
+            has_changed = True
+    return has_changed
 
 
 def _invoices(first: date, last: date) -> Iterator[dict[str, Any]]:
