@@ -167,8 +167,7 @@ MENU = (
                     *("alert_deliveries", "alert_delivery"),
                 ),
             ),
-            MenuItem("Commitments", "commitments", "contract", ("purchase_plan",)),
-            MenuItem("Cost simulation", "simulation", "calculator"),
+            MenuItem("Commitments", "commitments", "contract", ("purchase_plan", "simulation")),
             MenuItem(
                 "Savings",
                 "savings",
@@ -296,6 +295,11 @@ TABS = {
         MenuItem("Subscriptions", "alerts"),
         MenuItem("Channels", "alert_channels"),
         MenuItem("Deliveries", "alert_deliveries"),
+    ),
+    "Commitments": (
+        MenuItem("Utilization", "commitments"),
+        MenuItem("Commitment purchase", "purchase_plan"),
+        MenuItem("Cost simulation", "simulation"),
     ),
     "Cost access": (
         MenuItem("Limits", "cost_access"),

@@ -63,11 +63,12 @@ def end_name(ending: Sequence[str]) -> str:
 
 
 def growth_name(growth: UsageGrowth) -> str:
-    of = _scope(growth.dimension, growth.values) or "all"
+    scope = _scope(growth.dimension, growth.values)
+    usage = f"Usage of {scope}" if scope else "All usage"
     if growth.metric:
-        return f"Usage of {of} as {quote(growth.metric)} at {exact_number(growth.quantity or Decimal(0))}"
+        return f"{usage} as {quote(growth.metric)} at {exact_number(growth.quantity or Decimal(0))}"
     percent = growth.percent or Decimal(0)
-    return f"Usage of {of} {'+' if percent > 0 else ''}{exact_number(percent)} %"
+    return f"{usage} {'+' if percent > 0 else ''}{exact_number(percent)} %"
 
 
 def price_names(query: SimulationQuery) -> list[str]:

@@ -39,7 +39,7 @@ def test_the_first_rule_that_fits_a_line_counts(acme: Account) -> None:
 
     assert {each.assumption: each.change for each in answer.effects} == {
         "Usage of service 'Mail' -100 %": -50,
-        "Usage of all +10 %": 10,
+        "All usage +10 %": 10,
     }
 
 
