@@ -1,5 +1,5 @@
-"""Change events of Lumenly's tools: deployments on weekdays, purchases of commitments, and the cause of each surprise of the
-story. Validated like pushed events, by a source with a key."""
+"""Change events of Lumenly: deployments on weekdays, purchases of commitments, and the cause of each surprise of the story.
+Incidents and purchases are validated like pushed events, by a source with a key; the others are pulled (`finops.demo.replays`)."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from finops.lib.periods import DateRange, each_day
 from ingestion.parsing import MAX_EVENTS
 
 SOURCE_NAME: Final = "Delivery pipeline"
+PULLED_KINDS: Final = ("deployment", "change")
+"""Kinds of events in the replay of GitHub (`finops.demo.replays`)."""
 
 BEHIND: Final[dict[str, tuple[str, str, str, str]]] = {
     "nat-loop": ("deployment", "exporter 2.3: retry uploads until they succeed", "maya.okafor", "prod"),
@@ -48,14 +50,16 @@ _SERVICES: Final = (
 
 
 def ensure_change_events(account: Account, actor: Actor, first: date, last: date) -> int:
-    """Push the events of missing days into the account in scope and return how many. Does nothing if the source was deleted or
-    its key revoked."""
+    """Push the incidents and purchases of missing days into the account in scope and return how many. Does nothing if the source was
+    deleted or its key revoked. A demo that was loaded before the replays existed gets events of every kind."""
     credential = _credential(account, actor)
     if credential is None:
         return 0
-    newest = ChangeEvent.objects.filter(source_id=credential.source_id).first()
+    own = ChangeEvent.objects.filter(source_id=credential.source_id)
+    newest, has_all = own.first(), own.filter(kind__in=PULLED_KINDS).exists()
     begin = newest.occurred_at.date() + timedelta(days=1) if newest else first
-    events = [*events_on(DateRange(begin, last))] if begin <= last else []
+    missing = events_on(DateRange(begin, last)) if begin <= last else ()
+    events = [event for event in missing if has_all or event["kind"] not in PULLED_KINDS]
     for start in range(0, len(events), MAX_EVENTS):
         body = msgspec.json.encode({"events": events[start : start + MAX_EVENTS]})
         accept_events(credential=credential, batch=check_events(body))
@@ -103,7 +107,7 @@ def _event(
 
 def _credential(account: Account, actor: Actor) -> EventCredential | None:
     source = EventSource.objects.filter(name=SOURCE_NAME).first()
-    if source is None and EventSource.objects.exists():
+    if source is None and EventSource.objects.filter(kind=EventSource.Kind.PUSH).exists():
         return None
     if source is None:
         source = create_event_source(account=account, actor=actor, name=SOURCE_NAME)

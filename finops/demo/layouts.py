@@ -57,13 +57,13 @@ def write_month(folder: Path, vendor: str, month: date, table: pa.Table) -> None
     layout = LAYOUTS[vendor]
     sink = io.BytesIO()
     pq.write_table(table, sink, compression="snappy")
-    _replace(folder / layout.data(month), sink.getvalue())
+    replace_file(folder / layout.data(month), sink.getvalue())
     if layout.manifest is not None:
         manifest = {"dataFiles": [layout.data(month)], "rows": table.num_rows}
-        _replace(folder / layout.manifest(month), json.dumps(manifest).encode())
+        replace_file(folder / layout.manifest(month), json.dumps(manifest).encode())
 
 
-def _replace(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes) -> None:
     """Replace a file atomically: a sync may be reading."""
     if path.exists() and path.read_bytes() == content:
         return

@@ -37,6 +37,7 @@ from finops.demo.generate import MONTHS, first_day, months_between, write_source
 from finops.demo.insights import ensure_savings, look_for_anomalies
 from finops.demo.layouts import LAYOUTS
 from finops.demo.people import People, ensure_people, remove_people
+from finops.demo.replays import ensure_replays
 from finops.demo.stripe import SOURCE_NAME as STRIPE_NAME
 from finops.demo.stripe import ensure_stripe
 from finops.demo.unit_costs import ensure_customer_key, ensure_unit_metrics
@@ -104,6 +105,7 @@ def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int =
             today = clock.today()
             yesterday = today - timedelta(days=1)
             ensure_change_events(people.account, actor, first_day(today, months), yesterday)
+            ensure_replays(people.account, actor, first_day(today, months), yesterday)
         _load_stripe(people.labs, actor, say, months)
         look_for_anomalies([people.account, people.labs], actor, say)
         send_alerts(people.account)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
+from decimal import Decimal
 
 import pytest
 
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.change_events.models import ChangeEvent, EventMonth
+from finops.connections.models import CostSync
+from finops.costs.queries.sources import load_sources
 from finops.costs.spend_query import CostFilter
 from finops.demo.change_events import BEHIND
 from finops.demo.story import DemoAnomaly, anomalies
+from finops.insights.actor_coverage import actor_coverage
 from finops.insights.anomalies.queries import list_anomalies
 from finops.insights.anomalies.schemas import AnomaliesQuery, AnomalyRow
+from finops.insights.cost_scope import CostReader
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import SpendChangeQuery
 from tests.finops.demo.test_load_demo import TODAY, load, own_var
@@ -77,11 +82,32 @@ def test_the_spike_of_last_week_has_its_event_first() -> None:
         assert place_beside_anomaly(all_anomalies(account), one) == 1
         assert place_within_service(account, one) == 1
 
-        stored, metered = ChangeEvent.objects.count(), EventMonth.objects.get().events
-        assert stored == metered
+        assert synced_sources() == {"GitHub (replay)": "done", "AWS CloudTrail (replay)": "done"}
+        (aws,) = [
+            each
+            for each in actor_coverage(CostReader(account, load_sources(account)))
+            if each.provider == "AWS"
+        ]
+        assert aws.share is not None
+        assert aws.share >= Decimal("0.6")
+        stored = ChangeEvent.objects.count()
+        assert metered() == (stored, 0)
     load(months=3)
     with account_scope(account):
-        assert (ChangeEvent.objects.count(), EventMonth.objects.get().duplicates) == (stored, 0)
+        assert ChangeEvent.objects.count() == stored
+        assert metered() == (stored, 0)
+
+
+def synced_sources() -> dict[str, str]:
+    """By the name of the event source, the status of its newest sync."""
+    rows = CostSync.objects.filter(connection__event_source__isnull=False).order_by("pk")
+    return dict(rows.values_list("connection__event_source__name", "status"))
+
+
+def metered() -> tuple[int, int]:
+    """Events and duplicates of all sources."""
+    months = EventMonth.objects.all()
+    return sum(each.events for each in months), sum(each.duplicates for each in months)
 
 
 @pytest.mark.long
