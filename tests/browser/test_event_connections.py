@@ -40,7 +40,7 @@ def test_deployments_of_github_are_connected_and_listed(
         page.get_by_role("button", name="Add connection").click()
         expect(page.get_by_role("heading", name="Waiting for a worker")).to_be_visible()
         console.run("tests.browser.people:run_syncs")
-        expect(page.get_by_role("heading", name="Done 13 months imported")).to_be_visible()
+        expect(page.get_by_role("heading", name="Done 1 month imported, 12 without data")).to_be_visible()
     page.get_by_role("link", name="View events").click()
     expect(page.get_by_text("checkout main to production: success")).to_be_visible()
     page.goto("/a/acme/connections/events/")
