@@ -68,6 +68,7 @@ class EventFolder(Connector[EventFolderConfig]):
     provider = "Files"
     icon = "folder"
     description = "Change events as JSON lines, as POST /api/events takes them."
+    docs_url = "https://jsonlines.org/"
     order = 940
     contents = Contents.CHANGE_EVENTS
     Config = EventFolderConfig
