@@ -63,7 +63,7 @@ _POLICY: Final = {
     ],
 }
 _DAY: Final = 86_400
-_FORGOTTEN: Final = 31 * (BACK_MONTHS + 1) * _DAY
+_RETENTION_SECONDS: Final = 31 * (BACK_MONTHS + 1) * _DAY
 """Seconds after which a metric that is no more listed is let go: none of its months is read any more."""
 
 Dimensions = tuple[tuple[str, str], ...]
@@ -161,7 +161,7 @@ class CloudWatch(SeriesConnector[CloudWatchConfig]):
         """Return the values of each metric by step. Raises SourceError for what AWS refuses or could not read."""
         client = _Client(config, request)
         listed = set(client.listed_metrics())
-        metrics = sorted({*listed, *_known_metrics(config)})
+        metrics = sorted({*listed, *_previous_metrics(config)})
         if not metrics:
             raise SourceError(
                 f"{config.namespace} has no metric {config.metric_name} with the dimensions "
@@ -336,14 +336,14 @@ def _cached_metrics(config: CloudWatchConfig) -> dict[str, int]:
         return {}
 
 
-def _known_metrics(config: CloudWatchConfig) -> list[Dimensions]:
+def _previous_metrics(config: CloudWatchConfig) -> list[Dimensions]:
     return [msgspec.json.decode(text, type=Dimensions) for text in _cached_metrics(config)]
 
 
 def _keep_metrics(config: CloudWatchConfig, listed: Iterable[Dimensions]) -> None:
     """Written down once a day, so that a look at the same list leaves the same pages."""
     now, cached = int(clock.now().timestamp()), _cached_metrics(config)
-    current = {name: at for name, at in cached.items() if at > now - _FORGOTTEN}
+    current = {name: at for name, at in cached.items() if at > now - _RETENTION_SECONDS}
     for each in listed:
         name = msgspec.json.encode(each).decode()
         if current.get(name, 0) < now - _DAY:

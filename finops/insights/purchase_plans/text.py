@@ -40,7 +40,7 @@ def _plan_text(plan: PurchasePlan) -> str:
     rules = [f"{money(each.saved, plan.currency)} by {each.days} days" for each in plan.vendor]
     tested = sum(month.saving is not None for month in plan.months)
     past = (
-        f"in {tested} months this rule would have saved {money(plan.saved, plan.currency)} against doing nothing (the vendor's "
+        f"in {tested} months this rule would have saved {money(plan.saved, plan.currency)} against doing nothing (the AWS "
         f"rule {join_with_and(rules)})"
         if tested
         else "there are too few days for a back-test"

@@ -21,7 +21,7 @@ from ingestion.queries import metrics_of
 EFFECTS: Final = ("kind", "name", "currency", "amount")
 MONTHS: Final = (
     *("currency", "month", "on demand", "commitment per hour", "saving", "utilization"),
-    *("saving by the vendor's rule of 7 days", "of 30 days", "of 60 days"),
+    *("saving by the AWS rule of 7 days", "of 30 days", "of 60 days"),
 )
 
 
