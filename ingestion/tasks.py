@@ -9,7 +9,7 @@ from celery import shared_task
 from accounts.models import Account
 from finops.lake.tasks import merge_usage
 from finops.lake.usage import flush_scheduler
-from finops.lake.usage.compaction import is_compaction_due, tidy_usage
+from finops.lake.usage.compaction import compaction_workers, tidy_usage, tidy_workers
 from finops.lake.usage.usage_segments import accounts_with_usage
 from finops.lib import clock
 from ingestion import services
@@ -55,15 +55,17 @@ def flush_usage(account_id: int) -> None:
     again."""
     account = Account.objects.get(pk=account_id)
     flushed = flush_scheduler.flush_if_due(account)
-    if flushed and is_compaction_due(account, flushed.months):
-        merge_usage.apply_async([account_id], expires=600)
+    if flushed:
+        for _ in range(compaction_workers(account, flushed.months)):
+            merge_usage.apply_async([account_id], expires=600)
 
 
 @shared_task(name="ingestion.tidy_all_usage")
 def tidy_all_usage() -> None:
-    """Nightly: queue a task for every account with usage."""
-    for account_id in accounts_with_usage():
-        tidy_account.apply_async([account_id], expires=86_400)
+    """Nightly: queue a task for every account with usage, and more where workers can share the work."""
+    for account in Account.objects.filter(pk__in=accounts_with_usage()).order_by("pk"):
+        for _ in range(max(1, tidy_workers(account))):
+            tidy_account.apply_async([account.pk], expires=86_400)
 
 
 @shared_task(name="ingestion.tidy_usage")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 
 from accounts.models import Account
 from finops.lake.models import LakeRollup, LakeSegment
@@ -22,10 +22,15 @@ logger = logging.getLogger(__name__)
 LEAST_ROWS: Final = 50_000
 """Smaller segments are read as fast as they are opened, so they get no rollup."""
 
+MAX_WORKERS: Final = 8
+"""The most workers that are asked to roll up one account's segments at once."""
 
-def due_accounts() -> list[int]:
-    """The ids of accounts with cost segments to roll up. One statement, on an index of such segments only."""
-    return list(_due_segments().order_by("account").values_list("account", flat=True).distinct())
+
+def due_accounts() -> dict[int, int]:
+    """The ids of accounts with cost segments to roll up, each with the workers that they could employ: one a segment, at
+    most 8. One statement, on an index of such segments only."""
+    counts = _due_segments().order_by("account").values_list("account").annotate(count=Count("pk"))
+    return {account_id: min(count, MAX_WORKERS) for account_id, count in counts}
 
 
 def roll_up_account(
@@ -33,8 +38,8 @@ def roll_up_account(
 ) -> int:
     """Write the rollups of an account's unchecked live segments and return how many segments were checked.
 
-    Queries are correct before, meanwhile and after. Of two concurrent calls one does the work, the other returns. Safe to
-    be killed at any point. A segment that fails is logged and retried the next time. Cost: see `rollups.write_rollups`.
+    Queries are correct before, meanwhile and after. Concurrent calls share the segments. Safe to be killed at any point. A
+    segment that fails is logged and retried the next time. Cost: see `rollups.write_rollups`.
     """
     count = 0
     for pk in (
@@ -42,25 +47,21 @@ def roll_up_account(
     ):
         time_limit.check()
         try:
-            is_locked = _roll_up_segment(account, pk, levels)
+            count += _roll_up_segment(pk, levels)
         except Exception:
             logger.exception("lake: segment %s could not be summarised; questions read its lines", pk)
-            continue
-        if not is_locked:
-            return count
-        count += 1
     return count
 
 
 @transaction.atomic
-def _roll_up_segment(account: Account, pk: int, levels: Sequence[Level]) -> bool:
-    """Roll up a segment; return False when another process holds the lock."""
-    if not locks.try_lock_rollups(account):
+def _roll_up_segment(pk: int, levels: Sequence[Level]) -> bool:
+    """Roll up a segment; return False when another process does or did."""
+    if not locks.try_lock_rollups(pk):
         return False
     # Unscoped: a task names the account itself.
     segment = LakeSegment.objects.unscoped().filter(pk=pk, summarised_at=None, retired_at=None).first()
-    if segment is None:  # swapped meanwhile
-        return True
+    if segment is None:  # swapped or rolled up meanwhile
+        return False
     new = rollups.write_rollups(segment, levels)
     try:
         _insert_rollup_rows(segment, new)
@@ -71,7 +72,9 @@ def _roll_up_segment(account: Account, pk: int, levels: Sequence[Level]) -> bool
 
 
 def _insert_rollup_rows(segment: LakeSegment, new: Sequence[NewRollup]) -> None:
-    LakeSegment.objects.unscoped().filter(pk=segment.pk).update(summarised_at=clock.now())
+    due = LakeSegment.objects.unscoped().filter(pk=segment.pk, summarised_at=None)
+    if not due.update(summarised_at=clock.now()):  # by a worker of the version before, whose lock is another
+        raise RuntimeError(f"segment {segment.pk} has rollups already")
     LakeRollup.objects.unscoped().bulk_create(
         LakeRollup(
             account_id=segment.account_id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -29,14 +29,15 @@ def try_lock_usage(account: Account) -> bool:
     return _try_lock(_usage_lock_name(account))
 
 
-def try_lock_compaction(account: Account) -> bool:
-    """Take the lock for merging segments of the account until the transaction ends; return False when another holds it."""
-    return _try_lock(f"usage merge {account.pk}")
+def try_lock_compaction(segment_ids: Collection[int]) -> bool:
+    """Take the locks for merging these segments until the transaction ends; return False when another holds one of them.
+    Of two that want some of the same, one gets all of its own: each takes them in the order of their ids."""
+    return all(_try_lock(f"usage merge of segment {pk}") for pk in sorted(segment_ids))
 
 
-def try_lock_rollups(account: Account) -> bool:
-    """Take the lock for rolling up segments of the account until the transaction ends; return False when another holds it."""
-    return _try_lock(f"cost summaries {account.pk}")
+def try_lock_rollups(segment_id: int) -> bool:
+    """Take the lock for rolling up the segment until the transaction ends; return False when another holds it."""
+    return _try_lock(f"cost summaries of segment {segment_id}")
 
 
 @contextmanager

@@ -1,16 +1,18 @@
 """Compaction: many small segments of a source's month become one, because every file of it costs each query time.
 
 3,000 small files cost a query 237 ms where one costs 15. A merge writes without any lock that a flush waits for; only its
-last step, which replaces the old segments in one transaction, takes the account's lock.
+last step, which replaces the old segments in one transaction, takes the account's lock. Several workers merge groups of
+segments of one account at once: each group is locked by its segments.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import islice
 from typing import Final
 
 from django.db import transaction
@@ -42,6 +44,12 @@ DUE_GROUPS_SQL: Final = f"""
 """  # noqa: S608 of our own constants
 """Groups of segments of all accounts that wait for a merge, each with its files."""
 
+GROUP_SEGMENTS: Final = 64
+"""The most segments of one merge; more of a month are several groups, which workers share."""
+
+MAX_WORKERS: Final = 8
+"""The most workers that are asked to merge one account's segments at once."""
+
 Months = Collection[tuple[int, date]]
 """Sources and months; a month is its first day."""
 
@@ -57,20 +65,30 @@ class CompactionResult:
 def merge_usage(account: Account, months: Months | None = None) -> CompactionResult:
     """Merge wherever a month of a source has eight segments of one size class, until there is no such month.
 
-    `months` limits the search; everywhere without it. A pass that meets another one of the account leaves the work to that
-    one. Safe to be killed at any point: a merge counts as a whole or not at all. Retired files stay an hour.
+    `months` limits the search; everywhere without it. A pass that meets segments that another one merges leaves them to
+    that one. Safe to be killed at any point: a merge counts as a whole or not at all. Retired files stay an hour.
     """
     return _compact_all(account, months, COMPACTION_FAN_IN)
 
 
-def is_compaction_due(account: Account, months: Months) -> bool:
-    """Whether `merge_usage` would find segments to merge. Cost: that of its search."""
-    return bool(_due_segments(account, months, COMPACTION_FAN_IN))
+def compaction_workers(account: Account, months: Months) -> int:
+    """How many workers `merge_usage` could employ now: its groups of segments, at most 8. Cost: that of its search."""
+    return _workers(account, months, COMPACTION_FAN_IN)
 
 
 def tidy_usage(account: Account) -> CompactionResult:
     """The nightly pass: reduce every month of a source to one segment, besides those of two million rows or more."""
     return _compact_all(account, None, None)
+
+
+def tidy_workers(account: Account) -> int:
+    """How many workers `tidy_usage` could employ now, at most 8. Cost: that of its search."""
+    return _workers(account, None, None)
+
+
+def _workers(account: Account, months: Months | None, many: int | None) -> int:
+    due = (group for group in _groups(account, months, many) if _due_segments(account, group))
+    return sum(1 for _ in islice(due, MAX_WORKERS))
 
 
 def _compact_all(account: Account, months: Months | None, many: int | None) -> CompactionResult:
@@ -81,23 +99,28 @@ def _compact_all(account: Account, months: Months | None, many: int | None) -> C
 
 
 def _compact_one(account: Account, months: Months | None, many: int | None) -> int | None:
-    """Merge once and return how many rows were written, 0 when the segments had changed; None when nothing is due, another
-    pass holds the lock, or the disk has no space for old and new files together."""
+    """Merge once and return how many rows were written, 0 when the segments had changed; None when nothing is due, other
+    passes merge all of it, or the disk has no space for old and new files together."""
     if disk.low_disk():
         return None
-    try:
-        return _compact_group(account, months, many)
-    except _ConcurrentUpdate:
-        return 0
+    for group in _groups(account, months, many):
+        try:
+            written = _compact_group(account, group)
+        except _ConcurrentUpdate:
+            return 0
+        if written:
+            return written
+    return None
 
 
 @transaction.atomic
-def _compact_group(account: Account, months: Months | None, many: int | None) -> int | None:
-    if not locks.try_lock_compaction(account):
-        return None
-    old = _due_segments(account, months, many)
+def _compact_group(account: Account, group: Sequence[int]) -> int:
+    """Merge a group and return how many rows were written; 0 when another pass merges some of it, or none fit together."""
+    if not locks.try_lock_compaction(group):
+        return 0
+    old = _due_segments(account, group)
     if not old:
-        return None
+        return 0
     with new_files() as new:
         new.append(segment_rewriter.rewrite(account, old, rows=sum(segment.rows for segment in old)))
         locks.lock_usage(account)
@@ -113,18 +136,16 @@ class _ConcurrentUpdate(Exception):
     """The merged segments are no longer current: a void, the deletion of the source or retention came first."""
 
 
-def _due_segments(account: Account, months: Months | None, many: int | None) -> list[LakeSegment]:
-    """Segments to merge now. One statement to find them, about 1 ms a thousand segments, one to load those selected."""
-    for group in _groups(account, months, many):
-        live = live_usage(account).filter(pk__in=group)
-        fitting = _fitting_segments(sorted(live, key=lambda segment: (len(segment.columns), segment.rows)))
-        if len(fitting) > 1:
-            return fitting
-    return []
+def _due_segments(account: Account, group: Sequence[int]) -> list[LakeSegment]:
+    """The live segments of a group that fit into one; empty for fewer than two. One statement."""
+    live = live_usage(account).filter(pk__in=group)
+    fitting = _fitting_segments(sorted(live, key=lambda segment: (len(segment.columns), segment.rows)))
+    return fitting if len(fitting) > 1 else []
 
 
 def _groups(account: Account, months: Months | None, many: int | None) -> Iterator[list[int]]:
-    """Ids of segments that could merge: eight or more of one size class, or all small ones of a month."""
+    """Ids of segments that could merge: eight or more of one size class, or all small ones of a month; 64 at most. One
+    statement, about 1 ms a thousand segments."""
     small = live_usage(account).filter(rows__lt=FULL_ROWS).order_by("rows", "pk")
     if months is not None:
         small = small.filter(month__in={month for _, month in months})
@@ -132,7 +153,12 @@ def _groups(account: Account, months: Months | None, many: int | None) -> Iterat
     for pk, source_id, month, rows in small.values_list("pk", "source_id", "month", "rows"):
         if months is None or (source_id, month) in months:
             groups[source_id, month, size_class(rows) if many else 0].append(pk)
-    return (group[:64] for group in groups.values() if len(group) >= (many or 2))
+    chunks = (
+        group[start : start + GROUP_SEGMENTS]
+        for group in groups.values()
+        for start in range(0, len(group), GROUP_SEGMENTS)
+    )
+    return (chunk for chunk in chunks if len(chunk) >= (many or 2))
 
 
 def size_class(rows: int) -> int:

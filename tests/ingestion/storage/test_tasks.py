@@ -74,7 +74,7 @@ def test_what_became_many_by_flushes_is_merged_by_a_task_that_no_flush_waits_for
     assert [segment.rows for segment in live(cast.account)] == [8]
 
 
-def test_nightly_each_account_with_segments_becomes_a_task_that_leaves_one_a_month(
+def test_nightly_each_account_with_segments_becomes_a_task_for_each_month_to_merge_that_leaves_one(
     cast: Cast, task_queue: list[tuple[str, list[int], float]]
 ) -> None:
     for _ in range(3):
@@ -82,10 +82,13 @@ def test_nightly_each_account_with_segments_becomes_a_task_that_leaves_one_a_mon
         flush_usage(cast.account)
     push(cast.other_account, [Event()])
     tasks.tidy_all_usage()
-    assert task_queue == [("ingestion.tidy_usage", [cast.account.pk], 86_400)]
+    assert task_queue == [("ingestion.tidy_usage", [cast.account.pk], 86_400)] * 2
     for _ in range(2):
         tasks.tidy_account(cast.account.pk)
     assert [segment.rows for segment in live(cast.account)] == [3, 3]
+    task_queue.clear()
+    tasks.tidy_all_usage()
+    assert task_queue == [("ingestion.tidy_usage", [cast.account.pk], 86_400)]  # of its retention
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -18,7 +19,7 @@ from accounts.models import Account
 from finops.lake import queries
 from finops.lake.engine import engine
 from finops.lake.models import LakeRollup, LakeSegment
-from finops.lake.rollups import rollup_scheduler
+from finops.lake.rollups import rollup_scheduler, rollups
 from finops.lake.rollups.rollups import METER_COLUMNS, RESOURCE_COLUMNS, Level
 from finops.lake.schema import Kind
 from finops.lake.storage import garbage_collection
@@ -27,6 +28,7 @@ from finops.lib import clock
 from tests.cast import Cast
 from tests.examples import examples
 from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, by, line, run_query, store, total
+from tests.finops.lake.usage.test_usage_interleaved import another_thread
 
 pytestmark = pytest.mark.django_db
 
@@ -227,17 +229,68 @@ def test_where_the_finer_is_not_worth_it_the_coarser_may_be(cast: Cast) -> None:
 def test_small_segments_are_not_due(cast: Cast) -> None:
     store(cast.account, equal_lines(3))
 
-    assert rollup_scheduler.due_accounts() == []
+    assert rollup_scheduler.due_accounts() == {}
     assert rollup_scheduler.roll_up_account(cast.account) == 0
 
 
 def test_due_is_what_is_large_live_and_not_looked_at(cast: Cast) -> None:
     store(cast.account, equal_lines(3))
     LakeSegment.objects.unscoped().update(rows=rollup_scheduler.LEAST_ROWS)
-    assert rollup_scheduler.due_accounts() == [cast.account.pk]
+    assert rollup_scheduler.due_accounts() == {cast.account.pk: 1}
 
     LakeSegment.objects.unscoped().update(summarised_at=clock.now())
-    assert rollup_scheduler.due_accounts() == []
+    assert rollup_scheduler.due_accounts() == {}
+
+
+def test_an_account_of_many_months_is_due_for_as_many_workers_as_can_share_it_up_to_eight(cast: Cast) -> None:
+    for month in range(1, 13):
+        store(cast.account, [line(date(2025, month, 1), 1)], month=date(2025, month, 1))
+    LakeSegment.objects.unscoped().update(rows=rollup_scheduler.LEAST_ROWS)
+
+    assert rollup_scheduler.due_accounts() == {cast.account.pk: 8}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_workers_roll_up_different_segments_of_an_account_and_none_twice(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for month in (JANUARY, FEBRUARY):
+        store(cast.account, [line(month, "0.01", resource_id=f"vm-{n}") for n in range(9)], month=month)
+    write, first = rollups.write_rollups, threading.get_ident()
+    checked: list[int] = []
+
+    with another_thread() as elsewhere:
+
+        def meanwhile(segment: LakeSegment, levels: Sequence[Level]) -> list[rollups.NewRollup]:
+            if threading.get_ident() == first and not checked:
+                checked.append(
+                    elsewhere(
+                        lambda: rollup_scheduler.roll_up_account(cast.account, levels=ALWAYS, least_rows=1)
+                    )
+                )
+            return write(segment, levels)
+
+        monkeypatch.setattr(rollups, "write_rollups", meanwhile)
+        checked.append(rollup_scheduler.roll_up_account(cast.account, levels=ALWAYS, least_rows=1))
+    assert checked == [1, 1]
+    assert LakeRollup.objects.unscoped().count() == 4
+    assert total_over(cast.account) == {None: Decimal("0.18")}
+
+
+def test_rollups_that_a_worker_of_an_earlier_version_wrote_meanwhile_stay_and_ours_leave_no_file(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(cast.account, equal_lines(9))
+    before = {file.path for file in storage().files()}
+    write = rollups.write_rollups
+
+    def overtaken(segment: LakeSegment, levels: Sequence[Level]) -> list[rollups.NewRollup]:
+        LakeSegment.objects.unscoped().update(summarised_at=clock.now())
+        return write(segment, levels)
+
+    monkeypatch.setattr(rollups, "write_rollups", overtaken)
+    assert summarise(cast.account) == []
+    assert {file.path for file in storage().files()} == before
 
 
 # What changes and what breaks

@@ -24,6 +24,7 @@ from accounts.models import Account
 from finops.lake.engine import engine
 from finops.lake.storage import segment_rewriter
 from finops.lake.storage.storage import storage
+from finops.lake.usage import compaction
 from finops.lake.usage.compaction import CompactionResult, merge_usage, tidy_usage
 from finops.lake.usage.flush import flush_usage
 from finops.lake.usage.usage_removal import void_batch
@@ -179,6 +180,57 @@ def test_a_merge_that_a_void_overtakes_is_thrown_away_and_done_again(
     assert not any(file.path == written[0] for file in storage().files())
     assert tidy_usage(cast.account) == CompactionResult(1, 7)
     assert rows_of(cast.account) == _rows(batches)
+
+
+def test_two_workers_merge_different_months_of_an_account_at_once(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches: dict[uuid.UUID, int] = {}
+    for days in (0, 31) * 8:
+        batches[push(cast.account, [Event(event_time=NOON + timedelta(days=days))])] = 1
+        flush_usage(cast.account)
+
+    results = merge_while_merging(cast.account, monkeypatch)
+
+    assert results == [CompactionResult(1, 8), CompactionResult(1, 8)]
+    assert rows_of(cast.account) == _rows(batches)
+
+
+def test_two_workers_merge_different_segments_of_one_month_at_once_and_one_finishes(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compaction, "GROUP_SEGMENTS", 8)
+    batches: dict[uuid.UUID, int] = {}
+    for _ in range(16):
+        batches[push(cast.account, [Event()])] = 1
+        flush_usage(cast.account)
+    assert compaction.tidy_workers(cast.account) == 2
+
+    results = merge_while_merging(cast.account, monkeypatch, tidy_usage)
+
+    assert results == [CompactionResult(1, 8), CompactionResult(2, 8 + 16)]
+    assert rows_of(cast.account) == _rows(batches)
+
+
+def merge_while_merging(
+    account: Account,
+    monkeypatch: pytest.MonkeyPatch,
+    merge: Callable[[Account], CompactionResult] = merge_usage,
+) -> list[CompactionResult]:
+    """What another worker merges while this one writes its first file, then what this one merges."""
+    rewrite, first = segment_rewriter.rewrite, threading.get_ident()
+    results: list[CompactionResult] = []
+
+    with another_thread() as elsewhere:
+
+        def meanwhile(*args: Any, **kwargs: Any) -> Any:
+            if threading.get_ident() == first and not results:
+                results.append(elsewhere(lambda: merge(account)))
+            return rewrite(*args, **kwargs)
+
+        monkeypatch.setattr(segment_rewriter, "rewrite", meanwhile)
+        results.append(merge(account))
+    return results
 
 
 class Crowd:
