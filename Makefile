@@ -18,7 +18,7 @@ SPARK_VERSION := 4.2.1
 SCRIPTS := static/js mcp_app tests/js clients/node tests/clients vendor eslint.config.js
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long test-spark lint format audit secrets sbom image bench bench-memory soak sync-faults setups chaos screenshots pages chromium pooler promtool helm clean clean-data
+.PHONY: help run test test-slow test-long test-spark lint format audit secrets sbom image bench bench-memory soak sync-faults setups chaos screenshots pages chromium pooler promtool helm clean clean-data
 
 help: ## List what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,9 +26,12 @@ help: ## List what make can do
 run: $(RUN_READY) $(NODE_READY) ## Install what is missing and run the console (PORT=8000)
 	@exec $(BIN)/python manage.py up
 
-test: $(DEV_READY) $(NODE_DEV_READY) chromium helm ## Run all tests but the long ones (T=path for some of Python's, with theirs)
+test: $(DEV_READY) $(NODE_DEV_READY) chromium helm ## Run the tests but the slow and the long ones (T=path for some of Python's, with theirs)
 	@$(if $(T),,$(BIN)/node --test --test-reporter=dot "tests/js/*.test.js")
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(or $(T),-m "not long")
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(or $(T),-m "not slow and not browser and not long")
+
+test-slow: $(DEV_READY) $(NODE_DEV_READY) chromium ## Run the slow tests: pages in a browser, processes that are killed, backups, the whole demo; CI runs them too
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "(slow or browser) and not long"
 
 test-long: $(DEV_READY) $(NODE_DEV_READY) chromium ## Run the long tests: more widths and themes, kills at random
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m long

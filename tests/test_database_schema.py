@@ -19,6 +19,8 @@ from finops.embedded.cluster import MAJOR
 from finops.embedded.paths import wheel_binaries
 from tests.migrated import execute
 
+pytestmark = pytest.mark.slow
+
 SAME_SERVER = not os.environ.get("TEST_DATABASE_URL")
 """The script is for the PostgreSQL that comes along; on another server each migration is applied."""
 

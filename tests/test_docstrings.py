@@ -7,6 +7,8 @@ import builtins
 import re
 from collections.abc import Iterable, Iterator
 
+import pytest
+
 from tests.test_size import sources
 
 DJANGO = frozenset({"ValidationError", "PermissionDenied", "AuthenticationFailed"})
@@ -122,6 +124,7 @@ def test_a_public_function_that_raises_says_what() -> None:
 RAISES = re.compile(r"\braises? ((?:[A-Z]\w+(?:, | and | or |, and )?)+)", re.IGNORECASE)
 
 
+@pytest.mark.slow
 def test_a_docstring_names_errors_that_there_are() -> None:
     """A renamed exception takes its name in docstrings along."""
     trees = {path: ast.parse(text) for path, text in sources().items()}

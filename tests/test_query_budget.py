@@ -27,6 +27,8 @@ from tests.isolation.marks import fill_with_marks
 from tests.isolation.rows import MAKERS
 from tests.isolation.walk import account_routes, fill
 
+pytestmark = pytest.mark.slow
+
 BUDGET = Path(__file__).with_name("query_budget.json")
 ROWS_OF_EACH = 5
 

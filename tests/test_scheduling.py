@@ -43,6 +43,7 @@ def note(group):
 """
 
 
+@pytest.mark.slow
 def test_a_group_and_the_users_of_a_server_or_of_a_world_each_run_in_one_worker(tmp_path: Path) -> None:
     for name in ("test_one.py", "test_two.py"):
         (tmp_path / name).write_text(FILE)

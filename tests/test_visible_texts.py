@@ -41,6 +41,7 @@ REFUSED = [
 """What docs/writing.md has in its right column."""
 
 
+@pytest.mark.slow
 def test_the_file_of_visible_texts_is_that_of_the_sources() -> None:
     sections: dict[str, list[str]] = {}
     for text, path in visible_texts().items():

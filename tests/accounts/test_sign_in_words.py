@@ -106,6 +106,7 @@ def test_a_page_of_ones_own_is_in_sentence_case_and_marks_what_is_required(cast:
     assert unmarked(words) == []
 
 
+@pytest.mark.slow
 def test_every_form_of_the_console_marks_what_is_required(cast: Cast) -> None:
     client = signed_in(cast.owner)
     routes = [route for route in account_routes() if route.arguments == ("slug",)]

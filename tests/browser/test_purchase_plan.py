@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.browser.conftest import NewPage
+
+pytestmark = pytest.mark.browser
 
 
 def test_another_discount_asks_again(new_page: NewPage) -> None:

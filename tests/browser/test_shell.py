@@ -9,6 +9,8 @@ from tests.browser.conftest import NewPage
 from tests.browser.test_pages import overflow
 from tests.servers import LiveServer
 
+pytestmark = pytest.mark.browser
+
 REFUSED_COST_SEARCH = """
 const server = window.fetch;
 window.fetch = (url, options) => url.includes("costs=1")

@@ -12,6 +12,8 @@ from tests.browser.test_pages import FAULTS, overflow
 from tests.long import also_long
 from tests.servers import LiveServer
 
+pytestmark = pytest.mark.browser
+
 PAGES = [
     "notifications/",
     "help/how-we-count/",

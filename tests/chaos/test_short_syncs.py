@@ -8,7 +8,7 @@ from tests.chaos.syncs import run
 from tests.long import also_long
 from tests.migrated import migrate_console
 
-pytestmark = pytest.mark.xdist_group("chaos")
+pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.slow]
 
 
 @pytest.mark.parametrize("faults", [["worker", "database"], *also_long(["fetch", "broker"])], ids=" ".join)

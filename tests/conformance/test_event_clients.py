@@ -16,7 +16,7 @@ from tests.servers import LiveServer, serve
 CLIENT = Path(__file__).parent / "clients" / "ai-sdk-events.mjs"
 WORLD = "tests.conformance.event_world"
 
-pytestmark = pytest.mark.xdist_group("mcp-clients")
+pytestmark = [pytest.mark.xdist_group("mcp-clients"), pytest.mark.slow]
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from tests.servers import LiveServer, free_port
 READ_TOOLS = ["amounts", "broken", "echo", "picky", "slow", "sly"]
 ENOUGH = 60.0
 
-pytestmark = pytest.mark.xdist_group("mcp-clients")
+pytestmark = [pytest.mark.xdist_group("mcp-clients"), pytest.mark.slow]
 
 
 @contextmanager

@@ -56,7 +56,7 @@ NEED_A_FIXTURE = {
     "sep-2575-server-no-log-without-loglevel",
 }
 
-pytestmark = pytest.mark.xdist_group("mcp-clients")
+pytestmark = [pytest.mark.xdist_group("mcp-clients"), pytest.mark.slow]
 each_revision = pytest.mark.parametrize("revision", REVISIONS)
 
 

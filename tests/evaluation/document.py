@@ -10,7 +10,7 @@ _HEAD = """\
 {questions} questions as people ask assistants, on the demo's last three months. The right answers are computed from the raw files by plain SQL of
 DuckDB, and from the usage events; the product reads neither. A script stands for the model: it makes the right call, then the same call with each mistake
 that assistants make, {calls} calls in all. Written by `RECORD=1 .venv/bin/python -m pytest tests/evaluation -m long`; every eighth question with its mistakes
-is in `make test`. Which tool a model chooses for a question is not measured: words in common with the descriptions say little of it.
+is in `make test-slow`. Which tool a model chooses for a question is not measured: words in common with the descriptions say little of it.
 
 An answer to a call with a mistake must be *right*, *refused*, or say in `warnings` what was taken for what. *Names it*: the refusal has the word that was
 meant. **Wrong without a warning: {without_warning}.**

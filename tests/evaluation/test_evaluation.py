@@ -19,6 +19,8 @@ from tests.mcpserver.door import Door
 from tests.test_architecture import ROOT
 from tests.world.module_scope import module_world
 
+pytestmark = pytest.mark.slow
+
 DOCUMENT = ROOT / "docs" / "evaluation.md"
 QUESTIONS = questions()
 each_question = pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.text)

@@ -38,6 +38,7 @@ def server(tmp_path: Path) -> Iterator[embedded.RedisServer]:
         process.wait()
 
 
+@pytest.mark.slow
 def test_only_its_user_reaches_it_and_only_with_the_password(server: embedded.RedisServer) -> None:
     assert stat.S_IMODE(server.socket.parent.stat().st_mode) == 0o700
     assert stat.S_IMODE(server.socket.stat().st_mode) == 0o700

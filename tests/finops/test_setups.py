@@ -54,7 +54,7 @@ HEADER = "BillingPeriodStart,ChargePeriodStart,ProviderName,ServiceName,ChargeCa
 WELL = {"database": "ok", "migrations": "ok", "lake": "ok", "worker": "ok", "beat": "ok"}
 PGBOUNCER = os.environ.get("PGBOUNCER") or shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
 
-pytestmark = pytest.mark.xdist_group("processes")
+pytestmark = [pytest.mark.xdist_group("processes"), pytest.mark.slow]
 
 
 # -- in the setup's own world -------------------------------------------------------------------------------------

@@ -78,6 +78,7 @@ def test_a_program_that_cannot_even_be_started_is_tried_again(
     wait_until(lambda: looks(programs, made.process is not None and "answers again" in messages[-1]))
 
 
+@pytest.mark.slow
 def test_a_program_that_is_stopped_is_stuck_and_started_again(
     programs: Supervisor, messages: list[str]
 ) -> None:

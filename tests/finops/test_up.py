@@ -32,7 +32,7 @@ from tests.waiting import threads, wait_until
 
 # Some 100 migrations on a machine that has other things to do.
 PATIENCE = 240
-pytestmark = pytest.mark.xdist_group("up")
+pytestmark = [pytest.mark.xdist_group("up"), pytest.mark.slow]
 
 
 class Console:

@@ -116,6 +116,7 @@ def check(answer: Any, added: int, submitted: int | None = None) -> None:
         assert all(0 <= index < submitted for index in indexes)
 
 
+@pytest.mark.slow
 @with_examples(0.4)
 @given(body=bodies, given_headers=headers)
 def test_any_bytes_and_headers_get_a_proper_answer(

@@ -39,7 +39,7 @@ CLIENTS = ["", "", "event_id", "event_id", "Idempotency-Key", "Idempotency-Key"]
 
 EVENTS = 120
 
-pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("killed")]
+pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("killed"), pytest.mark.slow]
 
 
 def usage_key(name: str) -> str:

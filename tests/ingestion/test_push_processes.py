@@ -24,7 +24,7 @@ BODY = json.dumps({"events": [event()]}).encode()
 KEY = "tests.ingestion.test_push_killed:usage_key"
 REGENERATE = "tests.ingestion.test_push_processes:regenerate"
 
-pytestmark = pytest.mark.xdist_group("processes")
+pytestmark = [pytest.mark.xdist_group("processes"), pytest.mark.slow]
 
 
 def regenerate(email: str) -> str:

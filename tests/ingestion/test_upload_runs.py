@@ -130,6 +130,7 @@ def killed_at() -> Iterator[Any]:
         process.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_killed_at_every_step_each_event_is_there_once(cast: Cast, killed_at: Any) -> None:
     lines = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from django.test import Client
 
 from tests.cast import Cast, signed_in
@@ -31,6 +32,7 @@ def test_every_page_has_the_door_of_operators() -> None:
     assert [str(route) for route in ROUTES if not getattr(route.view, "is_operator_door", False)] == []
 
 
+@pytest.mark.slow
 def test_an_owner_finds_nothing_and_changes_nothing(cast: Cast) -> None:
     client, before = signed_in(cast.owner), fingerprint()
 

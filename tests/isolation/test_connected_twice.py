@@ -116,6 +116,7 @@ def values_of_first_account(cast: Cast, twice: Twice) -> list[str]:
     return [MARK[:5], *map(str, ids), *cursors_of(twice.acme.access)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", READ_TOOLS, ids=lambda tool: tool.name)
 def test_no_argument_reaches_the_other_account(cast: Cast, twice: Twice, tool: Tool) -> None:
     properties = tool.input_schema["properties"]

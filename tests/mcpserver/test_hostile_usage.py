@@ -56,6 +56,7 @@ def _push(cast: Cast) -> None:
         assert usage.push(one).json()["accepted"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [

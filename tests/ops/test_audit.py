@@ -99,6 +99,7 @@ def test_nothing_is_printed_where_nothing_is_vulnerable(
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.slow
 def test_packages_that_no_service_answers_for_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -61,6 +61,7 @@ def test_the_image_holds_every_package_of_the_program_and_no_test() -> None:
     assert "tests" not in allowed
 
 
+@pytest.mark.slow
 def test_the_image_holds_the_front_end_files_that_are_served(tmp_path: Path) -> None:
     front_end_files.copy(tmp_path)
 

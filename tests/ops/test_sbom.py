@@ -61,6 +61,7 @@ def test_pages_load_what_it_lists(npm_bom: dict[str, Any]) -> None:
     assert "axe-core" not in listed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "version"), [("python", SchemaVersion.V1_6), ("npm", SchemaVersion.V1_5)])
 def test_both_follow_the_schema(kind: str, version: SchemaVersion, request: pytest.FixtureRequest) -> None:
     bom = request.getfixturevalue(f"{kind}_bom")

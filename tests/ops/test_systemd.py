@@ -33,6 +33,7 @@ def _commands(queues: Sequence[str]) -> list[list[str]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", _commands(QUEUES[:1]), ids=lambda words: " ".join(words[1:4]))
 def test_each_program_of_a_unit_answers_help(command: list[str]) -> None:
     answer = subprocess.run([*command, "--help"], cwd=ROOT, capture_output=True, text=True, check=False)

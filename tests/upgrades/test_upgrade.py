@@ -27,6 +27,8 @@ import pytest
 from tests import migrated
 from tests.servers import LiveServer, serve_again
 
+pytestmark = pytest.mark.slow
+
 DATA = Path(__file__).parent / "data"
 SECRETS = {
     "SECRET_KEY": "upgrade-fixture-secret-key-that-is-no-secret-0123456789-abcdef",

@@ -66,6 +66,7 @@ def test_what_a_client_asks_is_on_the_page_without_anybody_doing_anything(live_p
     wait_until(lambda: any("alone" in said for said in live_page.listed_arguments()))
 
 
+@pytest.mark.slow
 def test_two_processes_write_what_each_was_asked_and_an_orderly_end_writes_the_rest(
     live_page: LivePage,
 ) -> None:

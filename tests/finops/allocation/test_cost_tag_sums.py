@@ -117,6 +117,7 @@ PROPERTY = settings(
 )
 
 
+@pytest.mark.slow
 @PROPERTY
 @given(
     rows=st.lists(lines, min_size=1, max_size=40),

@@ -136,6 +136,7 @@ tagged = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(
     found=tagged,
     owned=owners,

@@ -21,7 +21,7 @@ from tests.finops.backup.machine import empty_machine, flip, record_of, run
 from tests.s3 import create_bucket, variables
 from tests.servers import ROOT, LiveServer
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 HERE = "tests.finops.backup.machine"
 IDENTITY, RECIPIENT = encryption.new_key()

@@ -10,7 +10,7 @@ import pytest
 from tests.finops.backup.machine import empty_machine, run
 from tests.servers import LiveServer
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 HERE = "tests.finops.backup.machine"
 

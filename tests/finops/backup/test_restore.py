@@ -17,7 +17,7 @@ from tests.finops.backup.machine import KEYS, empty_machine, record_of, run
 from tests.servers import LiveServer, serve
 
 # The test database is made for tests that are marked; machines are copies of it.
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 HERE = "tests.finops.backup.machine"
 EVENTS = 40

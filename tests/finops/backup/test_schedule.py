@@ -50,6 +50,7 @@ def tile() -> Tile:
     return next(each for each in tiles(service_status()) if each.label == "Last backup")
 
 
+@pytest.mark.slow
 def test_a_backup_is_taken_when_it_is_due_and_older_ones_go(django_db_setup: None, tmp_path: Path) -> None:
     target = str(tmp_path / "target")
     with empty_machine({"BACKUP_TARGET": target, "BACKUP_KEEP": "2"}) as machine:
@@ -68,6 +69,7 @@ def test_a_backup_is_taken_when_it_is_due_and_older_ones_go(django_db_setup: Non
         assert len(backup_ids(open_target(target))) == 2
 
 
+@pytest.mark.slow
 def test_what_fails_is_recorded_with_its_reason_and_tried_again_after_an_hour(
     django_db_setup: None, tmp_path: Path
 ) -> None:

@@ -71,6 +71,7 @@ def test_any_body_is_answered(open_door: EventDoor) -> None:
     any_body()
 
 
+@pytest.mark.slow
 def test_of_any_batch_each_event_is_counted_once(open_door: EventDoor) -> None:
     @with_examples(0.4)
     @given(events=batches)

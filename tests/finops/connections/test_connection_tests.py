@@ -122,6 +122,7 @@ def test_a_bucket_that_works_is_tested_to_its_newest_file(cast: Cast, s3: S3Worl
     assert not list((Path(django_settings.VAR_DIR) / "uploads").glob("test-*"))
 
 
+@pytest.mark.slow
 def test_one_account_has_one_test_at_a_time(cast: Cast, settings: Settings, endless: str) -> None:
     settings.CONNECTION_TEST_SECONDS = 5.0
     with threads(1) as call:

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import msgspec
+import pytest
 from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -180,6 +181,7 @@ def _store(account: Account, bill: Sequence[Sequence[Line]]) -> None:
         Account.objects.filter(pk=account.pk).update(currencies=account_currencies(account))
 
 
+@pytest.mark.slow
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     max_examples=examples(40),

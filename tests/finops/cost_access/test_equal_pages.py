@@ -22,6 +22,8 @@ from tests.pages import text_of
 from tests.world.cost_access import LIMIT, SECRET, Pair
 from tests.world.cost_access_settings import BOARD
 
+pytestmark = pytest.mark.slow
+
 ROUTES = account_routes()
 each_route = pytest.mark.parametrize(
     "route", [route for route in ROUTES if route.name not in reach.WRITES], ids=str

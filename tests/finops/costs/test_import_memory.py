@@ -58,6 +58,7 @@ def opencost_parquet() -> bytes:
     return written.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data",
     [

@@ -27,7 +27,7 @@ from tests.servers import database_url
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tests.world.imports import queue_import, total
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 ROOT = Path(__file__).resolve().parents[3]
 RUN = "import sys, django; django.setup(); from finops.costs import services; services.run_import(int(sys.argv[1]))"
 

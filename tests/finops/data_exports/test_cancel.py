@@ -193,6 +193,7 @@ def test_a_run_that_deletes_the_files_cannot_be_canceled(bucket: Bucket, restate
     assert bucket.keys() == []
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("part", "is_replaced"),

@@ -25,7 +25,7 @@ from tests.finops.demo.test_load_demo import TODAY, load, own_var
 
 __all__ = ["own_var"]
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def place(titles: list[str], title: str) -> int:

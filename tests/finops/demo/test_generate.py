@@ -149,6 +149,7 @@ def _year() -> Iterator[pa.Table]:
             )
 
 
+@pytest.mark.slow
 def test_a_year_has_tax_credits_fees_refunds_and_corrections_of_an_earlier_month() -> None:
     table = pa.concat_tables(_year())
     assert 150_000 < table.num_rows < 500_000

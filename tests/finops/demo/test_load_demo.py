@@ -52,6 +52,7 @@ def test_production_has_no_demo_data_and_says_where_to_get_it(settings: LazySett
     assert not User.objects.exists()
 
 
+@pytest.mark.slow
 def test_no_program_installs_or_imports_the_demo() -> None:
     script = (
         "import sys, django; django.setup(); import finops.urls, finops.management.commands.up, finops.celery as c; "

@@ -52,6 +52,8 @@ from tests.interface.stored_bytes import json_columns, segments_text
 from tests.mcpserver.door import Door
 from tests.world.module_scope import module_world
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["own_var"]
 
 

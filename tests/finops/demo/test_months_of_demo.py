@@ -29,6 +29,8 @@ from tests.finops.demo.test_load_demo import TODAY, URL, load, own_var
 from tests.finops.demo.unit_costs import check_unit_costs
 from tests.world.module_scope import module_world
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["own_var"]
 
 SOME_MONTHS = 3

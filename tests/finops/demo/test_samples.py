@@ -47,6 +47,7 @@ def billed(months: int) -> Decimal:
     )
 
 
+@pytest.mark.slow
 def test_sample_data_is_a_source_that_a_sync_fills(cast: Cast) -> None:
     with clock.frozen(TODAY):
         answer = signed_in(cast.member).post(SAMPLE)
@@ -62,6 +63,7 @@ def test_sample_data_is_a_source_that_a_sync_fills(cast: Cast) -> None:
     assert found == expected
 
 
+@pytest.mark.slow
 def test_sample_data_comes_once_to_an_account(cast: Cast) -> None:
     client = signed_in(cast.member)
 

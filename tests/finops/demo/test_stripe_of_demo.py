@@ -23,7 +23,7 @@ from tests.cast import ACTOR
 from tests.finops.demo.test_load_demo import TODAY, load, own_var
 
 __all__ = ["own_var"]
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 FIRST, LAST = date(2026, 11, 1), TODAY.date()
 
 

@@ -221,6 +221,7 @@ def test_a_changed_aggregation_and_a_changed_name_stay(lumenly: Account) -> None
     assert Customer.objects.unscoped().get(customer_id="cust-001").name == "Halden"
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_load_demo_brings_usage_its_key_and_the_customer_key(own_var: Path) -> None:
     output = load(months=2)

@@ -107,6 +107,7 @@ def split(acme: Account) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(lines, min_size=1, max_size=30))
 def test_an_answer_over_summaries_is_the_answer_over_lines(

@@ -100,6 +100,7 @@ def test_the_alternative_text_has_the_first_the_highest_and_the_last_figure() ->
     assert alt.endswith("$11.00, Feb $30.50, Apr $20.25")
 
 
+@pytest.mark.slow
 def test_pillow_is_loaded_by_the_first_drawing_alone() -> None:
     code = (
         "import os, sys; os.environ['DJANGO_SETTINGS_MODULE'] = 'finops.settings'; import django; django.setup();"

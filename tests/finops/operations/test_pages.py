@@ -32,6 +32,7 @@ def test_every_model_of_every_app_has_pages() -> None:
     assert {model._meta.label for model in apps.get_models()} - set(listed) == WITHOUT_PAGES
 
 
+@pytest.mark.slow
 def test_an_operator_opens_every_list_and_its_csv_and_changes_none(
     operator: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,6 +42,7 @@ def test_the_account_sees_the_visit_in_its_audit_log(cast: Cast, visitor: Client
     assert "account.visit" in signed_in(cast.owner).get("/a/acme/settings/audit-log/").content.decode()
 
 
+@pytest.mark.slow
 def test_every_page_opens_or_is_refused_and_nothing_changes(cast: Cast, visitor: Client) -> None:
     values = {name: make(cast.account) for name, make in MAKERS.items()}
     before = fingerprint()

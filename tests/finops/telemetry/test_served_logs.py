@@ -14,6 +14,8 @@ from tests.long import also_long
 from tests.servers import LiveServer, serve
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 REQUEST_ID = "walk-8"
 
 

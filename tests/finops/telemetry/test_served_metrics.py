@@ -15,6 +15,8 @@ from tests.finops.telemetry.scrape import BEARER, TOKEN, Scrape, answers, scrape
 from tests.servers import LiveServer, free_port, serve
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 def scrape(server: LiveServer) -> Scrape:
     with urlopen(Request(f"{server.url}/metrics", headers=BEARER), timeout=30) as answer:  # noqa: S310

@@ -16,6 +16,8 @@ from tests.s3 import create_bucket, variables
 from tests.servers import LiveServer, serve
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = 24
 
 

@@ -14,6 +14,8 @@ from django.conf import settings
 from tests.finops.connections.syncs.endless_sources import endless_server
 from tests.servers import LiveServer, serve
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 4
 NEW = "/a/acme/connections/new/?connector=bucket_focus"
 

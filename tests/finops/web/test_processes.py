@@ -70,6 +70,7 @@ def web(tmp_path: Path) -> Iterator[Web]:
         web_server.socket.close()
 
 
+@pytest.mark.slow
 def test_processes_that_are_killed_are_replaced_one_by_one_and_nobody_is_refused(web: Web) -> None:
     first, second = web.processes()
     os.kill(first, signal.SIGKILL)

@@ -13,6 +13,8 @@ from finops.web.shares import ConnectionShares
 from tests.finops.web.test_processes import Web
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def pair() -> tuple[ConnectionShares, ConnectionShares]:

@@ -15,7 +15,7 @@ from tests.finops.web.slow_clients import KINDS, Kind, half_headers, is_ended, s
 from tests.servers import LiveServer, serve
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.xdist_group("slow-clients")
+pytestmark = [pytest.mark.xdist_group("slow-clients"), pytest.mark.slow]
 
 # Another address of loopback: one that behaves.
 OTHER = "127.0.0.2"

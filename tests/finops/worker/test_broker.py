@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from django.conf import settings
 
 # In a process of its own: the broker is chosen when Celery's app is made.
@@ -20,6 +21,7 @@ publish("costs.run_import", 1, 2, expires=60)
 """
 
 
+@pytest.mark.slow
 def test_a_redis_that_hangs_holds_no_caller(tmp_path: Path) -> None:
     with socket.socket() as hanging:
         hanging.bind(("127.0.0.1", 0))

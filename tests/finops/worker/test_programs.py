@@ -25,6 +25,8 @@ from tests.ingestion.upload_client import csv, line, send
 from tests.servers import database_url
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def program(name: str, redis: str) -> Iterator[None]:

@@ -18,6 +18,8 @@ from tests.cast import Cast
 from tests.mcpserver.receipts.numbered import numbered_record
 from tests.servers import database_url
 
+pytestmark = pytest.mark.slow
+
 AT = datetime(2026, 10, 3, 12, tzinfo=UTC)
 
 

@@ -20,7 +20,7 @@ from tests.finops.connections.change_events.code_hosts import GitHubHost, connec
 from tests.finops.connections.replay_server import ReplayServer
 from tests.servers import database_url
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 @pytest.mark.parametrize(("checks", "stored"), [(0, 0), (1, 0), (3, 3)])

@@ -53,6 +53,7 @@ def endless_rows() -> bytes:
     return sink.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("make", "name", "reason"),

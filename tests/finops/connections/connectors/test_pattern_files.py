@@ -112,6 +112,7 @@ def test_months_of_a_pattern_arrive_to_the_cent_and_only_what_changed_is_read_ag
         assert total(store.cast.account) == sum(expected.values()) + Decimal("3.75")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", ["{year}-{month}.zip", "*.zip"])
 def test_archives_are_read_as_the_files_inside(store: Store, pattern: str) -> None:
     entries = {"a.csv": month_rows("2026-05", "1.25"), "b.csv": month_rows("2026-05", "2", "4")}
@@ -158,6 +159,7 @@ def test_the_check_tries_each_step_in_turn(store: Store) -> None:
     assert [each.is_ok for each in findings if not each.is_optional] == [True] * 5
 
 
+@pytest.mark.slow
 def test_the_check_reads_a_small_file_and_of_large_ones_the_beginning(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,6 +225,7 @@ class LoopbackBucket(BucketFocus):
         return super()._open(config)
 
 
+@pytest.mark.slow
 def test_a_look_in_a_process_of_its_own_lists_an_unchanged_source_and_reads_no_file(
     s3: S3World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,7 @@ def test_every_month_that_there_is_comes_the_newest_first(connection: CostConnec
     assert [job.months[0] for job in CostImport.objects.order_by("pk")] == names
 
 
+@pytest.mark.slow
 def test_ten_years_are_read_of_a_source_that_lists_more(
     connection: CostConnection,
     export: Path,

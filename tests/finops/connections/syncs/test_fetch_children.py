@@ -76,6 +76,7 @@ def test_files_notes_and_bytes_come_back_from_the_process(
     assert (sync.bytes_done, leftovers()) == (sync.bytes_total, [])
 
 
+@pytest.mark.slow
 def test_a_fetch_that_no_byte_comes_for_is_ended_and_the_next_sync_tries_again(
     cast: Cast, connection: CostConnection, export: Path, scripted: Callable[[str], None], settings: Settings
 ) -> None:

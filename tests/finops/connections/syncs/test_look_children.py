@@ -21,7 +21,7 @@ from tests.finops.connections.syncs.month_folders import NAME, MonthFolders
 from tests.finops.connections.syncs.sync_steps import write_month
 from tests.waiting import threads, wait_until
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 @pytest.fixture

@@ -20,6 +20,8 @@ from tests.finops.connections.databases.test_postgresql import Shop, shop
 from tests.finops.connections.usage.test_usage_postgresql import connect, metered, used
 from tests.servers import database_url
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["shop"]
 
 

@@ -192,6 +192,7 @@ def test_garbled_headers_and_cells_are_read_or_refused(name: str, data: st.DataO
     refused_or_read(files, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*SHORT, *also_long(*(each for each in COSTS if each not in SHORT))])
 def test_without_any_one_column_a_bill_has_its_total_or_is_refused_by_a_name(name: str) -> None:
     header, *rows = tables(name)[0]

@@ -21,6 +21,8 @@ from tests.interface.demo_pages import pages
 from tests.mcpserver.door import Door
 from tests.world.module_scope import module_world
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def month(

@@ -143,6 +143,7 @@ def processor_seconds(process: subprocess.Popen[str]) -> float:
     return (int(fields[11]) + int(fields[12])) / 100
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_killed_while_it_answers_is_said_so_and_the_next_one_answers(
     cast: Cast, settings: LazySettings
 ) -> None:

@@ -22,7 +22,7 @@ from tests.finops.lake.events import ALWAYS, NOON, Event, push, run_query
 from tests.finops.lake.process_kills import Workers, workers
 from tests.long import also_long
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 @pytest.fixture

@@ -21,6 +21,8 @@ from finops.embedded import Cluster
 from tests.finops.lake.outages import EVENTS
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 KILLS = 100 if os.environ.get("SOAK") else 1
 WAIT_SECONDS = 120.0
 
