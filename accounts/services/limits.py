@@ -8,23 +8,23 @@ from django.db import transaction
 
 from accounts import audit
 from accounts.audit import Actor
-from accounts.limits import LIMITS
+from accounts.limits import LIMITS_BY_NAME
 from accounts.models import Account
 from finops.lib.errors import UserError
 
 
 @transaction.atomic
 def change_limits(*, account: Account, actor: Actor, limits: Mapping[str, int | None]) -> dict[str, int]:
-    """Set limits by the name of their setting, None for the server's default; others do not change. They apply from the
+    """Set limits by name, None for the server's default; others do not change. They apply from the
     next request. Existing rows beyond a lower limit stay. Returns all limits that differ from the defaults. Raises
     UserError for an unknown name and a value out of range."""
-    by_setting = {limit.setting: limit for limit in LIMITS}
     for name, value in limits.items():
-        if name not in by_setting:
+        limit = LIMITS_BY_NAME.get(name)
+        if limit is None:
             raise UserError(f"{name} is not a limit of an account.", field=name)
-        if value is not None and not 1 <= value <= by_setting[name].maximum:
+        if value is not None and not limit.accepts(value):
             raise UserError(
-                f"{by_setting[name].label}: {value:,} is not between 1 and {by_setting[name].maximum:,}.",
+                f"{limit.title}: {value:,} is not between {limit.minimum:,} and {limit.maximum:,}.",
                 field=name,
             )
     row = Account.objects.select_for_update().get(pk=account.pk)

@@ -230,7 +230,7 @@ def _sums(path: str, checksum: str, columns: list[str]) -> Sums:
     """Billed and effective cost by currency."""
     file = SegmentFile(path, checksum, frozenset(columns))
     statement = partial(compiler.sums_sql, keys=("currency",), amounts=_AMOUNTS)
-    with engine.read_batches([file], statement) as reader:
+    with engine.read_batches([file], statement, account=None) as reader:
         return {
             row["currency"]: tuple(
                 exact_sum([row[name]]) if row[name] is not None else None for name in _AMOUNTS

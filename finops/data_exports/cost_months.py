@@ -42,6 +42,7 @@ FORMAT: Final = "1"
 class CostMonth:
     """The content of a month, and its fingerprint."""
 
+    account: Account
     segments: MonthSegments
     query: Query
     tags: dict[str, str]
@@ -66,7 +67,9 @@ class CostMonth:
         """Yield the lines, some thousand at a time."""
         segments = self.segments
         with engine.read_batches(
-            segments.files, lambda files: self.query.sql(files, segments.first_day, segments.last_day)
+            segments.files,
+            lambda files: self.query.sql(files, segments.first_day, segments.last_day),
+            account=self.account,
         ) as reader:
             schema = self.query.result
             yield (batch if batch.schema == schema else batch.cast(schema) for batch in reader)
@@ -113,7 +116,7 @@ class ExportDimensions:
         )
         query = compile_query(Kind.COST, columns, columns.keys)
         shown = {} if "Tags" in excluded else {tag_column(key): key for key in columns.tags}
-        return CostMonth(segments, query, shown, (*self.left_out, *hidden))
+        return CostMonth(self.account, segments, query, shown, (*self.left_out, *hidden))
 
     def _provider_columns(
         self, segments: MonthSegments, excluded: Sequence[str], added: Sequence[str]

@@ -36,6 +36,8 @@ from django.conf import settings
 from django.db import connection, connections
 from django.utils.module_loading import import_string
 
+from finops.lib.memory import limit_lake_memory, machine_memory
+
 logger = logging.getLogger(__name__)
 
 SERVER: Final = "finops.child_server"
@@ -102,11 +104,7 @@ def memory_limit() -> int:
     or container, between 768 MB and 2 GB."""
     if settings.IMPORT_MEMORY_BYTES:
         return int(settings.IMPORT_MEMORY_BYTES)
-    total = _PAGE * os.sysconf("SC_PHYS_PAGES")
-    limit = Path("/sys/fs/cgroup/memory.max")
-    if limit.is_file() and (text := limit.read_text().strip()).isdigit():
-        total = min(total, int(text))
-    return max(MIN_MEMORY, min(MAX_MEMORY, total // 4))
+    return max(MIN_MEMORY, min(MAX_MEMORY, machine_memory() // 4))
 
 
 def run(
@@ -193,6 +191,7 @@ def _work(function: str, arguments: tuple[Any, ...], parent_settings: Mapping[st
             connections.databases["default"]["NAME"] = value
         else:
             setattr(settings, setting, value)
+    limit_lake_memory(settings.LAKE_MEMORY_BYTES)
     try:
         import_string(function)(*arguments)
     finally:

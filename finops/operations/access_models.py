@@ -12,6 +12,7 @@ ACCESS = ModelGroup(
             "accounts.Account",
             ("name", "slug", "created_at", "suspended_at", "delete_after", "display_currency"),
             ("name", "slug"),
+            in_panel=("limits",),
         ),
         Entry(
             "accounts.User",

@@ -20,13 +20,15 @@ class LimitsForm(forms.Form):
     def __init__(self, account: Account, data: Mapping[str, Any] | None = None) -> None:
         super().__init__(data)
         for limit in LIMITS:
-            self.fields[limit.setting] = forms.IntegerField(
-                label=limit.label,
+            bounds = f"Enter {numbers.number(limit.minimum)} to {numbers.number(limit.maximum)}."
+            self.fields[limit.name] = forms.IntegerField(
+                label=limit.title,
                 required=False,
-                min_value=1,
+                min_value=limit.minimum,
                 max_value=limit.maximum,
-                initial=account.limits.get(limit.setting),
-                help_text=f"Default: {numbers.number(limit.default)}. Maximum: {numbers.number(limit.maximum)}.",
+                initial=account.limits.get(limit.name),
+                help_text=limit.help,
+                error_messages={"min_value": bounds, "max_value": bounds},
             )
 
 

@@ -35,7 +35,7 @@ from finops.operations.model_list import (
     listing,
     of_relation,
 )
-from finops.operations.panels import panel_of
+from finops.operations.panels import lower_panel_of, panel_of
 from finops.operations.queries import STATEMENT_SECONDS, statement_limit
 from finops.operations.rows import Field, Row, all_rows, has_secret_key, plain_fields, row_name
 from finops.templatetags.components import cell_html
@@ -211,6 +211,7 @@ class ModelPages(OperatorRoles):
             "row": row,
             "fields": [_field_value(row, field) for field in fields],
             "panel": panel_of(row),
+            "lower_panel": lower_panel_of(row),
             "lists": related_lists(row),
             "row_actions": self._action_links(request, row),
         }

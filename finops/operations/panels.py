@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from accounts.limits import LIMITS, Limit
 from accounts.models import Account, AccountDeletion
 from accounts.sso.models import IdentityProvider
 from accounts.sso.services import provider_urls
@@ -56,6 +57,20 @@ def _account_panel(account: Account) -> RowPanel | None:
     return RowPanel("operations/_scheduled_deletion.html", {"when": account.delete_after})
 
 
+def _limits_panel(account: Account) -> RowPanel:
+    return RowPanel("operations/_limits.html", {"limits": [_limit_row(account, each) for each in LIMITS]})
+
+
+def _limit_row(account: Account, limit: Limit) -> dict[str, Any]:
+    own = account.limits.get(limit.name)
+    return {
+        "title": limit.title,
+        "value": own if own is not None and limit.accepts(own) else None,
+        "default": limit.default,
+        "refused": own if own is not None and not limit.accepts(own) else None,
+    }
+
+
 def _export_panel(export: AccountExport) -> RowPanel:
     values = {"export": export, "href": row_href(export), "expires_at": export.finished_at}
     if export.finished_at is not None:
@@ -77,8 +92,16 @@ PANELS: Final[dict[str, Callable[[Any], RowPanel | None]]] = {
     "sso.IdentityProvider": _provider_panel,
 }
 
+LOWER_PANELS: Final[dict[str, Callable[[Any], RowPanel]]] = {"accounts.Account": _limits_panel}
+
 
 def panel_of(row: Row) -> RowPanel | None:
-    """Return the row's panel; None for most rows. At most one query."""
+    """Return the panel above the row's fields; None for most rows. At most one query."""
     panel = PANELS.get(row._meta.label)
+    return panel(row) if panel is not None else None
+
+
+def lower_panel_of(row: Row) -> RowPanel | None:
+    """Return the panel below the row's fields; None for most rows. No query."""
+    panel = LOWER_PANELS.get(row._meta.label)
     return panel(row) if panel is not None else None

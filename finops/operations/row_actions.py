@@ -162,7 +162,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         ),
         "limits": RowAction(
             "Change limits",
-            "Empty fields have the server's default. New values count from the next request.",
+            "Empty fields have the server's default. New values count from the next request or task.",
             _change_limits,
             form=LimitsForm,
         ),

@@ -74,7 +74,7 @@ def restatements(
     lines: list[VersionLine] = []
     for key in newest:
         name, month = names.get(key[0], f"source {key[0]}"), f"{key[1]:%Y-%m}"
-        compared = _compare(replaced[key], stored)
+        compared = _compare(account, replaced[key], stored)
         if compared is None:
             months.append(
                 BillRestatement(source=name, month=month, reason="The bill of that day was removed.")
@@ -111,14 +111,16 @@ def _replaced_months(
     return {key: months[key] for key in touched}
 
 
-def _compare(month: _MonthFiles, stored: Mapping[str, LakeSegment]) -> tuple[pa.Table, pa.Table] | None:
+def _compare(
+    account: Account, month: _MonthFiles, stored: Mapping[str, LakeSegment]
+) -> tuple[pa.Table, pa.Table] | None:
     """None where a file of then is gone."""
     then, now = ([stored.get(each.path) for each in side] for side in (month.then, month.now))
     before, after = ([each for each in side if each is not None] for side in (then, now))
     if len(before) < len(then):
         return None
     version = MonthVersions(0, clock.now(), tuple(before), tuple(after))
-    return compare_lines([version], most=MAX_LINES)
+    return compare_lines(account, [version], most=MAX_LINES)
 
 
 def _sums_of(source: str, month: str, sums: pa.Table) -> list[BillRestatement]:

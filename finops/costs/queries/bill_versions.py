@@ -92,7 +92,7 @@ def compare_bill_versions(account: Account, query: BillVersionsQuery) -> BillVer
     if not versions:
         return _nothing(account, f"{months[0]:%Y-%m}" if months else "")
     month = months[0]
-    sums, largest = compare_lines(versions, most=query.limit)
+    sums, largest = compare_lines(account, versions, most=query.limit)
     rows = sums.to_pylist()
     names = dict(CostSource.objects.values_list("pk", "name"))
     totals = [_total(currency, rows) for currency in sorted({row["currency"] for row in rows})]

@@ -100,7 +100,7 @@ def _sums(account: Account, month: date) -> list[ClosedMonthSum]:
     for source_id in sorted(names):
         segments.lock_source(account, Kind.COST, source_id)
     live = list(LakeSegment.objects.filter(kind=Kind.COST, month=month, retired_at__isnull=True))
-    totals = totals_of(live)
+    totals = totals_of(account, live)
     if len(totals) < len(live):
         raise UserError(
             f"A file of {month:%Y-%m} cannot be read just now, so the month cannot be closed. Try again in a minute."

@@ -120,7 +120,8 @@ def _touched_segments(job: CostImport, bill: NormalisedBill) -> list[LakeSegment
 def _totals(
     job: CostImport, bill: NormalisedBill, totals: dict[str, SegmentTotals]
 ) -> dict[str, SegmentTotals]:
-    return totals | totals_of(each for each in _touched_segments(job, bill) if each.path not in totals)
+    unread = (each for each in _touched_segments(job, bill) if each.path not in totals)
+    return totals | totals_of(job.account, unread)
 
 
 def _as_live(segment: LakeSegment, totals: SegmentTotals | None) -> LiveMonth:

@@ -1,4 +1,4 @@
-"""The DuckDB of a process: one instance, a fresh cursor for each query.
+"""The DuckDB of a process: one instance, one more for each account with a memory of its own, a fresh cursor for each query.
 
 A cursor that two threads share gives one the other's answer (measured: 14 of 18); fresh ones never did (480 of
 480). The instance can read the lake's directory and nothing else, and its configuration is locked.
@@ -6,6 +6,7 @@ A cursor that two threads share gives one the other's answer (measured: 14 of 18
 
 from __future__ import annotations
 
+import itertools
 import os
 import socket
 import threading
@@ -20,6 +21,8 @@ import duckdb
 import pyarrow as pa
 from django.conf import settings
 
+from accounts.limits import lake_memory_of
+from accounts.models import Account
 from finops.lake.engine.errors import (
     NARROW_ADVICE,
     LakeBusy,
@@ -31,6 +34,7 @@ from finops.lake.engine.errors import (
 from finops.lake.engine.watchdog import Watchdog
 from finops.lake.storage.storage import storage
 from finops.lib import time_limit
+from finops.lib.memory import MB, lake_memory
 
 SPILL_PER_MEMORY: Final = 4
 """Disk that a process may use for what does not fit its memory, as a multiple of it."""
@@ -49,6 +53,8 @@ class Instance:
 
     connection: duckdb.DuckDBPyConnection
     turns: threading.BoundedSemaphore
+    memory: int
+    """In bytes."""
 
     def execute(self, sql: str, deadline: float, tables: Mapping[str, pa.Table] | None = None) -> pa.Table:
         """All rows of a query, by the deadline (monotonic seconds); `tables` are what it reads besides files, by name.
@@ -68,7 +74,9 @@ class Instance:
             except duckdb.InterruptException as error:
                 raise LakeTimeout(f"The query timed out. {NARROW_ADVICE}") from error
             except duckdb.OutOfMemoryException as error:
-                raise LakeTooLarge(f"The query exceeded its memory limit. {NARROW_ADVICE}") from error
+                raise LakeTooLarge(
+                    f"The query exceeded its memory limit of {self.memory // MB:,} MB. {NARROW_ADVICE}"
+                ) from error
             except duckdb.OutOfRangeException as error:
                 raise LakeTooLarge(f"The total is too large. {NARROW_ADVICE}") from error
             except (duckdb.IOException, duckdb.InvalidInputException) as error:  # gone; no Parquet
@@ -106,46 +114,74 @@ class Instance:
             self.turns.release()
 
 
+ACCOUNT_INSTANCES: Final = 4
+"""Instances of accounts with a lake memory of their own that a process keeps: the last used."""
+
 _instances: dict[Path, Instance] = {}
+_account_instances: dict[tuple[Path, int, int], Instance] = {}
+"""By lake, account and memory; the last used is the last."""
 _instances_lock = threading.Lock()
 _watchdog = Watchdog()
-_parent_instances: list[dict[Path, Instance]] = []
+_parent_instances: list[object] = []
+_spill_numbers = itertools.count(1)
 
 
-def instance() -> Instance:
+def instance(account: Account | None = None) -> Instance:
+    """The DuckDB of this process; where an operator set the account's lake memory, one of its own with so much. Both share the
+    turns."""
+    memory = None if account is None else lake_memory_of(account)
+    if account is not None and memory is not None:
+        return _account_instance(account.pk, memory)
     directory = storage().readable_directory
     present = _instances.get(directory)
     if present is not None:
         return present
     with _instances_lock:
         if directory not in _instances:
-            new_instance = _make_instance(directory)
+            turns = threading.BoundedSemaphore(max(1, settings.LAKE_CONCURRENCY))
+            new_instance = _make_instance(directory, lake_memory(), _spill_directory(), turns)
             # A process has one lake; tests have many, and the threads of an instance take address space.
             _instances.clear()
+            _account_instances.clear()
             _instances[directory] = new_instance
         return _instances[directory]
 
 
+def _account_instance(account_id: int, memory: int) -> Instance:
+    turns, directory = instance().turns, storage().readable_directory
+    key = directory, account_id, memory
+    with _instances_lock:
+        present = _account_instances.pop(key, None)
+        if present is None:
+            # An instance that gave way may still run a query, with its files.
+            spill = _spill_directory(f".{next(_spill_numbers)}")
+            present = _make_instance(directory, memory, spill, turns)
+        _account_instances[key] = present
+        for other in [each for each in _account_instances if each != key and each[:2] == key[:2]]:
+            del _account_instances[other]  # of the account's former limit
+        while len(_account_instances) > ACCOUNT_INSTANCES:
+            del _account_instances[next(iter(_account_instances))]
+    return present
+
+
 def _forget_after_fork() -> None:
-    """A child makes its own instance. The parent's is kept alive, unused: closing it would wait for threads that
+    """A child makes its own instances. The parent's are kept alive, unused: closing them would wait for threads that
     only the parent has."""
-    global _instances, _instances_lock, _watchdog
-    _parent_instances.append(_instances)
-    _instances, _instances_lock, _watchdog = {}, threading.Lock(), Watchdog()
+    global _instances, _account_instances, _instances_lock, _watchdog
+    _parent_instances.extend((_instances, _account_instances))
+    _instances, _account_instances, _instances_lock, _watchdog = {}, {}, threading.Lock(), Watchdog()
 
 
 os.register_at_fork(after_in_child=_forget_after_fork)
 
 
-def _make_instance(directory: Path) -> Instance:
-    memory = settings.LAKE_MEMORY_BYTES or _memory_share()
-    spill = _spill_directory()
+def _make_instance(directory: Path, memory: int, spill: Path, turns: threading.BoundedSemaphore) -> Instance:
     connection = duckdb.connect(
         config={
             "threads": os.cpu_count() or 1,
-            "memory_limit": f"{memory // 2**20}MiB",
+            "memory_limit": f"{memory // MB}MiB",
             "temp_directory": str(spill),
-            "max_temp_directory_size": f"{memory // 2**20 * SPILL_PER_MEMORY}MiB",
+            "max_temp_directory_size": f"{memory // MB * SPILL_PER_MEMORY}MiB",
             "preserve_insertion_order": False,
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
@@ -159,31 +195,22 @@ def _make_instance(directory: Path) -> Instance:
     connection.execute("SET allowed_directories = [?]", [f"{directory}/"])
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
-    return Instance(connection, threading.BoundedSemaphore(max(1, settings.LAKE_CONCURRENCY)))
+    return Instance(connection, turns, memory)
 
 
-def _memory_share() -> int:
-    """Half of the machine's (or the container's) memory, divided by the processes that may hold an instance: each web
-    process, the worker of what is due and that of insights. Imports have theirs in children, with their own limit."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    limit = Path("/sys/fs/cgroup/memory.max")
-    if limit.is_file() and (text := limit.read_text().strip()).isdigit():
-        total = min(total, int(text))
-    return total // 2 // (settings.WEB_PROCESSES + 2)
-
-
-def _spill_directory() -> Path:
-    """A directory of this process alone: DuckDB's file names in it are the same in every process. With the name of the
-    machine, since containers that share VAR_DIR number their processes alike."""
+def _spill_directory(suffix: str = "") -> Path:
+    """A directory of one instance: DuckDB's file names in it are the same in every one. With the name of the machine, since
+    containers that share VAR_DIR number their processes alike."""
     parent = Path(settings.VAR_DIR, "spill")
     parent.mkdir(parents=True, exist_ok=True)
     for leftover in parent.iterdir():
         _remove_if_dead(leftover)
-    return parent / f"{socket.gethostname()}-{os.getpid()}"
+    return parent / f"{socket.gethostname()}-{os.getpid()}{suffix}"
 
 
 def _remove_if_dead(spill: Path) -> None:
-    host, _, process = spill.name.rpartition("-")
+    host, _, name = spill.name.rpartition("-")
+    process = name.partition(".")[0]
     if host not in ("", socket.gethostname()) or not process.isdigit():
         return
     if Path("/proc", process).exists() or not Path("/proc/self").exists():

@@ -143,15 +143,15 @@ def _stored_result(key: ResultKey, query: Query) -> pa.Table | None:
 
 @contextmanager
 def read_batches(
-    segments: Sequence[SegmentFile], statement: Callable[[Sequence[File]], str]
+    segments: Sequence[SegmentFile], statement: Callable[[Sequence[File]], str], *, account: Account | None
 ) -> Iterator[pa.RecordBatchReader]:
     """What a statement over whole files gives, in batches, for what rewrites them; questions `run`.
 
-    Memory and spill are bounded as any query's; the rows are not held. Its deadline is that of the task, if it has one.
+    `account` is whose files they are, with its lake memory; None, for commands of operators, has the process's. Memory and spill are bounded as any query's; the rows are not held. Its deadline is that of the task, if it has one.
     Raises LakeUnavailable for a file that cannot be had, LakeTimeout, DuckDB's and Arrow's errors for one that breaks
     off.
     """
-    with duckdb.instance().stream(statement(local_files(segments))) as batches:
+    with duckdb.instance(account).stream(statement(local_files(segments))) as batches:
         yield batches
 
 
@@ -196,7 +196,7 @@ def _answer(
     if chosen.engine == "spark":
         table = _answer_of_cluster(account, query, start, end, currency, deadline, live)
     else:
-        table = _answer_of_this_machine(query, start, end, currency, deadline, live)
+        table = _answer_of_this_machine(account, query, start, end, currency, deadline, live)
     if live.waiting is None:
         _result_cache.put(key, table, settings.LAKE_ANSWERS_BYTES)
         shared_results.put(key, table)
@@ -215,7 +215,13 @@ def _refuse_later_files(segments: Sequence[SegmentFile]) -> None:
 
 
 def _answer_of_this_machine(
-    query: Query, start: date, end: date, currency: Currency | None, deadline: float, live: Snapshot
+    account: Account,
+    query: Query,
+    start: date,
+    end: date,
+    currency: Currency | None,
+    deadline: float,
+    live: Snapshot,
 ) -> pa.Table:
     files = _local(live.files, deadline)
     sql = query.sql(files, start, end, waiting=live.waiting is not None, currency=currency)
@@ -224,7 +230,7 @@ def _answer_of_this_machine(
         tables[compiler.RATES_TABLE] = currency.rates.table
     count_files(query.kind, files)
     with metrics.LAKE_SECONDS.time(str(query.kind)), spans.span(f"lake {query.kind}"):
-        table = duckdb.instance().execute(sql, deadline, tables)
+        table = duckdb.instance(account).execute(sql, deadline, tables)
     return table if table.schema == query.result else table.cast(query.result)
 
 

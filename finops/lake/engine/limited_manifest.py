@@ -129,7 +129,7 @@ def _read(
         names.update(zip((each.path for each in local), files, strict=True))
         return limited_files_sql(local, limit, columns)[0]
 
-    with engine.read_batches(files, statement) as reader:
+    with engine.read_batches(files, statement, account=account) as reader:
         table = reader.read_all()
     own = [names[name].path for name in table[FILE_NAME].to_pylist()]
     return table.append_column("path", pa.array(own, pa.string()))

@@ -47,14 +47,14 @@ def roll_up_account(
     ):
         time_limit.check()
         try:
-            count += _roll_up_segment(pk, levels)
+            count += _roll_up_segment(account, pk, levels)
         except Exception:
             logger.exception("lake: segment %s could not be summarised; questions read its lines", pk)
     return count
 
 
 @transaction.atomic
-def _roll_up_segment(pk: int, levels: Sequence[Level]) -> bool:
+def _roll_up_segment(account: Account, pk: int, levels: Sequence[Level]) -> bool:
     """Roll up a segment; return False when another process does or did."""
     if not locks.try_lock_rollups(pk):
         return False
@@ -62,7 +62,7 @@ def _roll_up_segment(pk: int, levels: Sequence[Level]) -> bool:
     segment = LakeSegment.objects.unscoped().filter(pk=pk, summarised_at=None, retired_at=None).first()
     if segment is None:  # swapped or rolled up meanwhile
         return False
-    new = rollups.write_rollups(segment, levels)
+    new = rollups.write_rollups(account, segment, levels)
     try:
         _insert_rollup_rows(segment, new)
     except BaseException:

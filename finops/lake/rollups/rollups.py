@@ -17,6 +17,7 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from accounts.models import Account
 from finops.lake import schema
 from finops.lake.engine import compiler, engine
 from finops.lake.models import LakeSegment
@@ -84,14 +85,16 @@ class NewRollup:
     checksum: str
 
 
-def write_rollups(segment: LakeSegment, levels: Sequence[Level] = LEVELS) -> list[NewRollup]:
+def write_rollups(
+    account: Account, segment: LakeSegment, levels: Sequence[Level] = LEVELS
+) -> list[NewRollup]:
     """Write the worthwhile rollups of a segment, durably; none is in use yet.
 
     Tag columns that would leave too many lines are dropped, those with most values first. Cost: 5 s of one core a million
     lines. Raises LakeUnavailable, and the errors of DuckDB, Arrow and the storage; then no file stays.
     """
     rollups: list[NewRollup] = []
-    source = _SourceFile(segment.path, segment.checksum, tuple(segment.columns))
+    source = _SourceFile(account, segment.path, segment.checksum, tuple(segment.columns))
     try:
         for level in levels:
             columns = _rollup_columns(source, level, int(segment.rows * level.share))
@@ -99,7 +102,7 @@ def write_rollups(segment: LakeSegment, levels: Sequence[Level] = LEVELS) -> lis
                 continue
             new = _write(segment, source, columns)
             rollups.append(new)
-            source = _SourceFile(new.path, new.checksum, columns)
+            source = _SourceFile(account, new.path, new.checksum, columns)
     except BaseException:
         discard(rollups)
         raise
@@ -116,6 +119,7 @@ def discard(new: Sequence[NewRollup]) -> None:
 class _SourceFile:
     """A file that a rollup is computed from."""
 
+    account: Account
     path: str
     checksum: str
     columns: tuple[str, ...]
@@ -155,7 +159,7 @@ def _fitting_columns(
 
 def _group_counts(source: _SourceFile, groupings: Sequence[Sequence[str]]) -> list[int]:
     statement = partial(compiler.group_counts_sql, groupings=groupings)
-    with engine.read_batches(source.file(), statement) as reader:
+    with engine.read_batches(source.file(), statement, account=source.account) as reader:
         row = reader.read_all().to_pylist()[0]
     return list(row.values())
 
@@ -192,7 +196,7 @@ def _fill(file: Path, source: _SourceFile, columns: tuple[str, ...]) -> int:
         "write_statistics": [day],
     }
     with (
-        engine.read_batches(source.file(), statement) as reader,
+        engine.read_batches(source.file(), statement, account=source.account) as reader,
         pq.ParquetWriter(file, types, **options) as writer,
     ):
         for table in segments.row_groups((batch.cast(types) for batch in reader), types, GROUP_ROWS):

@@ -68,7 +68,9 @@ def months_with_versions(account: Account) -> list[date]:
     return list(old.values_list("month", flat=True).distinct())
 
 
-def compare_lines(versions: Sequence[MonthVersions], *, most: int) -> tuple[pa.Table, pa.Table]:
+def compare_lines(
+    account: Account, versions: Sequence[MonthVersions], *, most: int
+) -> tuple[pa.Table, pa.Table]:
     """Return sums by currency and change of lines (`added`, `gone`, `changed`, `same`), and the `most` largest changes of
     groups of lines that are equal in LINE_COLUMNS. One scan of both versions. Raises LakeUnavailable."""
     before = {each.path: each for version in versions for each in version.before}
@@ -80,7 +82,7 @@ def compare_lines(versions: Sequence[MonthVersions], *, most: int) -> tuple[pa.T
         parts = _PARTS.format(most=int(most))
         return f"WITH groups AS ({groups}), compared AS MATERIALIZED ({_COMPARED}) {parts}"
 
-    with engine.read_batches(files, statement) as reader:
+    with engine.read_batches(files, statement, account=account) as reader:
         table = reader.read_all()
     is_sum = pc.is_null(table["place"])
     return table.filter(is_sum), table.filter(pc.invert(is_sum)).sort_by("place")

@@ -27,7 +27,7 @@ def void_batch(*, account: Account, source_id: int, batch: UUID, first_day: date
     locks.lock_usage(account)
     removed = _remove_waiting(account, source_id, batch)
     segments = list(_segments(account, source_id, first_day, last_day))
-    rows_by_segment = segment_rewriter.rows_of_batch(segments, batch)
+    rows_by_segment = segment_rewriter.rows_of_batch(account, segments, batch)
     with new_files() as new:
         for segment in segments:
             remaining = segment.rows - rows_by_segment.get(segment.pk, 0)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from django.test import override_settings
 
+from accounts.models import Account
 from finops.lake.engine import engine, spark
 from finops.lake.engine.compiler import Currency, Query
 from finops.lake.engine.snapshot import Snapshot
@@ -36,9 +37,15 @@ def compared(remote: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Compariso
     comparison, of_duckdb = Comparison(), engine._answer_of_this_machine
 
     def answer(
-        query: Query, start: date, end: date, currency: Currency | None, deadline: float, live: Snapshot
+        account: Account,
+        query: Query,
+        start: date,
+        end: date,
+        currency: Currency | None,
+        deadline: float,
+        live: Snapshot,
     ) -> pa.Table:
-        table = of_duckdb(query, start, end, currency, deadline, live)
+        table = of_duckdb(account, query, start, end, currency, deadline, live)
         key = f"{query.identity} {start} {end} {currency.currency if currency else ''} {len(live.files)} {live.waiting is None}"
         if key not in comparison.queries:
             comparison.converted += currency is not None and currency.rates is not None

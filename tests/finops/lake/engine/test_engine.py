@@ -271,7 +271,7 @@ def test_a_stream_is_interrupted_at_the_end_of_its_task(sql: str) -> None:
     with (
         pytest.raises(engine.LakeTimeout, match="The query timed out"),
         limit_time(0.3),
-        engine.read_batches([], lambda _files: sql) as batches,
+        engine.read_batches([], lambda _files: sql, account=None) as batches,
     ):
         for _batch in batches:
             pass

@@ -261,14 +261,16 @@ def test_two_workers_roll_up_different_segments_of_an_account_and_none_twice(
 
     with another_thread() as elsewhere:
 
-        def meanwhile(segment: LakeSegment, levels: Sequence[Level]) -> list[rollups.NewRollup]:
+        def meanwhile(
+            account: Account, segment: LakeSegment, levels: Sequence[Level]
+        ) -> list[rollups.NewRollup]:
             if threading.get_ident() == first and not checked:
                 checked.append(
                     elsewhere(
                         lambda: rollup_scheduler.roll_up_account(cast.account, levels=ALWAYS, least_rows=1)
                     )
                 )
-            return write(segment, levels)
+            return write(account, segment, levels)
 
         monkeypatch.setattr(rollups, "write_rollups", meanwhile)
         checked.append(rollup_scheduler.roll_up_account(cast.account, levels=ALWAYS, least_rows=1))
@@ -284,9 +286,9 @@ def test_rollups_that_a_worker_of_an_earlier_version_wrote_meanwhile_stay_and_ou
     before = {file.path for file in storage().files()}
     write = rollups.write_rollups
 
-    def overtaken(segment: LakeSegment, levels: Sequence[Level]) -> list[rollups.NewRollup]:
+    def overtaken(account: Account, segment: LakeSegment, levels: Sequence[Level]) -> list[rollups.NewRollup]:
         LakeSegment.objects.unscoped().update(summarised_at=clock.now())
-        return write(segment, levels)
+        return write(account, segment, levels)
 
     monkeypatch.setattr(rollups, "write_rollups", overtaken)
     assert summarise(cast.account) == []
