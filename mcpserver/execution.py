@@ -22,9 +22,10 @@ from finops.lake.engine.answer_inputs import record_inputs
 from finops.lake.engine.routing import cluster_sentence, record_routes
 from finops.lib.cost_access import LimitedCostAccess, cost_access
 from finops.lib.errors import UserError
+from mcpserver.answer_links import link_of
 from mcpserver.coerce import decode_arguments
 from mcpserver.context import ToolCall
-from mcpserver.receipts.issue import receipt_of
+from mcpserver.receipts.issue import currency_argument, receipt_of
 from mcpserver.registry import DISPLAY_CURRENCY, Tool, ToolAccess
 from mcpserver.results import MAX_ANSWER_BYTES, ToolOutcome, encode_to_size, new_incident
 
@@ -96,8 +97,11 @@ def _run(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> ToolOutcom
         answer = msgspec.structs.replace(answer, summary=f"{getattr(answer, 'summary', '')} {last}".strip())
     receipt = receipt_of(tool, given, display, call, inputs, answer) if tool.has_receipt else None
     encoded = encode_to_size(answer, MAX_ANSWER_BYTES, conversion, receipt)
+    csv_uri = ""
+    if tool.csv is not None and bool(getattr(answer, "truncated", False)):
+        csv_uri = link_of(tool.name, {**given, **currency_argument(tool, display)}, call)
     return _limit_answer_size(
-        tool, ToolOutcome(answer=encoded, console_url=getattr(answer, "console_url", ""))
+        tool, ToolOutcome(answer=encoded, console_url=getattr(answer, "console_url", ""), csv_uri=csv_uri)
     )
 
 

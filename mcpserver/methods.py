@@ -13,7 +13,7 @@ from finops.activity.models import CallMethod as Kind
 from finops.cost_access import reach
 from finops.lib.errors import nearest_choices
 from finops.lib.sentences import escape_hidden
-from mcpserver import elicitation, events
+from mcpserver import answer_links, elicitation, events
 from mcpserver.call_recorder import CallRecorder
 from mcpserver.console_hints import console_hint
 from mcpserver.context import ToolCall
@@ -183,16 +183,15 @@ def _tool_entry(tool: Tool, input_schema: Schema, revision: Revision, *, shows_v
 
 
 def call_tool(ctx: MethodContext) -> Result:
-    asked = _ask_first(ctx) if elicitation.can_ask(ctx.client_capabilities) else None
-    if asked is not None:
-        return asked
     can_ask = elicitation.can_ask(ctx.client_capabilities)
+    if can_ask and (first := _ask_first(ctx)) is not None:
+        return first
     params = elicitation.with_choice(ctx.params, ctx.call) if can_ask else ctx.params
     if params is None:
         return _call_result(ToolOutcome(problem=elicitation.NO_CHOICE), ctx.revision)
     outcome = run_named_tool(ctx.server, params, ctx.call, Kind.TOOL)
     question = elicitation.ask_choice(outcome, params, ctx.call) if can_ask and params is ctx.params else None
-    return question or _call_result(outcome, ctx.revision)
+    return question or _call_result(outcome, ctx.revision, str(ctx.params.get("name")))
 
 
 def _ask_first(ctx: MethodContext) -> Result | None:
@@ -257,10 +256,11 @@ def read_only_problem(name: str, call: ToolCall) -> str:
     )
 
 
-def _call_result(outcome: ToolOutcome, revision: Revision) -> Result:
+def _call_result(outcome: ToolOutcome, revision: Revision, tool: str = "") -> Result:
     result: Result = {"content": [{"type": "text", "text": outcome.text}], "isError": outcome.is_error}
     if revision.has_titles and not outcome.is_error:
         result["structuredContent"] = msgspec.Raw(outcome.answer)
+        result["content"] += answer_links.content(outcome.csv_uri, tool)
     return result
 
 
@@ -344,7 +344,8 @@ def read_resource(ctx: MethodContext) -> Result:
     uri = _text(ctx.params, "uri")
     with CallRecorder(Kind.RESOURCE, ctx.call, "unknown", {"uri": uri}) as recorder:
         code = Code.INVALID_PARAMS if ctx.revision.modern else RESOURCE_NOT_FOUND
-        content = resource_requests.read(ctx.server.resources, uri, ctx.call, not_found=code)
+        server = ctx.server
+        content = resource_requests.read(server.resources, server.registry, uri, ctx.call, not_found=code)
         recorder.name = recorder.registered_name = content.name
         recorder.text(content.text)
     return {"contents": [{"uri": uri, "mimeType": content.mime_type, "text": content.text}]}

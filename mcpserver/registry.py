@@ -39,6 +39,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from finops.lib.listing import CsvTable
 from mcpserver.context import ToolCall
 from mcpserver.definitions import listed_schemas
 from mcpserver.schema import Schema, answer_schema, arguments_schema
@@ -53,6 +54,9 @@ DISPLAY_CURRENCY = "display_currency"
 """The argument of every tool that converts."""
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what the strictest host accepts
+
+CsvReader = Callable[[ToolCall, Any], CsvTable]
+"""Computes all rows of an answer, from the call and its arguments."""
 
 Handler = TypeVar("Handler", bound=Callable[..., msgspec.Struct])
 
@@ -89,6 +93,8 @@ class Tool:
     """Whether hosts with MCP Apps show its answers as chart and table (`mcp_app/figures.js`)."""
     has_receipt: bool = False
     """Whether its answers carry a receipt (`mcpserver/receipts/`): they are figures of cost."""
+    csv: CsvReader | None = None
+    """All rows of an answer, for a link where the answer is `truncated` (`answer_links.py`)."""
     question: Callable[[ToolCall, Any], str] | None = None
     """Question to the person before it runs, from the call and its arguments (`elicitation.py`); empty: none."""
 
@@ -159,6 +165,7 @@ class ToolRegistry:
         converts: bool = False,
         has_view: bool = False,
         has_receipt: bool = False,
+        csv: CsvReader | None = None,
         question: Callable[[ToolCall, Any], str] | None = None,
     ) -> Callable[[Handler], Handler]:
         """Register the decorated function as a tool and return it unchanged; raises RegistryError.
@@ -185,6 +192,7 @@ class ToolRegistry:
                     converts=converts,
                     has_view=has_view,
                     has_receipt=has_receipt,
+                    csv=csv,
                     question=question,
                 )
             )

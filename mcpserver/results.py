@@ -37,7 +37,8 @@ class ToolOutcome:
 
     `console_url` is the answer's; `incident` the number under which a fault of ours is logged; `field` the argument
     that the problem is about, where it is one; `is_refused`: the credential may only read, or its cost access is limited.
-    `choices` are names of the account that `value`, an argument's, may mean.
+    `choices` are names of the account that `value`, an argument's, may mean. `csv_uri` is a link to all rows of an answer
+    that leaves some out.
     """
 
     answer: bytes = b""
@@ -48,6 +49,7 @@ class ToolOutcome:
     is_refused: bool = False
     value: str = ""
     choices: tuple[str, ...] = ()
+    csv_uri: str = ""
 
     @property
     def is_error(self) -> bool:

@@ -325,10 +325,31 @@ common_columns: Registry[CommonColumn] = Registry("common CSV column")
 column."""
 
 
+@dataclasses.dataclass(frozen=True)
+class CsvTable:
+    """A CSV with any rows. `name` is without date and extension; `rows` are read once."""
+
+    name: str
+    header: Sequence[str]
+    rows: Iterable[Sequence[Any]]
+
+    def response(self) -> StreamingHttpResponse:
+        """Return it as a download."""
+        return csv_response(self.name, self.header, self.rows)
+
+    def lines(self) -> Iterator[str]:
+        """Yield its lines. With limited cost access the first names the limit."""
+        return _lines([*_limit_lines(), self.header], self.rows)
+
+
+def _limit_lines() -> list[list[str]]:
+    return [[line]] if (line := limit_line()) else []
+
+
 def csv_response(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> StreamingHttpResponse:
     """Return rows of values as a streamed CSV download in UTF-8. With limited cost access its first line names the limit."""
-    first = [[line]] if (line := limit_line()) else []
-    response = StreamingHttpResponse(_lines([*first, header], rows), content_type="text/csv; charset=utf-8")
+    lines = _lines([*_limit_lines(), header], rows)
+    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
     day: date = clock.today()
     response["Content-Disposition"] = f'attachment; filename="{slugify(name)}-{day}.csv"'
     response["Cache-Control"] = "private, no-store"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from decimal import Decimal
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
@@ -15,13 +13,12 @@ from msgspec import structs
 from accounts.doors import AccountRequest, account_page
 from finops.lib.choices import GRANULARITIES, PERIODS, TOPS
 from finops.lib.errors import UserError
-from finops.lib.listing import csv_response
 from finops.lib.query_page import QueryPage
-from ingestion.charts import row_name, usage_table
+from ingestion.charts import usage_table
 from ingestion.choices import dimension_choices, field_value
 from ingestion.queries import find_metric, first_metric, metrics_of, query_usage, suggest_values
-from ingestion.queries.resolution import PREFIX
 from ingestion.schemas import UsageAnswer
+from ingestion.usage_csv import usage_csv
 from ingestion.usage_query import CUSTOMER, UsageQuery
 
 SUGGESTIONS = 20
@@ -87,13 +84,7 @@ class UsagePage(QueryPage[AccountRequest, UsageQuery, UsageAnswer]):
             return ""
 
     def csv(self, query: UsageQuery) -> HttpResponseBase:
-        """Every row of the answer, exact quantities; a query without groups gives its total."""
-        answer = self.answer(query)
-        buckets = list(answer.quantity_series)
-        group = [answer.group_by.removeprefix(PREFIX), "name"] if answer.group_by else []
-        header = [*group, "metric", "aggregation", "unit", "quantity", "share", "days with data", *buckets]
-        days = f"{answer.period.start_date}-{answer.period.end_date}"
-        return csv_response(f"usage-{answer.metric}-{days}", header, _csv_rows(answer, buckets))
+        return usage_csv(self.answer(query)).response()
 
 
 @account_page()
@@ -117,13 +108,3 @@ def values(request: AccountRequest) -> HttpResponse:
     except UserError as problem:
         return JsonResponse({"values": [], "error": problem.message}, status=400)
     return JsonResponse({"values": [{"value": each.value, "hint": each.hint} for each in suggestions]})
-
-
-def _csv_rows(answer: UsageAnswer, buckets: list[str]) -> Iterator[list[Any]]:
-    about = [answer.metric, answer.aggregation, answer.unit]
-    if not answer.group_by:
-        share = Decimal(1) if answer.quantity is not None else None
-        yield [*about, answer.quantity, share, answer.days_with_data, *answer.quantity_series.values()]
-    for row in answer.rows:
-        series = [row.quantity_series.get(day) for day in buckets]
-        yield [row.value, row_name(row), *about, row.quantity, row.share, row.days_with_data, *series]

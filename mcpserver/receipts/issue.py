@@ -31,7 +31,7 @@ def receipt_of(
 ) -> Callable[[bytes], str] | None:
     """What makes the receipt of the answer's figures and has it stored. None where the answer could not be computed again: the bills
     changed while it was computed, or its arguments are too long or hold a secret, which is never stored."""
-    encoded = _encode({**arguments, **_currency(tool, display)})
+    encoded = _encode({**arguments, **currency_argument(tool, display)})
     has_secret = without_secrets(encoded.decode()) != encoded.decode()
     if len(inputs.manifests) != 1 or len(encoded) > MAX_ARGUMENT_BYTES or has_secret:
         return None
@@ -61,7 +61,7 @@ def receipt_of(
     return issue
 
 
-def _currency(tool: Tool, display: Display | None) -> dict[str, str]:
+def currency_argument(tool: Tool, display: Display | None) -> dict[str, str]:
     """The currency that the answer is in, whatever the account chooses later."""
     if not tool.converts:
         return {}
@@ -74,4 +74,4 @@ def cost_access_digest(call: ToolCall) -> str:
     return hashlib.sha256(_encode(limits)).hexdigest()[:32] if limits else ""
 
 
-__all__ = ["cost_access_digest", "receipt_of"]
+__all__ = ["cost_access_digest", "currency_argument", "receipt_of"]

@@ -17,6 +17,19 @@ from mcpserver.registry import Completion
 MARKDOWN: Final = "text/markdown"
 YAML: Final = "application/yaml"
 JSON: Final = "application/json"
+CSV: Final = "text/csv"
+
+MAX_URI: Final = 2_000
+"""The longest URI that is read."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ResourceContent:
+    """`name` is the resource's or the template's: what the activity log calls it."""
+
+    name: str
+    mime_type: str
+    text: str
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

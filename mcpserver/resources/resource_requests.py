@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from finops.cost_access.reach import RESOURCES
 from finops.lib.errors import UserError
+from mcpserver import answer_links
 from mcpserver.context import ToolCall
 from mcpserver.execution import call_transaction
 from mcpserver.jsonrpc import Code, RpcError
-from mcpserver.registry import Completion
-from mcpserver.resources.resource import McpResource, ResourceCatalog, ResourceTemplate
+from mcpserver.registry import Completion, ToolRegistry
+from mcpserver.resources import answer_files
+from mcpserver.resources.resource import (
+    MAX_URI,
+    McpResource,
+    ResourceCatalog,
+    ResourceContent,
+    ResourceTemplate,
+)
 from mcpserver.revisions import Revision
-
-MAX_URI = 2_000
-
-
-@dataclasses.dataclass(frozen=True)
-class ResourceContent:
-    """`name` is the resource's or the template's: what the activity log calls it."""
-
-    name: str
-    mime_type: str
-    text: str
 
 
 def entry(resource: McpResource, revision: Revision) -> dict[str, Any]:
@@ -41,8 +37,13 @@ def _common_fields(each: McpResource | ResourceTemplate, revision: Revision) -> 
     return {**fields, "title": each.title} if revision.has_titles else fields
 
 
-def read(catalog: ResourceCatalog, uri: str, call: ToolCall, *, not_found: int) -> ResourceContent:
-    """Raises RpcError with the code `not_found` for a URI of none, and for a name that the account has not."""
+def read(
+    catalog: ResourceCatalog, tools: ToolRegistry, uri: str, call: ToolCall, *, not_found: int
+) -> ResourceContent:
+    """Return a resource, or all rows of an answer. Raises RpcError with the code `not_found` for a URI of none, and for a name that
+    the account has not."""
+    if uri.startswith(answer_links.PREFIX):
+        return answer_files.read(tools, uri, call, not_found=not_found)
     found = catalog.find(uri) if len(uri) <= MAX_URI and "\x00" not in uri else None
     if found is None:
         message = "Resource not found. resources/list and resources/templates/list have them all."

@@ -11,7 +11,11 @@ from msgspec.structs import replace
 
 from finops.costs import queries
 from finops.costs.answers import DimensionValuesAnswer, SpendAnswer
+from finops.costs.spend_csv import spend_csv
 from finops.costs.spend_query import Filter, SpendQuery, read_period
+from finops.exchange_rates.display import current_display
+from finops.lib.listing import CsvTable
+from finops.lib.query_page import ALL_ROWS
 from finops.lib.sentences import truncate
 from mcpserver.context import ToolCall
 from mcpserver.registry import ToolAccess, tool
@@ -23,12 +27,20 @@ MAX_LINKED = 10
 MAX_LINKED_TEXT = 200
 
 
+def _csv(call: ToolCall, query: SpendQuery) -> CsvTable:
+    def ask() -> SpendAnswer:
+        return queries.query_spend(call.account, replace(query, top=ALL_ROWS), deadline=call.deadline)
+
+    return spend_csv(ask(), current_display(), ask=ask)
+
+
 @tool(
     name="querySpend",
     title="Query spend",
     access=ToolAccess.READ,
     has_view=True,
     has_receipt=True,
+    csv=_csv,
     converts=True,
     description="""
         Spend in total or by up to two dimensions, over time, compared with a previous period. Use it for

@@ -8,11 +8,15 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
+from finops.exchange_rates.display import current_display
 from finops.lib.answers import largest_that_fits
+from finops.lib.listing import CsvTable
+from finops.lib.query_page import ALL_ROWS
 from finops.unitcosts import queries
 from finops.unitcosts.answers import UnitCostAnswer, UnitMetricsAnswer
 from finops.unitcosts.queries.unit_metrics import MAX_LISTED
 from finops.unitcosts.queries.unit_metrics import list_unit_metrics as read_unit_metrics
+from finops.unitcosts.unit_cost_csv import unit_cost_csv
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from mcpserver.context import ToolCall
 from mcpserver.registry import ToolAccess, tool
@@ -23,11 +27,20 @@ SAVED = "unit-economics/saved/"
 MAX_URL = 4_000
 
 
+def _csv(call: ToolCall, query: UnitCostQuery) -> CsvTable:
+    def ask() -> UnitCostAnswer:
+        return queries.query_unit_cost(call.account, replace(query, top=ALL_ROWS), deadline=call.deadline)
+
+    answer = ask()
+    return unit_cost_csv(answer, current_display(), ask=ask, by_customer=bool(answer.rows))
+
+
 @tool(
     name="queryUnitCost",
     title="Query unit cost",
     access=ToolAccess.READ,
     has_receipt=True,
+    csv=_csv,
     has_view=True,
     converts=True,
     description="""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from finops.lib.listing import CsvTable
 from finops.lib.sentences import truncate
 from ingestion import queries
 from ingestion.schemas import EventsAnswer, UsageAnswer, UsageEvent
+from ingestion.usage_csv import usage_csv
 from ingestion.usage_query import EventsQuery, UsageQuery
 from mcpserver.context import ToolCall
 from mcpserver.registry import ToolAccess, tool
@@ -43,10 +45,15 @@ def _truncate_event(event: UsageEvent) -> UsageEvent:
     )
 
 
+def _csv(call: ToolCall, query: UsageQuery) -> CsvTable:
+    return usage_csv(queries.query_usage(call.account, query, all_groups=True, deadline=call.deadline))
+
+
 @tool(
     name="queryUsage",
     title="Query usage",
     access=ToolAccess.READ,
+    csv=_csv,
     description="""
         Usage of a pushed metric (requests, seats …): in total, by customer or dimension, over time. For
         cost per unit use queryUnitCost; for single events, listUsageEvents.

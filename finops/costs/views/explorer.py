@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from decimal import Decimal
-from functools import cached_property, partial
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
@@ -13,26 +12,25 @@ from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
 from finops.costs import explorer_steps
-from finops.costs.answers import SpendAnswer, SpendRow, SpendTotal, drop_other_currencies
-from finops.costs.charts import marked_tables, row_name
+from finops.costs.answers import SpendAnswer, drop_other_currencies
+from finops.costs.charts import marked_tables
 from finops.costs.models import SavedView
 from finops.costs.queries import list_dimension_values, query_spend
 from finops.costs.queries.resource import describe_resource
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import filter_labels
-from finops.costs.queries.spend_lake import COST_COLUMNS
 from finops.costs.resource_panels import ResourceQuestion, panels_of
+from finops.costs.spend_csv import spend_csv
 from finops.costs.spend_forecasts import Expected, ForecastQuestion, expected_cost, forecasts_of
-from finops.costs.spend_query import QUANTITIES, SpendQuery
+from finops.costs.spend_query import SpendQuery
 from finops.costs.views.choices import MEASURES, ORDERS
 from finops.costs.views.explorer_charts import explorer_tables, first_incomplete
 from finops.costs.views.explorer_toolbar import toolbar
 from finops.costs.views.query_page import CostQueryPage
-from finops.exchange_rates.csv_columns import NONE, CsvRow, OriginalAmounts
+from finops.exchange_rates.pages import display_of_page
 from finops.lake.engine.conversion import display_currency
 from finops.lib.errors import UserError
 from finops.lib.formats import numbers
-from finops.lib.listing import csv_response
 from finops.lib.periods import DateRange
 
 SUGGESTIONS = 20
@@ -111,17 +109,8 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
 
     def csv(self, query: SpendQuery) -> HttpResponseBase:
         answer: SpendAnswer = self.all_rows(query)
-        return _csv(answer, self._original_amounts(query, answer))
-
-    def _original_amounts(self, query: SpendQuery, answer: SpendAnswer) -> OriginalAmounts:
-        """Return the original amounts; none for quantities. Splits move converted amounts, so after them only rates."""
-        if answer.view.basis in QUANTITIES:
-            return NONE
-        figures = [] if answer.applied_splits else ["amount", "previous amount", *_buckets(answer)]
-        first = answer.comparison.previous_start_date if answer.comparison else answer.period.start_date
-        days = min(first, answer.period.start_date), answer.period.end_date
-        rows = partial(_amounts, has_figures=bool(figures))
-        return self.original_amounts(query, answer, figures, rows, days)
+        display = display_of_page(self.request)
+        return spend_csv(answer, display, ask=lambda: self.all_rows(query)).response()
 
 
 class SavedViewPage(ExplorerPage):
@@ -174,64 +163,3 @@ def _all_groups(query: SpendQuery) -> str:
 def _hint(label: str, costs: list[Any]) -> str:
     spent = [numbers.money(cost.amount, cost.currency) for cost in costs[:2]]
     return " · ".join([part for part in (label, *spent) if part])
-
-
-def _buckets(answer: SpendAnswer) -> list[str]:
-    return list(answer.totals[0].series) if answer.totals else []
-
-
-def _csv(answer: SpendAnswer, original: OriginalAmounts) -> HttpResponseBase:
-    """Yield every row of the answer, exact amounts; a query without groups yields its totals."""
-    buckets = _buckets(answer)
-    is_quantity = answer.view.basis in QUANTITIES
-    header = [
-        *answer.group_by,
-        *[f"{name} name" for name in answer.group_by],
-        "unit" if is_quantity else "currency",
-        "quantity" if is_quantity else "amount",
-        "share",
-        "previous quantity" if is_quantity else "previous amount",
-        "change",
-        "change ratio",
-        *buckets,
-        *original.header,
-    ]
-    name = "spend" if answer.view.basis in COST_COLUMNS else answer.view.basis.replace("_", "-")
-    name = f"{name}-{answer.period.start_date}-{answer.period.end_date}"
-    return csv_response(name, header, _csv_rows(answer, buckets, original))
-
-
-def _csv_rows(answer: SpendAnswer, buckets: list[str], original: OriginalAmounts) -> Iterator[list[Any]]:
-    if not answer.group_by:
-        for total in answer.totals:
-            yield [*_figures(total, Decimal(1), buckets), *original.cells(_row_key(total), total.currency)]
-        return
-    for row in answer.rows:
-        figures = _figures(row, row.share, buckets)
-        yield [*_group_cells(answer, row), *figures, *original.cells(_row_key(row), row.currency)]
-
-
-def _row_key(row: SpendRow | SpendTotal) -> tuple[Any, ...]:
-    return (*row.group.values(), bool(row.other_groups)) if isinstance(row, SpendRow) else ()
-
-
-def _amounts(answer: SpendAnswer, *, has_figures: bool) -> Iterator[CsvRow]:
-    buckets = _buckets(answer)
-    for row in answer.rows if answer.group_by else answer.totals:
-        series = [row.series.get(day) for day in buckets]
-        previous = row.change.previous_amount if row.change else None
-        yield _row_key(row), row.currency, [row.amount, previous, *series] if has_figures else []
-
-
-def _group_cells(answer: SpendAnswer, row: SpendRow) -> list[str]:
-    if row.other_groups:
-        return [row_name(row)] * (2 * len(answer.group_by))
-    values_of = [row.group[name] for name in answer.group_by]
-    names = [row.labels.get(name, row.group[name]) for name in answer.group_by]
-    return [*values_of, *names]
-
-
-def _figures(row: Any, share: Decimal | None, buckets: list[str]) -> list[Any]:
-    change = row.change
-    compared = [change.previous_amount, change.change, change.ratio] if change else [None] * 3
-    return [row.currency, row.amount, share, *compared, *[row.series.get(day) for day in buckets]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from django.http import HttpResponseBase
@@ -15,8 +14,7 @@ from accounts.models import Role
 from finops.allocation.queries.splits import has_splits_on
 from finops.costs.views.choices import default_basis
 from finops.costs.views.query_page import CostQueryPage
-from finops.exchange_rates.csv_columns import CsvRow
-from finops.lib.listing import csv_response
+from finops.exchange_rates.pages import display_of_page
 from finops.lib.params import id_of
 from finops.unitcosts.answers import (
     MATCHED,
@@ -35,6 +33,7 @@ from finops.unitcosts.queries.cards import per_unit
 from finops.unitcosts.queries.customer_suggestions import customer_names, suggestions_by_value
 from finops.unitcosts.queries.unit_metrics import find_unit_metric
 from finops.unitcosts.saved_question import is_changed, merge_question
+from finops.unitcosts.unit_cost_csv import unit_cost_csv
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from ingestion.choices import dimension_choices as usage_dimension_choices
 from ingestion.choices import field_value
@@ -126,18 +125,11 @@ class EconomicsPage(CostQueryPage[UnitCostQuery, UnitCostAnswer]):
         }
 
     def csv(self, query: UnitCostQuery) -> HttpResponseBase:
-        """Yield every row of the answer, exact figures: customers, or in total by bucket if there is a trend."""
         answer: UnitCostAnswer = self.all_rows(query)
-        name = f"unit-cost-{answer.usage_metric}-{answer.period.start_date}-{answer.period.end_date}"
-        days = answer.period.start_date, answer.period.end_date
-        # Splits move converted amounts, so after them there are rates alone.
-        figures = [] if answer.applied_splits else ["cost"]
-        original = self.original_amounts(query, answer, figures, _amounts, days)
-        is_by_customer = query.mode == "per_customer"
-        header = CUSTOMER_HEADER if is_by_customer else TOTAL_HEADER
-        rows = _customer_rows(answer) if is_by_customer else _total_rows(answer)
-        cells = ([*row, *original.cells(key, row[header.index("currency")])] for key, row in rows)
-        return csv_response(name, [*header, *original.header], cells)
+        display = display_of_page(self.request)
+        return unit_cost_csv(
+            answer, display, ask=lambda: self.all_rows(query), by_customer=query.mode == "per_customer"
+        ).response()
 
 
 @account_page()
@@ -163,44 +155,3 @@ def _rows_context(request: AccountRequest, answer: UnitCostAnswer) -> dict[str, 
 
 def _rows(answer: UnitCostAnswer, *statuses: str) -> list[UnitCostRow]:
     return [row for row in answer.rows if row.status in statuses]
-
-
-FIGURES = ["currency", "cost", "usage", "unit cost", "reason"]
-CUSTOMER_HEADER = ["customer id", "name", "status", "values", "direct cost", "allocated cost", *FIGURES]
-TOTAL_HEADER = ["from", *FIGURES]
-
-
-KeyedRow = tuple[tuple[Any, ...], list[Any]]
-"""The key of a CSV row, and its cells."""
-
-
-def _customer_rows(answer: UnitCostAnswer) -> Iterator[KeyedRow]:
-    for row in answer.rows:
-        values = " | ".join(row.values)
-        costs = [row.direct_cost, row.allocated_cost]
-        yield _row_key(row), [row.customer_id, row.name, row.status, values, *costs, *_figures(row)]
-
-
-def _total_rows(answer: UnitCostAnswer) -> Iterator[KeyedRow]:
-    for total in answer.totals:
-        for bucket in total.buckets:
-            yield (bucket.start_date,), [bucket.start_date, *_figures(bucket)]
-        yield (), ["all", *_figures(total)]
-
-
-def _row_key(row: UnitCostRow) -> tuple[Any, ...]:
-    return row.customer_id, row.status, *row.values, bool(row.other_rows)
-
-
-def _amounts(answer: UnitCostAnswer) -> Iterator[CsvRow]:
-    has_figures = not answer.applied_splits
-    for row in answer.rows:
-        yield _row_key(row), row.currency, [row.cost] if has_figures else []
-    for total in answer.totals:
-        for bucket in total.buckets:
-            yield (bucket.start_date,), bucket.currency, [bucket.cost] if has_figures else []
-        yield (), total.currency, [total.cost] if has_figures else []
-
-
-def _figures(row: Any) -> list[Any]:
-    return [row.currency, row.cost, row.usage, row.unit_cost, row.reason]

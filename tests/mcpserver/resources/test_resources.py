@@ -164,3 +164,23 @@ def test_each_read_is_in_the_activity_log_under_the_name_of_its_resource(door: D
         (CallMethod.RESOURCE, "unknown", CallOutcome.REFUSED, '{"uri":"finops://budgets/Nope"}'),
         (CallMethod.RESOURCE, "glossary", CallOutcome.OK, '{"uri":"finops://glossary"}'),
     ]
+
+
+@each_revision
+def test_nothing_is_offered_that_needs_a_stream(door: Door, revision: str) -> None:
+    if revision == schemas.MODERN:
+        capabilities = door.result("server/discover")["capabilities"]
+    else:
+        hello = {
+            "protocolVersion": revision,
+            "capabilities": {},
+            "clientInfo": {"name": "tests", "version": "1"},
+        }
+        capabilities = door.result("initialize", hello, revision=revision)["capabilities"]
+
+    assert capabilities["resources"] == capabilities["tools"] == capabilities["prompts"] == {}
+    status = 404 if revision == schemas.MODERN else 200
+    for method in ("resources/subscribe", "resources/unsubscribe", "subscriptions/listen"):
+        params = {"uri": "finops://data-health", "notifications": {}}
+        error = door.error(method, params, revision=revision, status=status)
+        assert error["code"] == -32601
