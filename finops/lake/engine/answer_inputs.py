@@ -1,6 +1,7 @@
-"""What an answer was computed of: manifest, expressions, exchange rates. Recorded while it is computed, for its receipt (ADR 0080).
+"""What an answer is computed from: manifest, expressions and exchange rates, recorded during the computation for the
+answer's receipt (ADR 0080).
 
-A query costs a microsecond more inside `record_inputs`, and nothing outside.
+Inside `record_inputs` a query costs a microsecond more; outside it costs nothing.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from finops.lib import clock
 
 @dataclass
 class AnswerInputs:
-    """Of one answer. Without a query over cost there is no manifest."""
+    """The inputs of one answer. An answer without a query over cost has no manifest."""
 
     at: datetime = field(default_factory=clock.now)
     manifests: dict[str, Manifest] = field(default_factory=dict)
-    """By identity: more than one where the bills changed meanwhile."""
+    """By identity; more than one if the bills changed during the computation."""
     source_state: tuple[str, ...] = ()
-    """What `load_sources` read beside the manifest."""
+    """The state that `load_sources` read in addition to the manifest."""
     days: tuple[date, date] | None = None
-    """The first and last day of the queries that have both."""
+    """The first and last day of all queries that have both."""
     has_usage: bool = False
     _expressions: set[str] = field(default_factory=set)
     _rates: set[str] = field(default_factory=set)
@@ -38,7 +39,7 @@ class AnswerInputs:
 
     @property
     def rates(self) -> str:
-        """Empty where nothing was converted."""
+        """The exchange rates of the answer; empty if nothing was converted."""
         return _digest(self._rates) if self._rates else ""
 
     def add_query(
@@ -58,7 +59,7 @@ _inputs: ContextVar[AnswerInputs | None] = ContextVar("answer_inputs", default=N
 
 @contextmanager
 def record_inputs() -> Iterator[AnswerInputs]:
-    """What the queries inside read. Blocks nest; the innermost records."""
+    """Record what queries inside the block read. Blocks nest; the innermost one records."""
     inputs = AnswerInputs()
     token = _inputs.set(inputs)
     try:
@@ -68,7 +69,7 @@ def record_inputs() -> Iterator[AnswerInputs]:
 
 
 def note_query(query: Query, start: date, end: date, currency: Currency | None, manifest: Manifest) -> None:
-    """One over cost."""
+    """Record one query over cost."""
     if (inputs := _inputs.get()) is not None:
         inputs.add_query(query, start, end, currency, manifest)
 

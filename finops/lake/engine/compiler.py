@@ -1,7 +1,8 @@
-"""From an expression over facts to one SQL text over an account's files. Pure: runs nothing.
+"""Compiles an expression over facts into one SQL text over an account's files. Pure: it runs nothing.
 
-Ibis builds and compiles; this module only puts the expression's one source, a common table expression over the
-chosen files, in front of it. Values and names become text by the compilers of Ibis and sqlglot, never by hand.
+Ibis builds and compiles; this module only puts the expression's single source, a common table expression over the
+chosen files, in front of it. The compilers of Ibis and sqlglot turn values and names into text, never string
+formatting.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from finops.lib.errors import UserError
 
 DIALECT: Final = "duckdb"
 INBOX_TABLE: Final = "waiting"
-"""The name of the table of events that are in no file yet."""
+"""The table of events that are not in a file yet."""
 RATES_TABLE: Final = "day_rates"
-"""The name of the table of exchange rates (`conversion.RATES_SCHEMA`)."""
+"""The table of exchange rates (`conversion.RATES_SCHEMA`)."""
 ALL_LINES: Final = "lines of the account"
-"""The name of the lines before a reader's limit. No column and no expression of a question has it."""
+"""The table of all lines, before the reader's limit. No column and no expression of a question uses this name."""
 to_sqlglot: Final = DuckDBCompiler().to_sqlglot
 
 Build = Callable[[Any], Any]
-"""From the table of facts to the wanted table, both as Ibis expressions."""
+"""A function from the table of facts to the result table, both as Ibis expressions."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class File:
 
 @dataclass(frozen=True)
 class Currency:
-    """What a question makes of currencies: converts by the rates, or keeps the lines of `currency` alone."""
+    """How a question treats currencies: convert by the rates, or keep only the lines in `currency`."""
 
     currency: str
     rates: DayRates | None = None
@@ -65,24 +66,24 @@ class Currency:
 
 @dataclass(frozen=True)
 class Query:
-    """A compiled expression: what it needs and what it gives, not yet over which files."""
+    """A compiled expression with its needed columns and result types, independent of the files that it is run over."""
 
     kind: Kind
     needed: tuple[str, ...]
     result: pa.Schema
     body: str
     table_expressions: tuple[str, ...]
-    """What the expression uses twice, as Ibis names and compiles it."""
+    """Table expressions that the expression uses more than once, as Ibis names and compiles them."""
     limit: str = ""
-    """The table expression that makes the facts of ALL_LINES, for a reader with limited cost access."""
+    """The table expression that selects the facts from ALL_LINES for a reader with limited cost access."""
     expression: Any = field(default=None, compare=False, repr=False)
     """The Ibis expression, for another engine's compiler."""
     limited_facts: Any = field(default=None, compare=False, repr=False)
-    """The Ibis expression of `limit`."""
+    """The same limit as an Ibis expression."""
 
     @cached_property
     def identity(self) -> str:
-        """All that tells this query from others, files and days aside."""
+        """Everything that distinguishes this query from others, except files and days."""
         parts = (
             self.kind.value,
             self.body,
@@ -95,22 +96,23 @@ class Query:
 
     @cached_property
     def digest(self) -> str:
-        """Of `identity`: 128 bits in hex."""
+        """A hash of `identity`: 128 bits in hex."""
         return hashlib.sha256(self.identity.encode(errors="surrogatepass")).hexdigest()[:32]
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The needed columns that files have."""
+        """The needed columns that are stored in files."""
         stored = ("currency" if name == OWN_CURRENCY else name for name in self.needed)
         return tuple(dict.fromkeys(stored))
 
     @cached_property
     def has_amounts(self) -> bool:
-        """Whether it reads an amount in the currency of its line."""
+        """Whether the query reads an amount in the currency of its line."""
         return not CONVERTED_COLUMNS.isdisjoint(self.needed)
 
     def currency(self, currencies: Currencies | None, start: date, end: date) -> Currency | None:
-        """What it makes of currencies in a scope: nothing without one, and where no line that it reads has a rate."""
+        """The currency treatment inside the current scope; None outside a scope, and where no line to read has a
+        rate."""
         if currencies is None or self.kind is not Kind.COST:
             return None
         if isinstance(currencies, OneCurrency):
@@ -127,10 +129,10 @@ class Query:
         waiting: bool = False,
         currency: Currency | None = None,
     ) -> str:
-        """The statement over these files and these days (inclusive). UserError for text that SQL cannot hold.
+        """The statement over these files and these days (inclusive). Raises UserError for text that SQL cannot hold.
 
-        With `waiting` also over the table WAITING, which has the needed columns and facts of these days only; a `currency`
-        with rates reads RATES_TABLE.
+        With `waiting` it also reads the table WAITING, which has the needed columns and facts of these days only; a
+        `currency` with rates reads RATES_TABLE.
         """
         facts: exp.Query = select_facts(self, files, start, end, currency)
         if waiting:
@@ -150,26 +152,26 @@ class Query:
 def compile_query(
     kind: Kind, build: Build, keys: Collection[str] = (), limit: CostLimit | None = None
 ) -> Query:
-    """Compile what `build` makes of the table of facts of `kind` that has the key columns of `keys`; of cost, of the lines
-    within the limit alone.
+    """Compile `build` over the table of facts of `kind` with the key columns `keys`. For cost, only lines within the
+    reader's limit are read.
 
-    A `build` that is hashable and equal by value (a frozen dataclass with `__call__`) compiles once.
+    A `build` that is hashable and equal by value (a frozen dataclass with `__call__`) is compiled once.
     """
     query = _compile(kind, build, tuple(keys))
     return query if limit is None or kind is not Kind.COST else _within(query, limit)
 
 
 def _within(query: Query, limit: CostLimit) -> Query:
-    """The limit makes the table that the question names, so no expression sees other lines. Its columns are needed too: a
-    rollup that lacks one is not read."""
+    """Apply the limit in the table that the question names, so no expression can see other lines. The limit's columns
+    are needed too: a rollup without them is not read."""
     needed, text, facts = _limit_expression(limit, query.needed)
     return replace(query, needed=needed, limit=text, limited_facts=facts)
 
 
 @lru_cache(maxsize=256)
 def _limit_expression(limit: CostLimit, wanted: tuple[str, ...]) -> tuple[tuple[str, ...], str, Any]:
-    """The columns to read, and the table expression that leaves of ALL_LINES those within the limit, with the wanted columns:
-    as text and as Ibis has it."""
+    """The columns to read and the table expression that keeps the lines of ALL_LINES within the limit, with the
+    needed columns: as text and as Ibis expression."""
     keys = dict.fromkeys([*(key_of(name) for name in wanted if schemas.is_key_column(name)), *limit.tag_keys])
     facts = fact_table(Kind.COST, tuple(keys), ALL_LINES)
     limited = facts.filter(limit.condition(facts).fill_null(False)).select(*wanted)
@@ -204,13 +206,13 @@ def _compile(kind: Kind, build: Build, keys: tuple[str, ...]) -> Query:
 
 
 def cost_table(tag_keys: Collection[str] = ()) -> Any:
-    """The unbound Ibis table of cost lines, with a column for each of these tag keys."""
+    """The unbound Ibis table of cost lines, with one column for each of these tag keys."""
     return fact_table(Kind.COST, tuple(tag_keys))
 
 
 @lru_cache(maxsize=256)
 def fact_table(kind: Kind, keys: tuple[str, ...] = (), name: str = "") -> Any:
-    """The unbound Ibis table of facts of `kind`; keys that no file has are there too, and null."""
+    """The unbound Ibis table of facts of `kind`. Keys that no file has are present and null."""
     columns = schemas.segment_schema(kind, list(dict.fromkeys(keys)))
     types = {field.name: _ibis_type(field.type) for field in columns}
     if kind is Kind.COST:
@@ -219,7 +221,8 @@ def fact_table(kind: Kind, keys: tuple[str, ...] = (), name: str = "") -> Any:
 
 
 def rows_by_file_sql(files: Sequence[File], column: str, value: str) -> str:
-    """The statement for how many rows have this text in a column: by `filename`, without files that have none."""
+    """The statement that counts the rows with this text in a column, by `filename`; files without such a row are left
+    out."""
     table = _read_parquet(files, union_by_name=False)
     table.this.append("expressions", exp.EQ(this=exp.column("filename"), expression=exp.true()))
     has = exp.EQ(this=_column(column), expression=exp.Literal.string(value))
@@ -228,8 +231,8 @@ def rows_by_file_sql(files: Sequence[File], column: str, value: str) -> str:
 
 
 def rollup_sql(files: Sequence[File], columns: Sequence[str], amounts: Collection[str], *, order: str) -> str:
-    """The statement for rows with those added up that are alike in all columns but `amounts`, and in the signs of those.
-    What is null stays apart from what is 0, and sums are as exact as the amounts."""
+    """The statement that adds up rows that are equal in all columns except `amounts`, and in the signs of the
+    amounts. Null and 0 stay apart, and sums are as exact as the amounts."""
     keys = [_column(name) for name in columns if name not in amounts]
     signs = [exp.func("sign", _column(name), dialect=DIALECT) for name in columns if name in amounts]
     outputs = [
@@ -241,7 +244,7 @@ def rollup_sql(files: Sequence[File], columns: Sequence[str], amounts: Collectio
 
 
 def group_counts_sql(files: Sequence[File], groupings: Sequence[Sequence[str]]) -> str:
-    """The statement for about how many groups each of these sets of columns makes (within some percent), in one row."""
+    """The statement that estimates, within a few percent, how many groups each of these sets of columns has; one row."""
     counts = [
         exp.alias_(
             exp.ApproxDistinct(this=exp.Anonymous(this="hash", expressions=[*map(_column, names)])), f"n{at}"
@@ -252,7 +255,7 @@ def group_counts_sql(files: Sequence[File], groupings: Sequence[Sequence[str]]) 
 
 
 def sums_sql(files: Sequence[File], keys: Sequence[str], amounts: Sequence[str]) -> str:
-    """The statement for the number of lines and the exact sums of `amounts`, for each group of these columns."""
+    """The statement for the number of lines and the exact sums of `amounts` in each group of these columns."""
     names = [_column(name) for name in keys]
     sums = [exp.alias_(exp.Sum(this=_column(name)), name, quoted=True) for name in amounts]
     lines = exp.alias_(exp.Count(this=exp.Star()), "lines", quoted=True)
@@ -265,8 +268,8 @@ def _needed_columns(
 ) -> tuple[str, ...]:
     """The fact columns that the tree names, or passes on by a star; at least one.
 
-    Named here and not left to DuckDB's own pruning, because it reads every column of a table expression that is
-    used twice. A derived column of the same name adds one column too many, which is harmless.
+    Collected here because DuckDB's own pruning reads every column of a table expression that is used twice. A derived
+    column with the name of a fact column adds one column too many, which is harmless.
     """
     named = {column.name for column in tree.find_all(exp.Column)}
     passed_on = set(result) if tree.find(exp.Star) else set()
@@ -276,7 +279,7 @@ def _needed_columns(
 def select_facts(
     query: Query, files: Sequence[File], start: date, end: date, currency: Currency | None = None
 ) -> exp.Select:
-    """The facts as files have them; those that are to be converted with the rate of their day."""
+    """The facts as stored in files; amounts to be converted come with the rate of their day."""
     types = {field.name: field.type for field in schemas.base_schema(query.kind)}
     counts = {name: sum(name in file.columns for file in files) for name in query.columns}
     is_converted = bool(files) and currency is not None and currency.rates is not None
@@ -314,8 +317,9 @@ _RATE_COLUMNS: Final = ("rate", "rate_coarse", "rate_fine")
 
 @lru_cache(maxsize=256)
 def _conversion_around(needed: tuple[str, ...], code: str) -> tuple[str, str]:
-    """The text around lines with rates that converts them. Each step is a query around the one before, as DuckDB computes
-    what several expressions have in common once only across queries. Text, and kept: as a tree it takes 20 ms a question."""
+    """The text around lines with rates that converts them. Each step is a query around the previous one, because
+    DuckDB computes a common subexpression once only across queries. Kept as text: building the tree takes 20 ms a
+    question."""
     steps = [conversion_steps(name) for name in needed if name in CONVERTED_COLUMNS]
     amounts = {name: f"{text} AS {name}" for name, text in (each[-1] for each in steps)}
     columns = [
@@ -333,7 +337,7 @@ def _conversion_around(needed: tuple[str, ...], code: str) -> tuple[str, str]:
 
 
 def _currency_code(code: str) -> exp.Expr:
-    """The currency that an amount is in: of a line without a rate its own."""
+    """The currency of an amount; a line without a rate keeps its own."""
     has_rate = _column("rate").is_(exp.null()).not_()
     case = exp.Case().when(has_rate, exp.Literal.string(code)).else_(_column("currency"))
     return exp.alias_(case, "currency", quoted=True)
@@ -408,7 +412,7 @@ _ARROW_TYPES: Final = {
 
 
 def _arrow_type(dtype: Any) -> pa.DataType:
-    """What Arrow calls an Ibis type. (Ibis has this too, behind a package that it does not require.)"""
+    """The Arrow type of an Ibis type. (Ibis has this function too, in a package that it does not require.)"""
     if dtype.is_decimal():
         return pa.decimal128(dtype.precision or 38, dtype.scale or 0)
     if dtype.is_timestamp():

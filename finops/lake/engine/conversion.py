@@ -1,11 +1,12 @@
-"""In which currency answers about cost are: each line's own, one of these alone, or one that every line is converted to.
+"""The currency of answers about cost: each line in its own currency, only lines in one currency, or every line
+converted to one.
 
-A door opens the scope around an answer, and every query of it follows: budgets, forecasts and unit cost count what the
-cost explorer shows. Outside a scope nothing is converted and nothing is asked (ADR 0046).
+A door opens the scope around an answer and every query inside follows it, so budgets, forecasts and unit cost count
+what the cost explorer shows. Outside a scope nothing is converted (ADR 0046).
 
-The rule of rounding: a line's amount times the rate of its day, once, to 18 decimals, half away from zero. Every figure
-is a sum of such lines, so parts add up to their total to the last digit. Hence rollups are not read: what they add
-up before would be rounded together.
+Rounding: a line's amount times the rate of its day, rounded once to 18 decimals, half away from zero. Every figure is
+a sum of such lines, so parts add up to their total to the last digit. For that reason rollups are not read: their
+sums would be rounded instead of their lines.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ RATES_SCHEMA: Final = pa.schema(
         ("rate_fine", pa.float64()),
     ]
 )
-"""One row for each currency and day that has a rate: to 9 decimals, and what that leaves. The names are no columns of facts."""
+"""One row for each currency and day with a rate: the rate to 9 decimals, and the remainder. No fact has columns of
+these names."""
 
 CONVERTED_COLUMNS: Final = frozenset(
     {
@@ -49,7 +51,7 @@ CONVERTED_COLUMNS: Final = frozenset(
         "contracted_unit_price",
     }
 )
-"""Amounts in the currency of their line."""
+"""The columns with amounts in the currency of their line."""
 
 _CONTEXT: Final = Context(prec=80)
 _UNIT: Final = Decimal(1).scaleb(-MONEY.scale)
@@ -58,7 +60,7 @@ _COARSE: Final = Decimal(1).scaleb(-9)
 
 @dataclass(frozen=True)
 class DayRates:
-    """The rates to one currency of some days. Equal identities have equal rates."""
+    """The rates to one currency for some days. Equal identities mean equal rates."""
 
     identity: str
     table: pa.Table
@@ -66,9 +68,9 @@ class DayRates:
 
 @dataclass(frozen=True)
 class Conversion:
-    """To a currency. A line whose day has no rate keeps its amount and its currency.
+    """Conversion to one currency. A line whose day has no rate keeps its amount and its currency.
 
-    `rates` gives those of the days from the first to the last, both inside; None where there are none.
+    `rates` returns the rates from the first to the last day (inclusive), or None if there are none.
     """
 
     currency: str
@@ -77,7 +79,7 @@ class Conversion:
 
 @dataclass(frozen=True)
 class OneCurrency:
-    """The lines of one currency alone, as they are."""
+    """Only lines in one currency, unconverted."""
 
     currency: str
 
@@ -88,19 +90,20 @@ _scope: ContextVar[Currencies | None] = ContextVar("currencies", default=None)
 
 
 def current_currencies() -> Currencies | None:
-    """What the innermost scope says; None outside: each line in its own currency."""
+    """The setting of the innermost scope; None outside a scope: each line in its own currency."""
     return _scope.get()
 
 
 def display_currency() -> str:
-    """What lines are converted to in the innermost scope; empty where nothing is."""
+    """The currency that the innermost scope converts to; empty if it does not convert."""
     currencies = _scope.get()
     return currencies.currency if isinstance(currencies, Conversion) else ""
 
 
 @contextmanager
 def currency_scope(currencies: Currencies | None) -> Iterator[None]:
-    """Inside, questions about cost are answered so. Scopes nest; the innermost counts, also one of None."""
+    """Answer questions about cost inside the block in these currencies. Scopes nest; the innermost one applies, also
+    if it is None."""
     token = _scope.set(currencies)
     try:
         yield
@@ -109,12 +112,12 @@ def currency_scope(currencies: Currencies | None) -> Iterator[None]:
 
 
 def convert(amount: Decimal, rate: Decimal) -> Decimal:
-    """What `conversion_steps` make of a line: the reference of the rule."""
+    """The reference implementation of the rounding rule, for one line; `conversion_steps` computes the same in SQL."""
     return _CONTEXT.multiply(amount, rate).quantize(_UNIT, rounding=ROUND_HALF_UP, context=_CONTEXT)
 
 
 def rates_table(rates: Sequence[tuple[str, date, Decimal]]) -> pa.Table:
-    """The table of RATES_SCHEMA of currencies, days and rates."""
+    """The table of RATES_SCHEMA for currencies, days and rates."""
     coarse = [rate.quantize(_COARSE, rounding=ROUND_DOWN) for _, _, rate in rates]
     fine = [float(_CONTEXT.subtract(rate, part)) for (_, _, rate), part in zip(rates, coarse, strict=True)]
     columns = [*(list(column) for column in zip(*rates, strict=True)), coarse, fine]
@@ -124,14 +127,16 @@ def rates_table(rates: Sequence[tuple[str, date, Decimal]]) -> pa.Table:
 
 
 def conversion_steps(amount: str) -> list[tuple[str, str]]:
-    """DuckDB's expressions of `convert` for a column of lines that are joined with RATES_SCHEMA: names and texts, each of
-    the columns before; the last is named `amount`.
+    """DuckDB's expressions of `convert` for a column of lines that are joined with RATES_SCHEMA: names and texts,
+    each using the columns before it; the last one is named `amount`.
 
-    Exact, without DuckDB's division of 128 bits: one takes 500 ns, and a plain product with its rounding needs seven. The
-    amount is taken apart into whole units, 9 decimals and the rest. What the first two make is exact; of the rest floats
-    tell the units of the 18th decimal, and where these are within a thousandth of a half the exact product does.
+    Exact, without DuckDB's 128-bit division: one division takes 500 ns, and a plain product with its rounding needs
+    seven. The amount is split into whole units, 9 decimals and the rest. The products of the first two are exact; for
+    the rest, floats give the units of the 18th decimal, and the exact product decides where these are within a
+    thousandth of a half.
 
-    An amount of 10^15 or more is an error there, as it is in imports (`MONEY_LIMIT`)."""
+    An amount of 10^15 or more is an error, as it is in imports (`MONEY_LIMIT`).
+    """
     names = ("size", "whole", "fraction", "coarse", "rest", "product")
     size, whole, fraction, coarse, rest, product = (f'"{name} of {amount}"' for name in names)
     below = f"CAST(CAST(CAST({fraction} AS DECIMAL(19, 18)) - {coarse} AS DECIMAL(18, 18)) AS DOUBLE)"
@@ -171,7 +176,8 @@ def conversion_steps(amount: str) -> list[tuple[str, str]]:
 
 
 def _whole_units(size: str) -> str:
-    """NULL below 1. Most amounts are small, and a comparison takes a hundredth of `trunc`."""
+    """The whole units of an amount; NULL below 1. Most amounts are small, and a comparison takes a hundredth of the
+    time of `trunc`."""
     small = " ".join(
         f"WHEN {size} < {units + 1} THEN CAST({units} AS DECIMAL(18, 0))" for units in range(1, 16)
     )

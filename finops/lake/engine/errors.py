@@ -1,4 +1,4 @@
-"""What a question to the lake may end with instead of an answer."""
+"""Errors that a question to the lake may end with."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ NARROW_ADVICE: Final = "Use fewer days, fewer or coarser dimensions, or a filter
 
 
 class LakeTimeout(UserError):
-    """The query ran into its deadline and was stopped."""
+    """The query reached its deadline and was stopped."""
 
     outcome = "timeout"
 
 
 class LakeBusy(LakeTimeout):
-    """The deadline passed while other queries had the cores."""
+    """The deadline passed while other queries used the cores."""
 
     outcome = "busy"
 
 
 class LakeTooLarge(UserError):
-    """The query needs more memory and disk than one query may have, or its sums more digits than there are."""
+    """The query needs more memory and disk than one query may use, or its sums have more digits than the type holds."""
 
     outcome = "too_large"
 
 
 class LakeUnavailable(UserError):
-    """A stored file cannot be read. Nothing the caller did; the log says which file."""
+    """A stored file cannot be read, through no fault of the caller; the log names the file."""
 
     outcome = "unavailable"
 

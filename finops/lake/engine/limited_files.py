@@ -1,4 +1,4 @@
-"""The statement for what files have of a reader's limit."""
+"""The statement that finds which lines of each file are within a reader's limit."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from finops.lake.schema import Kind
 from finops.lib.cost_access import CostLimit
 
 FILE_NAME: Final = "filename"
-"""The column in which DuckDB gives the file of a row."""
+"""The column in which DuckDB returns the file of a row."""
 
 
 def limited_files_sql(
     files: Sequence[File], limit: CostLimit, columns: Sequence[str] = ()
 ) -> tuple[str, tuple[str, ...]]:
-    """The statement for the lines within a limit by file: `filename`, their number, first and last day, and how many have each
-    of these key columns (`n0`, `n1` …); without files that have none. And the columns that it reads: which of them each of
-    `files` has is asked for before, so call it first without files."""
+    """The statement for the lines within a limit, by file: `filename`, their number, first and last day, and how many
+    have each of these key columns (`n0`, `n1` …); files without such lines are left out. Also the columns that the
+    statement reads. The caller must know which of these each of `files` has, so call it first without files."""
     keys = tuple(dict.fromkeys([*map(compiler.key_of, columns), *limit.tag_keys]))
     facts = ibis.table({**fact_table(Kind.COST, keys).schema(), FILE_NAME: "string"}, name=ALL_LINES)
     lines = facts.filter(limit.condition(facts).fill_null(False))

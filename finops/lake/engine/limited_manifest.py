@@ -1,7 +1,7 @@
-"""The manifest of a reader with limited cost access: days, rows and tag keys of the lines within the limit alone, so that whatever
-is made of a manifest is what it would be if the account had no other lines.
+"""The manifest of a reader with limited cost access: days, rows and tag keys of only the lines within the limit, so
+that everything derived from a manifest is as if the account had no other lines.
 
-A file never changes, so what it has within a limit is read once in each process.
+A file never changes, so its lines within a limit are computed once in each process.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from finops.lake.storage.manifest import (
 from finops.lib.cost_access import CostLimit
 
 MANIFESTS: Final = 128
-"""Manifests that are kept; each has its account's segments once more."""
+"""Number of cached manifests; each holds a copy of its account's segments."""
 
 FILES: Final = 20_000
-"""Files of which is kept what a limit leaves of them, 200 bytes each."""
+"""Number of files whose limited figures are cached, 200 bytes each."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What of a file is within a limit."""
+    """The part of a file that is within a limit."""
 
     rows: int
     first_day: date | None = None
@@ -52,7 +52,8 @@ _lock: Final = threading.Lock()
 
 
 def limited_manifest(account: Account, whole: Manifest, limit: CostLimit) -> Manifest:
-    """The same object while nothing changed. One lake query over the files that are new, where there are any. Raises LakeUnavailable."""
+    """The limited manifest; the same object while nothing changed. Runs one lake query over files that are new.
+    Raises LakeUnavailable."""
     key = account.pk, whole.version, limit
     with _lock:
         kept = _manifests.get(key)
@@ -82,7 +83,7 @@ def limited_manifest(account: Account, whole: Manifest, limit: CostLimit) -> Man
 
 
 def limited_columns(account: Account, manifest: Manifest, limit: CostLimit) -> list[str]:
-    """The key columns that a line within the limit has a value of. One lake query over all files with a line in it."""
+    """The key columns that have a value in a line within the limit. One lake query over all files with such a line."""
     if manifest.is_kept:
         columns = sorted(name for name in kept_columns(account, manifest) if schema.is_key_column(name))
     else:
@@ -114,7 +115,7 @@ def _parts_of(account: Account, whole: Manifest, limit: CostLimit) -> dict[str, 
 def _read(
     account: Account, manifest: Manifest, paths: set[str], limit: CostLimit, columns: Sequence[str] = ()
 ) -> pa.Table:
-    """What `limited_files_sql` gives of these segments, with `path` in place of the file's name."""
+    """The result of `limited_files_sql` for these segments, with `path` in place of the file's name."""
     _, needed = limited_files_sql([], limit, columns)
     if manifest.is_kept:
         every = manifest_files(account, manifest, date.min, date.max, needed) or []

@@ -1,4 +1,4 @@
-"""Queries of facts as metrics: how each ended, how long DuckDB took, what its files weigh. Cost: 10 µs a query."""
+"""Metrics of queries over facts: outcome, time in DuckDB, and size of the files. Cost: 10 µs a query."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 def count_outcome(run: Callable[P, R]) -> Callable[P, R]:
-    """Around `engine.run`. An error says its outcome itself (`outcome`)."""
+    """Wrap `engine.run`. An error carries its own outcome (`outcome`)."""
 
     @functools.wraps(run)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:

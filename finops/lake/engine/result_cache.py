@@ -1,7 +1,8 @@
-"""Answers that DuckDB gave lately, by exactly what was asked: files never change, so neither does what was read of them.
+"""A cache of recent DuckDB results by the exact question. Files never change, so neither does what was read from
+them.
 
-Nothing here can be stale. The files of a question come from the manifest, anew for each question, and a month that was
-swapped has files of other names; what nobody can ask for any more is dropped as the least recently used.
+No entry can be stale: the files of a question come from the manifest, read for each question, and a month that was
+replaced has files of other names. Entries that can no longer be asked for are evicted as the least recently used.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ import pyarrow as pa
 from finops.lake.engine.compiler import Query
 
 MAX_ENTRY_SHARE: Final = 16
-"""An answer that takes more than this part of the room is not kept: it would push out many."""
+"""A result that takes a larger share of the cache is not stored: it would evict too many others."""
 
 _TEXT_BYTES: Final = 64
-"""What a text of Python takes besides its characters, about."""
+"""Approximate bytes that a Python string takes besides its characters."""
 
 
 @dataclass(frozen=True)
 class ResultKey:
-    """All that decides DuckDB's answer. The files are those of one account, under names that nothing else has."""
+    """Everything that decides DuckDB's result. The files belong to one account, and their names are unique."""
 
     directory: Path
     query: str
@@ -35,7 +36,7 @@ class ResultKey:
     start: date
     end: date
     currency: str = ""
-    """The identity of the currency and its rates; empty: each line in its own."""
+    """The identity of the currency and its rates; empty: each line in its own currency."""
 
     @classmethod
     def of(
@@ -49,7 +50,7 @@ class ResultKey:
 
 
 class QueryResultCache:
-    """At most so many bytes of answers with their questions, for all threads. Room 0 keeps nothing."""
+    """Results with their questions, limited in bytes and shared by all threads. A limit of 0 stores nothing."""
 
     def __init__(self) -> None:
         self._entries: OrderedDict[ResultKey, tuple[pa.Table, int]] = OrderedDict()
@@ -82,7 +83,7 @@ class QueryResultCache:
 
 
 def _compact(table: pa.Table) -> pa.Table:
-    """A copy in as much memory as it takes: buffers of DuckDB's answers have room for many more rows (20 µs)."""
+    """A copy without spare capacity: buffers of DuckDB's results have room for many more rows. Takes 20 µs."""
     copied = pa.BufferOutputStream()
     with pa.ipc.new_stream(copied, table.schema) as writer:
         writer.write_table(table)

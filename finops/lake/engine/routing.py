@@ -1,4 +1,4 @@
-"""Which engine answers a question: this machine's DuckDB, or the Spark cluster where there is one."""
+"""Which engine answers a question: DuckDB on this machine, or the Spark cluster if one is configured."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from finops.lake.engine.spark_conversion import PRODUCT_DIGITS
 from finops.lib.formats.numbers import filesize
 
 REPEATS: Final = 16
-"""How often an expression may count a line: unions and joins of questions do, a few times."""
+"""How often an expression may count a line: unions and joins in questions repeat lines a few times."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """`bytes` are those of the files that are read; `reason` says why not the cluster, where there is one."""
+    """`bytes` is the size of the files to read; `reason` says why a configured cluster is not used."""
 
     engine: Literal["duckdb", "spark"]
     bytes: int
@@ -37,7 +37,8 @@ class Route:
 
 @dataclass(frozen=True)
 class QueryRoute:
-    """A query of the lake that was run, not kept: what it read, where, and its statement or the reason of its end."""
+    """A query that was run and not answered from the cache: what it read, on which engine, and its statement or
+    error."""
 
     kind: str
     files: int
@@ -50,7 +51,7 @@ _log: ContextVar[list[QueryRoute] | None] = ContextVar("query routes", default=N
 
 @contextmanager
 def record_routes() -> Iterator[list[QueryRoute]]:
-    """The queries of the block, in order. A microsecond where nothing is run."""
+    """Record the queries run inside the block, in order. Costs a microsecond if nothing is run."""
     outer, routes = _log.get(), list[QueryRoute]()
     token = _log.set(routes)
     try:
@@ -62,20 +63,21 @@ def record_routes() -> Iterator[list[QueryRoute]]:
 
 
 def note_route(query: Query, live: Snapshot, chosen: Route) -> None:
-    """For `record_routes`, whose block may be around this query."""
+    """Record a query for the surrounding `record_routes` block, if there is one."""
     routes = _log.get()
     if routes is not None:
         routes.append(QueryRoute(query.kind.value, len(live.files), chosen, query.body))
 
 
 def cluster_sentence(routes: Sequence[QueryRoute]) -> str:
-    """What of these a cluster answered, in a sentence; empty where it answered none."""
+    """A sentence about what a cluster answered of these routes; empty if it answered none."""
     sizes = [each.route.bytes for each in routes if each.route.engine == "spark"]
     return f"The Spark cluster read {filesize(sum(sizes))} for this." if sizes else ""
 
 
 def route(account: Account, query: Query, live: Snapshot, currency: Currency | None) -> Route:
-    """By the bytes to read, rollups in place of their segments; another statement of PostgreSQL only for what is large."""
+    """Choose an engine by the bytes to read, counting rollups in place of their segments. Only a large question takes
+    one more PostgreSQL statement."""
     size = sum(file.bytes for file in live.files)
     if not spark.is_configured():
         return Route("duckdb", size)
@@ -88,8 +90,8 @@ def route(account: Account, query: Query, live: Snapshot, currency: Currency | N
 
 
 def _sums_fit(account: Account, query: Query, paths: Sequence[str], currency: Currency | None) -> bool:
-    """Whether no sum of an amount that the query reads can pass its type, each line counted up to REPEATS times, and converted
-    at the largest rate. False where a segment does not know its largest amount."""
+    """Whether every sum of an amount that the query reads must fit its type, with each line counted up to REPEATS
+    times and converted at the largest rate. False if a segment has no largest amount recorded."""
     limits = {
         field.name: 10 ** (field.type.precision - field.type.scale)
         for field in schema.base_schema(query.kind)
@@ -112,7 +114,7 @@ def _sums_fit(account: Account, query: Query, paths: Sequence[str], currency: Cu
 
 
 def _rate_digits(currency: Currency | None) -> int:
-    """Before the point of the largest rate that amounts are converted by, 1 at least; 0 where none is."""
+    """Digits before the point of the largest rate that amounts are converted by, at least 1; 0 if none is converted."""
     if currency is None or currency.rates is None:
         return 0
     largest: Decimal | None = pc.max(currency.rates.table["rate"]).as_py()

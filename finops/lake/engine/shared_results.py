@@ -1,8 +1,9 @@
-"""Answers of the lake that one web process computed, for the others: in Redis, where there is one.
+"""Lake results that one web process computed, shared with the others through Redis, if there is one.
 
-What is kept by a process (`result_cache`) is asked first, so each process asks Redis once for a question. All that holds there
-holds here: the files are part of the key and never change. Besides them the key has the code that made the answer, since
-an old and a new version may run side by side, and each answer a seal of SECRET_KEY: it goes to Arrow's reader in C++.
+A process asks its own cache (`result_cache`) first, so it asks Redis once for a question. The same reasoning holds
+here: the files are part of the key and never change. The key also has the version of the code that computed the
+result, since an old and a new version may run side by side, and each result is sealed with SECRET_KEY because Arrow's
+C++ reader parses it.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from finops.lake.engine.result_cache import ResultKey
 from finops.lib.circuit_breaker import CircuitBreaker
 
 KEPT_SECONDS: Final = 3600
-"""With an end, so that a Redis whose memory is full gives it up."""
+"""Entries expire, so that a Redis whose memory is full evicts them."""
 MAX_BYTES: Final = 256 * 1024
-"""A larger answer takes longer to move than it saves."""
+"""A larger result takes longer to transfer than it saves."""
 
 _PREFIX: Final = "finops:lake:"
 _ORDER: Final = f"{_PREFIX}order"
-"""The names of what is kept with their sizes, by the moment they came: what came first goes first."""
+"""The sorted set of entry names with their sizes, by time of arrival: the oldest are removed first."""
 _TOTAL: Final = f"{_PREFIX}bytes"
 _SEAL_BYTES: Final = 32
 _PUT: Final = """
@@ -49,7 +50,8 @@ _breaker = CircuitBreaker("Redis", "each process keeps answers for itself")
 
 
 def get(key: ResultKey, schema: pa.Schema) -> pa.Table | None:
-    """The answer that any process gave; None without one, without Redis, and for what is no answer of this `schema`."""
+    """The result that any process computed; None without one, without Redis, and for data that does not have this
+    `schema`."""
     name = _name(key)
     sealed = _ask("get", name) if _is_used() else None
     if not isinstance(sealed, bytes):
@@ -62,7 +64,7 @@ def get(key: ResultKey, schema: pa.Schema) -> pa.Table | None:
 
 
 def put(key: ResultKey, table: pa.Table) -> None:
-    """Keep it for the others, LAKE_ANSWERS_BYTES of answers at most."""
+    """Store a result for other processes, up to LAKE_ANSWERS_BYTES in total."""
     if not _is_used() or table.get_total_buffer_size() > MAX_BYTES:
         return
     written = pa.BufferOutputStream()
@@ -94,7 +96,7 @@ def _seal(name: str, data: bytes) -> bytes:
 
 @cache
 def _code() -> str:
-    """What an answer depends on besides its question: the package that makes it."""
+    """A hash of the code that a result depends on besides its question: the engine package."""
     digest = hashlib.sha256(version("duckdb").encode())
     for file in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(file.read_bytes())
@@ -108,7 +110,7 @@ def engine_version() -> str:
 
 
 def _ask(command: str, *arguments: Any) -> Any:
-    """None while Redis is away: the answer is computed then."""
+    """Run a Redis command; None while Redis is unavailable, and the result is then computed."""
     if _breaker.is_open():
         return None
     try:

@@ -1,8 +1,9 @@
-"""What counts at one moment: the live segments of an account and, for usage, the events that wait in the inbox.
+"""The facts that count at one moment: the live segments of an account and, for usage, the events that wait in the
+inbox.
 
-Both come from one PostgreSQL statement and so from one snapshot at any isolation level: a flush that moves events from
-the inbox to a segment in one transaction is seen before or after, never in between, and every event counts once. Cost is in
-segments alone, and those of a manifest are of one moment.
+Both come from one PostgreSQL statement and so from one snapshot at any isolation level: a flush that moves events
+from the inbox to a segment in one transaction is seen entirely or not at all, and every event counts once. Cost is
+only in segments, and those of a manifest are of one moment.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from finops.lib import prepared_statements
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The files to read, and the events that are in no file yet: a table of the asked columns, None without any."""
+    """The files to read, and the events that are not in a file yet: a table of the needed columns, or None without
+    events."""
 
     files: list[SegmentFile]
     waiting: pa.Table | None
@@ -42,10 +44,10 @@ def take(
     *,
     allow_rollups: bool = False,
 ) -> Snapshot:
-    """What a query over these days (inclusive) reads of `columns`: one statement; none for cost where a question was asked
-    of `manifest` before, whose files it reads.
+    """What a query over these days (inclusive) reads of `columns`, in one statement; no statement for cost if an
+    earlier question used the same `manifest`, whose files it reads.
 
-    `allow_rollups`: with the rollups of cost that have all of them.
+    `allow_rollups`: include rollups of cost that have all of the columns.
     """
     if kind is Kind.COST:
         return Snapshot(_cost_files(account, start, end, columns, allow_rollups, manifest), None)
@@ -99,7 +101,7 @@ def _file(row: tuple[Any, ...], columns: Sequence[str]) -> SegmentFile:
 
 
 def _waiting(values: list[StoredPayload], start: date, end: date, columns: Sequence[str]) -> pa.Table | None:
-    """The events of these days, in these columns; None without any."""
+    """The waiting events of these days, in these columns; None without any."""
     base = [column for column in columns if not schema.is_key_column(column)]
     keys = [column for column in columns if schema.is_key_column(column)]
     needed = {*base, *([payload.DIMENSIONS] if keys else [])} - {"day"}

@@ -1,8 +1,9 @@
-"""Questions that one machine is too small for, over the Spark Connect protocol: a session an account, on the cluster of SPARK_REMOTE.
+"""Questions that are too large for one machine, over the Spark Connect protocol: one session an account, on the
+cluster of SPARK_REMOTE.
 
-The cluster reads the lake's files itself, from shared storage; paths come from the manifest alone. What the client of the
-protocol would wait for without end (a server that is gone, or hangs) ends here at the question's deadline: each
-statement runs in a thread of its own, which is left behind then. pyspark is imported with the first such question.
+The cluster reads the lake's files itself, from shared storage; paths come only from the manifest. The protocol's
+client would wait forever for a server that is gone or hangs, so each statement runs in a thread of its own that is
+abandoned at the question's deadline. pyspark is imported with the first such question.
 """
 
 from __future__ import annotations
@@ -43,13 +44,14 @@ from finops.lake.storage.manifest import SegmentFile
 T = TypeVar("T")
 
 MAX_SESSIONS: Final = 16
-"""Of accounts, in a process; the one that was used longest ago ends."""
+"""Sessions of a process, one an account; the least recently used one is closed."""
 CONCURRENCY: Final = 8
-"""Statements of a process that the cluster runs at once."""
+"""Statements of a process that the cluster runs at the same time."""
 INTERRUPT_SECONDS: Final = 2.0
-"""How long the cluster may take to take back a statement whose time is over."""
+"""How long the cluster may take to cancel a statement past its deadline."""
 CHANNEL_OPTIONS: Final = [("grpc.use_local_subchannel_pool", 1)]
-"""A new session connects at once; otherwise it would wait as long as those before it did for a cluster that was gone."""
+"""Make a new session connect at once; otherwise it inherits the back-off of earlier sessions from when the cluster
+was gone."""
 CONFIGURATION: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
@@ -59,7 +61,7 @@ CONFIGURATION: Final = {
 
 
 def is_configured() -> bool:
-    """Whether there is a cluster."""
+    """Whether a cluster is configured."""
     return bool(settings.SPARK_REMOTE)
 
 
@@ -74,10 +76,10 @@ def execute(
     currency: Currency | None,
     deadline: float,
 ) -> pa.Table:
-    """The answer over these files of the lake and over `waiting`, with the types of the expression.
+    """The result over these files of the lake and over `waiting`, with the types of the expression.
 
-    Raises LakeBusy where too many statements run, LakeTimeout past the deadline (monotonic seconds), LakeTooLarge,
-    UnreadableFile for a file that is gone, and LakeUnavailable while the cluster does not answer.
+    Raises LakeBusy if too many statements run, LakeTimeout past the deadline (monotonic seconds), LakeTooLarge,
+    UnreadableFile for a missing file, and LakeUnavailable while the cluster does not answer.
     """
 
     present: frozenset[str] = frozenset().union(*(file.columns for file in files))
@@ -111,7 +113,8 @@ def _views(
     waiting: pa.Table | None,
     rates: pa.Table | None,
 ) -> Iterator[tuple[str | None, str | None, str | None]]:
-    """The temporary views of the files, of the events that wait and of exchange rates, by names that no other statement has."""
+    """Create temporary views of the files, waiting events and exchange rates, under names that no other statement
+    uses."""
     names: list[str | None] = [None, None, None]
     try:
         if files:
@@ -153,7 +156,8 @@ def _url(path: str) -> str:
 
 @contextmanager
 def _main_file() -> Iterator[None]:
-    """pyspark takes a program without a file, such as `python -c` or a worker of pytest, for its own doctests, and ends it."""
+    """Give `__main__` a file: pyspark mistakes a program without one, such as `python -c` or a pytest worker, for its
+    doctests and exits."""
     main: Any = sys.modules["__main__"]
     if hasattr(main, "__file__"):
         yield
@@ -178,8 +182,8 @@ class _Cluster:
     )
 
     def call(self, account_id: int, run: Callable[[Any], T], deadline: float) -> T:
-        """What `run` makes of the account's session. Raises LakeBusy without a free place in time, LakeTimeout past the deadline, and as
-        `execute`."""
+        """Run `run` with the account's session. Raises LakeBusy if no slot became free in time, LakeTimeout past the
+        deadline, and the errors of `execute`."""
         if not self.turns.acquire(timeout=max(0.0, deadline - time.monotonic())):
             raise LakeBusy("The server is busy with other queries. Try again.")
         tag = uuid.uuid4().hex
@@ -321,7 +325,7 @@ def _cluster() -> _Cluster:
 
 
 def close() -> None:
-    """End every session, when the process ends."""
+    """Close every session at the end of the process."""
     with _clusters_lock:
         clusters = list(_clusters.values())
         _clusters.clear()
@@ -330,7 +334,7 @@ def close() -> None:
 
 
 def _forget_after_fork() -> None:
-    """gRPC does not survive a fork: a child connects anew."""
+    """Make a child connect anew: gRPC does not survive a fork."""
     global _clusters, _clusters_lock
     _clusters, _clusters_lock = {}, threading.Lock()
 

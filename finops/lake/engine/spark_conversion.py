@@ -1,9 +1,10 @@
-"""Converted amounts in Spark SQL: `conversion.convert` of each line, exactly, with decimals of 38 digits at most.
+"""Converted amounts in Spark SQL: `conversion.convert` for each line, exactly, with decimals of at most 38 digits.
 
-An amount times a rate has 53 digits. So the amount is taken apart into whole units, 9 decimals and the other 9, each rounded
-to the nearest, so that the next part may be negative; every product of a part has its own type with room for all of its
-digits. What is below the 18th decimal is added up alone and rounded once: the answer is DuckDB's to the last digit. Types
-are written out at each step, since engines differ in how they cut the type of a product that has more than 38 digits.
+An amount times a rate has 53 digits. So the amount is split into whole units, 9 decimals and the other 9, each
+rounded to the nearest, so that the next part may be negative; the product of each part has a type with room for all
+of its digits. Digits below the 18th decimal are summed separately and rounded once: the result equals DuckDB's to the
+last digit. Each step casts explicitly, since engines differ in how they shorten the type of a product with more than
+38 digits.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from sqlglot import exp, parse_one
 from finops.lake.engine.conversion import CONVERTED_COLUMNS
 
 RATE_COLUMNS: Final = ("rate_currency", "rate_day", "rate", "rate_coarse")
-"""Of RATES_SCHEMA, those that this needs."""
+"""The columns of RATES_SCHEMA that this conversion needs."""
 
 PRODUCT_DIGITS: Final = 15
-"""Before the point of an amount, and of it times its rate: whoever sends a question proves that there are no more."""
+"""Digits before the point of an amount, and of its product with a rate. The caller proves that there are no more."""
 
 _ONE: Final = "CAST('1' AS DECIMAL(1,0))"
 
 
 def conversion_steps(amount: str) -> list[dict[str, str]]:
-    """What is computed of a column of lines that have `rate` and `rate_coarse`, or null: expressions by name, each step of those
-    before. The last is the converted amount."""
+    """Expressions by name that convert a column of lines with `rate` and `rate_coarse` (or null); each uses those
+    before it. The last one is the converted amount."""
     names = ("size", "whole", "fraction", "coarse", "rest", "product", "units", "below")
     size, whole, fraction, coarse, rest, product, units, below = (f"`{name} of {amount}`" for name in names)
     fine = "CAST(`rate` - `rate_coarse` AS DECIMAL(14,14))"
@@ -62,8 +63,8 @@ def conversion_steps(amount: str) -> list[dict[str, str]]:
 
 @lru_cache(maxsize=256)
 def converted_lines(needed: Sequence[str], code: str) -> tuple[str, str]:
-    """The text around lines that have their `rate`: the needed columns, amounts in the currency of this code. A line without a
-    rate keeps its amount and its currency."""
+    """The text around lines with their `rate` that converts them: the needed columns, with amounts in this currency.
+    A line without a rate keeps its amount and its currency."""
     steps = [conversion_steps(name) for name in needed if name in CONVERTED_COLUMNS]
     amounts = {name: text for each in steps for name, text in each[-1].items()}
     columns = []
@@ -83,7 +84,7 @@ def converted_lines(needed: Sequence[str], code: str) -> tuple[str, str]:
 
 
 def convert_lines(lines: exp.Select, needed: Sequence[str], code: str) -> exp.Query:
-    """The query of `lines`, converted. Its columns are named as those of any facts, and what is inside keeps its names."""
+    """The query of `lines`, converted. Its columns have the names of facts, and inner queries keep theirs."""
     before, after = converted_lines(tuple(needed), code)
     tree: exp.Select = parse_one(f"{before}{lines.sql('spark')}{after}", dialect="spark", into=exp.Select)
     outputs = {id(column.args["alias"]) for column in tree.expressions}

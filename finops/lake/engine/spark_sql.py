@@ -1,8 +1,8 @@
-"""From a compiled expression to one statement of Spark SQL over temporary views. Pure: runs nothing.
+"""Compiles an expression into one statement of Spark SQL over temporary views. Pure: it runs nothing.
 
-What differs between the dialects stands here alone, each with a test (`tests/finops/lake/engine/test_spark_sql.py`). Ibis
-compiles the same expression that DuckDB runs; names become c0, c1, … because Spark by default takes names that differ in
-case alone, as tag keys do, for one.
+All differences between the dialects are here, each with a test (`tests/finops/lake/engine/test_spark_sql.py`). Ibis
+compiles the same expression that DuckDB runs. Names become c0, c1, … because Spark by default treats names that
+differ only in case, as tag keys may, as equal.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ DIALECT: Final = "spark"
 
 
 class _Compiler(PySparkCompiler):  # type: ignore[misc]
-    """Ibis's compiler of Spark SQL, with the types that Ibis itself says."""
+    """Ibis's compiler for Spark SQL, with casts to the types that Ibis derives."""
 
     def visit_DateTruncate(self, op: Any, *, arg: Any, unit: Any) -> Any:
-        """Spark truncates a day to a time."""
+        """Cast back to a date: Spark truncates a date to a timestamp."""
         return self.cast(super().visit_DateTruncate(op, arg=arg, unit=unit), op.dtype)
 
 
@@ -36,13 +36,13 @@ _to_sqlglot: Final = _Compiler().to_sqlglot
 
 
 def _list_position(items: exp.Expr, item: exp.Expr) -> exp.Expr:
-    """Null where it is not in the list; Spark says 0."""
+    """Return null for a value that is not in the list; Spark returns 0."""
     place = exp.Anonymous(this="array_position", expressions=[items, item])
     return exp.Nullif(this=place, expression=exp.Literal.number(0))
 
 
 def _list_extract(items: exp.Expr, place: exp.Expr) -> exp.Expr:
-    """From 1, and null beyond the end: Spark's `get` counts from 0."""
+    """Index from 1, and return null past the end: Spark's `get` counts from 0."""
     before = exp.Sub(this=exp.Paren(this=place), expression=exp.Literal.number(1))
     return exp.Anonymous(this="get", expressions=[items, exp.cast(before, "INT", dialect=DIALECT)])
 
@@ -51,12 +51,12 @@ FUNCTIONS: Final[dict[str, Callable[..., exp.Expr]]] = {
     "list_position": _list_position,
     "list_extract": _list_extract,
 }
-"""What expressions call by DuckDB's name, as Spark has it."""
+"""Functions that expressions call by DuckDB's name, and their Spark equivalents."""
 
 
 @dataclass(frozen=True)
 class SparkStatement:
-    """A statement over views, and what its columns are called in the answer, in order."""
+    """A statement over views, and the result's column names, in order."""
 
     sql: str
     columns: tuple[str, ...]
@@ -73,9 +73,9 @@ def statement(
     currency: Currency | None = None,
     rates: str | None = None,
 ) -> SparkStatement:
-    """The statement over the view `files`, whose columns are `present`, for these days (inclusive), and over the view `waiting`,
-    which has the needed columns and facts of these days only. `currency` keeps its lines, or has amounts converted by the view
-    `rates`.
+    """The statement over the view `files`, whose columns are `present`, for these days (inclusive), and over the view
+    `waiting`, which has only the needed columns and facts of these days. `currency` keeps the lines in one currency,
+    or converts amounts by the view `rates`.
 
     Raises UserError for text that SQL cannot hold.
     """
@@ -100,7 +100,7 @@ def statement(
 
 
 class _Names(dict[str, str]):
-    """A short name for each identifier, alike in all of a statement. Views and columns of files keep theirs."""
+    """A short name for each identifier, the same throughout a statement. Views and columns of files keep their names."""
 
     def __missing__(self, name: str) -> str:
         self[name] = f"c{len(self)}"
@@ -131,7 +131,7 @@ def _tree(expression: Any) -> exp.Query:
 
 
 def _with_lists(tree: exp.Query) -> exp.Query:
-    """The tree with lists where Ibis has tuples, into which sqlglot does not walk."""
+    """The tree with lists in place of Ibis's tuples, which sqlglot does not traverse."""
     nodes: list[exp.Expr] = [tree]
     while nodes:
         node = nodes.pop()
@@ -161,7 +161,7 @@ def _lines(
     currency: Currency | None,
     rates: str | None,
 ) -> exp.Query:
-    """The facts, as files and the inbox have them."""
+    """The facts of files and inbox."""
     if files is None and waiting is None:
         return exp.select(*[_null(query, name) for name in query.needed]).where(exp.false())
     rest = exp.select(*[_column(name) for name in query.needed]).from_(_view(waiting)) if waiting else None
@@ -223,7 +223,7 @@ def _day(day: date) -> exp.Cast:
 
 
 def spark_type(type_: Any) -> str:
-    """The name in Spark SQL of an Arrow type that files have."""
+    """The Spark SQL name of an Arrow type used in files."""
     text = str(type_)
     if text.startswith("decimal"):
         return f"DECIMAL({type_.precision},{type_.scale})"

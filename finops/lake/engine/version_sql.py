@@ -1,4 +1,4 @@
-"""The statement for what two versions of a month have of each group of lines."""
+"""The statement that compares the groups of lines in two versions of a month."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from finops.lake.engine.compiler import File
 def version_sql(
     before: Sequence[File], after: Sequence[File], keys: Sequence[str], amounts: Sequence[str]
 ) -> str:
-    """The statement for groups of lines in two sets of files, alike in `keys`: lines and exact sums on either side, as
-    `lines_before`, `billed_cost_before` and so on. Both have all of these columns."""
+    """The statement for groups of lines in two sets of files, matched by `keys`: number of lines and exact sums on
+    each side, as `lines_before`, `billed_cost_before` and so on. Both sets have all of these columns."""
     sides = [
         exp.select(
             *map(compiler._column, [*keys, *amounts]),

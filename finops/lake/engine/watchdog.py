@@ -1,4 +1,4 @@
-"""Interrupts statements at their deadline: one thread for all of them, because starting one for each query costs more
+"""Interrupts statements at their deadline, with one thread for all of them: starting one for each query costs more
 than a small query on a busy machine."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class Interruptible(Protocol):
 
 
 class Watchdog:
-    """Calls `interrupt` of whatever is watched when its deadline (`time.monotonic()`) passes."""
+    """Calls `interrupt` of each watched statement when its deadline (`time.monotonic()`) passes."""
 
     def __init__(self) -> None:
         self._statements: dict[int, tuple[float, Interruptible]] = {}
@@ -25,7 +25,7 @@ class Watchdog:
 
     @contextmanager
     def watch(self, statement: Interruptible, deadline: float) -> Iterator[None]:
-        """Inside, `statement` is interrupted at its deadline; never after the block has ended."""
+        """Interrupt `statement` if the block lasts past its deadline, and never after the block has ended."""
         with self._changed:
             self._statements[id(statement)] = (deadline, statement)
             self._ensure_thread()
@@ -56,5 +56,5 @@ class Watchdog:
 
     @staticmethod
     def _next(deadline: float, now: float) -> float:
-        """An interrupt that came just before the statement began is lost: it is repeated until the block ends."""
+        """Interrupt again until the block ends: an interrupt just before the statement begins is lost."""
         return deadline if deadline > now else now + 0.05
