@@ -37,19 +37,20 @@ from finops.lib import time_limit
 from finops.lib.memory import MB, lake_memory
 
 SPILL_PER_MEMORY: Final = 4
-"""Disk that a process may use for what does not fit its memory, as a multiple of it."""
+"""Disk space that a process may use for data that does not fit its memory, as a multiple of that memory."""
 
 STREAM_BATCH_ROWS: Final = 16_384
-"""Rows that come in one batch where files are rewritten."""
+"""Rows of a batch where files are rewritten."""
 
 RESULT_BATCH_ROWS: Final = 16_384
-"""DuckDB takes memory for so many rows of an answer, however few come. Its own million takes 100 MB of addresses, and
-is slower for few rows (0.85 ms against 0.72) and for many (half a million: 244 ms against 140)."""
+"""Rows that DuckDB allocates memory for in each batch of an answer, however few there are. The default of one million
+takes 100 MB of addresses, and is slower for few rows (0.85 ms vs. 0.72) and for many (half a million: 244 ms vs.
+140)."""
 
 
 @dataclass
 class Instance:
-    """One DuckDB of this process, and the turns on it."""
+    """One DuckDB instance of this process, with a queue for its cores."""
 
     connection: duckdb.DuckDBPyConnection
     turns: threading.BoundedSemaphore
@@ -57,10 +58,11 @@ class Instance:
     """In bytes."""
 
     def execute(self, sql: str, deadline: float, tables: Mapping[str, pa.Table] | None = None) -> pa.Table:
-        """All rows of a query, by the deadline (monotonic seconds); `tables` are what it reads besides files, by name.
+        """Return all rows of a query by the deadline (monotonic seconds). `tables` are its inputs other than files,
+        by name.
 
-        Raises LakeBusy without a turn in time, LakeTimeout past the deadline, LakeTooLarge for more memory or larger
-        numbers than there may be, UnreadableFile for a segment that is gone or damaged.
+        Raises LakeBusy if no core became free in time, LakeTimeout past the deadline, LakeTooLarge if it needs more
+        memory or larger numbers than allowed, UnreadableFile for a missing or damaged segment.
         """
         with self._turn(deadline):
             check_deadline(deadline)
@@ -86,9 +88,9 @@ class Instance:
 
     @contextmanager
     def stream(self, sql: str) -> Iterator[pa.RecordBatchReader]:
-        """The batches of a query, one in memory at a time, by the end of the call's time limit.
+        """Yield the batches of a query, with one in memory at a time, until the end of the call's time limit.
 
-        Raises LakeBusy without a turn in time, LakeTimeout past the limit.
+        Raises LakeBusy if no core became free in time, LakeTimeout past the limit.
         """
         deadline = time_limit.end()
         with self._turn(min(deadline, time.monotonic() + threading.TIMEOUT_MAX / 2)):

@@ -1,4 +1,5 @@
-"""The only place that runs a query over facts: compiles it, takes a snapshot of its files, and keeps what it gave."""
+"""The only place that runs queries over facts: compiles the query, takes a snapshot of its files, and caches its
+result."""
 
 from __future__ import annotations
 
@@ -58,26 +59,27 @@ def run(
     deadline: float | None = None,
     in_own_currency: bool = False,
 ) -> pa.Table:
-    """The answer of `build(facts)` over the account's own facts of these days (inclusive).
+    """The result of `build(facts)` over the account's facts of these days (inclusive).
 
-    A usage event counts from the commit that accepted it, waiting in the inbox or in a segment, and once at any moment.
+    A usage event counts once from the commit that accepted it, whether it is in the inbox or in a segment.
 
     `build` gets an Ibis table with the base columns of `kind` and a column for each of `tag_keys`
-    (`schema.tag_column` names it; usage: dimension keys); whatever no file has is null. It may filter, group,
-    sum, count, min, max, CASE, truncate dates and rank; ratios and products belong in Python `Decimal`. The
-    result has exactly the types of the expression. Without facts, the answer is that over an empty table.
+    (`schema.tag_column` names it; for usage: dimension keys). A key that no file has is null. `build` may filter,
+    group, sum, count, min, max, CASE, truncate dates and rank; compute ratios and products in Python with `Decimal`.
+    The result has exactly the types of the expression. Without facts, the result is that over an empty table.
 
-    `allow_rollups` says that lines with equal values in the columns that are used, and equal signs of their amounts, may be
-    one line with their sums: no line is counted, and amounts are only summed or compared with 0. Then rollups are read in
-    place of the lines, where there are any that have these columns; the answer is the same (ADR 0015).
+    `allow_rollups` says that the question gives the same result if lines with equal values in the used columns, and
+    equal signs of their amounts, are one line with their sums: it counts no lines, and only sums amounts or compares
+    them with 0. Then rollups that have the columns are read in place of the lines (ADR 0015).
 
-    Inside a `currency_scope` cost is in its currency, unless `in_own_currency`, which is for what is held against a bill. It is
-    that within the reader's limit (NoCostAccess where no door has decided) and of `manifest`, else of now: questions about one
-    manifest are answered over the same files. One that was answered over its files before is not run again.
+    Inside a `currency_scope` cost is in that scope's currency, unless `in_own_currency` is set (for comparison with a
+    bill). Cost is limited to what the reader may see (raises NoCostAccess if no door has decided that), and is that
+    of `manifest` or else of the current one: questions with the same manifest read the same files. A result over the
+    same files is cached and not computed again.
 
-    `deadline` is a value of `time.monotonic()`; without one, LAKE_DEADLINE_SECONDS from now, and never after the end of
-    the task (`time_limit`). Waiting for a core counts. Raises LakeTimeout, LakeTooLarge or LakeUnavailable, all of them
-    UserError with advice.
+    `deadline` is a value of `time.monotonic()`; the default is LAKE_DEADLINE_SECONDS from now, and never later than
+    the end of the task (`time_limit`). Waiting for a core counts. Raises LakeTimeout, LakeTooLarge or
+    LakeUnavailable, all of which are UserError with advice.
     """
     if deadline is None:
         deadline = time.monotonic() + settings.LAKE_DEADLINE_SECONDS
@@ -97,7 +99,8 @@ def run(
 
 
 def _forget_file(manifest: Manifest | None, error: UnreadableFile) -> None:
-    """Raises RemovedSegments where the manifest is of earlier, and so has no other."""
+    """Forget a file that could not be read. Raises RemovedSegments if the manifest is an earlier one, which has no
+    replacement."""
     if manifest is None:
         return
     manifest.forget_files()
@@ -108,8 +111,9 @@ def _forget_file(manifest: Manifest | None, error: UnreadableFile) -> None:
 def _answer_again(
     account: Account, query: Query, start: date, end: date, currency: Currency | None, deadline: float
 ) -> pa.Table:
-    """After a file could not be read, from the segments alone: what a rollup has is in its segment too. Garbage collection
-    deletes a file an hour after its month was rewritten, so the manifest has a newer one by now. Raises LakeUnavailable."""
+    """Run the query again over segments only, after a file could not be read: a rollup holds nothing that its segment
+    does not. Garbage collection deletes a file an hour after its month was rewritten, so the current manifest names a
+    newer one. Raises LakeUnavailable."""
     logger.warning("lake: a segment of account %s was unreadable, asking the manifest again", account.pk)
     try:
         return _answer(account, query, start, end, currency, deadline)
@@ -124,7 +128,8 @@ def _answer_again(
 def _cached_result(
     account: Account, query: Query, start: date, end: date, currency: Currency | None, manifest: Manifest
 ) -> pa.Table | None:
-    """The result of the same query over the same files, if it is kept; notes the query for the answer's receipt. Raises ValueError for another account's manifest."""
+    """The cached result of the same query over the same files, or None. Records the query for the answer's receipt.
+    Raises ValueError for another account's manifest."""
     if manifest.account_id != account.pk:
         raise ValueError("the manifest is of another account")
     note_query(query, start, end, currency, manifest)
@@ -132,7 +137,7 @@ def _cached_result(
 
 
 def _stored_result(key: ResultKey, query: Query) -> pa.Table | None:
-    """By this process, else by another."""
+    """The result cached by this process, or by another one."""
     table = _result_cache.get(key)
     if table is None and (table := shared_results.get(key, query.result)) is not None:
         _result_cache.put(key, table, settings.LAKE_ANSWERS_BYTES)
@@ -145,19 +150,19 @@ def _stored_result(key: ResultKey, query: Query) -> pa.Table | None:
 def read_batches(
     segments: Sequence[SegmentFile], statement: Callable[[Sequence[File]], str], *, account: Account | None
 ) -> Iterator[pa.RecordBatchReader]:
-    """What a statement over whole files gives, in batches, for what rewrites them; questions `run`.
+    """Yield the result of a statement over whole files in batches, for code that rewrites them; questions use `run`.
 
-    `account` is whose files they are, with its lake memory; None, for commands of operators, has the process's. Memory and spill are bounded as any query's; the rows are not held. Its deadline is that of the task, if it has one.
-    Raises LakeUnavailable for a file that cannot be had, LakeTimeout, DuckDB's and Arrow's errors for one that breaks
-    off.
+    Memory and spill are bounded as for any query, and rows are not held. The deadline is that of the task, if it has
+    one. Raises LakeUnavailable for a file that cannot be fetched, LakeTimeout, and errors of DuckDB and Arrow for a
+    truncated file.
     """
     with duckdb.instance(account).stream(statement(local_files(segments))) as batches:
         yield batches
 
 
 def local_files(segments: Sequence[SegmentFile]) -> list[File]:
-    """These files on this machine's disk. They never change, and stay readable for whoever has opened them. Raises
-    LakeUnavailable for one that cannot be had."""
+    """Paths of these files on this machine's disk. Files never change, and stay readable for a process that has
+    opened them. Raises LakeUnavailable for a file that cannot be fetched."""
     _refuse_later_files(segments)
     try:
         return _local(segments, threading.TIMEOUT_MAX)
@@ -283,12 +288,12 @@ def _local(segments: Sequence[SegmentFile], deadline: float) -> list[File]:
 
 
 def result_cache_bytes() -> int:
-    """Of the answers that this process keeps."""
+    """Bytes of the results that this process caches."""
     return _result_cache.bytes
 
 
 def _forget_after_fork() -> None:
-    """What was kept stays the parent's: its lock may be held by a thread that only the parent has."""
+    """Give the child an empty cache: a thread that exists only in the parent may hold the lock of the parent's."""
     global _result_cache
     _result_cache = QueryResultCache()
 
