@@ -60,7 +60,9 @@ def _of_key(key: MCPKey) -> Credential:
 
 def _of_connection(use: TokenUse) -> Credential:
     connection = use.connection
-    label = f"{connection.user.email} by {client_label(connection.application)}"
+    label = f"service account {use.service_account}"
+    if connection.user is not None:
+        label = f"{connection.user.email} by {client_label(connection.application)}"
     return Credential(
         kind=CredentialKind.OAUTH,
         id=connection.pk,

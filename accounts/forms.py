@@ -14,7 +14,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from accounts.models import Account, GlossaryTerm, MCPKey, Role, Theme, User
-from accounts.reader_limits import add_limit_field
+from accounts.reader_limits import FIELD, add_limit_field
 from finops.lib import clock
 from finops.lib.currencies import ISO_4217
 from finops.lib.errors import UserError
@@ -101,6 +101,17 @@ class NewKeyForm(forms.Form):
         if day < clock.today():
             raise ValidationError("The expiry is in the past. Choose a later day, or none.")
         return datetime.combine(day + timedelta(days=1), time(), tzinfo=UTC)
+
+
+class ServiceAccountForm(NewKeyForm):
+    """`scope` is its access: a service account has the same two as a key."""
+
+    def __init__(self, account: Account, *args: Any, **kwargs: Any) -> None:
+        super().__init__(account, *args, **kwargs)
+        self.fields["name"].help_text = "For example: Nightly cost check in CI."
+        self.fields["scope"].label = "Access"
+        if FIELD in self.fields:
+            self.fields[FIELD].help_text = "What cost the service account sees."
 
 
 class NewAccountForm(forms.Form):

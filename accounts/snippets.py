@@ -41,6 +41,34 @@ def snippets_for(url: str, key: str) -> list[Snippet]:
     ]
 
 
+def service_account_snippets(issuer: str, url: str, client_id: str, secret: str) -> list[Snippet]:
+    """Snippets for a service account: `issuer` is the authorization server, `url` the MCP server."""
+    return [
+        Snippet(
+            "curl-token",
+            "curl",
+            "Gets an access token, valid for one hour.",
+            f"curl {issuer}/oauth/token \\\n"
+            f"  -u '{client_id}:{secret}' \\\n"
+            "  -d grant_type=client_credentials \\\n"
+            f"  -d resource={url}",
+        ),
+        Snippet(
+            "python-mcp",
+            "Python, MCP SDK",
+            "Pass auth to the HTTP client; storage keeps the token.",
+            "from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider\n\n"
+            "auth = ClientCredentialsOAuthProvider(\n"
+            f'    server_url="{url}",\n'
+            "    storage=storage,\n"
+            f'    client_id="{client_id}",\n'
+            f'    client_secret="{secret}",\n'
+            f'    issuer="{issuer}",\n'
+            ")",
+        ),
+    ]
+
+
 def _json(value: object) -> str:
     return json.dumps(value, indent=2)
 

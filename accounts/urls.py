@@ -17,6 +17,7 @@ from accounts.views import (
     ownership,
     profile,
     security,
+    service_accounts,
 )
 
 urlpatterns = [
@@ -43,6 +44,18 @@ account_urlpatterns = [
         "settings/connected-apps/<int:connection_id>/disconnect/",
         connected_apps.end,
         name="connected_app_end",
+    ),
+    path("settings/service-accounts/", service_accounts.index, name="service_accounts"),
+    path("settings/service-accounts/new/", service_accounts.new, name="service_account_new"),
+    path(
+        "settings/service-accounts/<int:service_account_id>/rotate/",
+        service_accounts.rotate,
+        name="service_account_rotate",
+    ),
+    path(
+        "settings/service-accounts/<int:service_account_id>/delete/",
+        service_accounts.delete,
+        name="service_account_delete",
     ),
     path("settings/members/", members.index, name="members"),
     path("settings/members/invite/", members.invite, name="member_invite"),

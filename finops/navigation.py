@@ -85,6 +85,7 @@ SETTINGS = (
         (
             MenuItem("Connected apps", "connected_apps"),
             MenuItem("MCP keys", "mcp_keys", pages=("mcp_key_new",)),
+            MenuItem("Service accounts", "service_accounts", pages=("service_account_new",)),
             MenuItem("Glossary", "glossary"),
         ),
     ),

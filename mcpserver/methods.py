@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from accounts.credentials import CredentialKind
+from accounts.oauth.metadata import MCP_EXTENSIONS
 from finops.activity.models import CallMethod as Kind
 from finops.cost_access import reach
 from finops.lib.errors import nearest_choices
@@ -76,17 +77,13 @@ class Server:
     def capabilities(self, revision: Revision) -> Result:
         """Which methods exist. A list may be empty: a capability says that it can be asked for."""
         capabilities: Result = {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}
-        offered = {
-            SKILLS_EXTENSION: bool(self.skills),
-            VIEW_EXTENSION: self.has_view,
-            events.EXTENSION: self.has_events,
-        }
-        extensions: Result = {name: {} for name, is_there in offered.items() if is_there and revision.modern}
-        if extensions:
-            capabilities["extensions"] = extensions
-        if self.has_events and revision.modern:
+        offered = {SKILLS_EXTENSION: bool(self.skills), VIEW_EXTENSION: self.has_view}
+        offered |= {events.EXTENSION: self.has_events, **dict.fromkeys(MCP_EXTENSIONS, True)}
+        if not revision.modern:
+            return capabilities
+        if self.has_events:
             capabilities["events"] = {}  # as hosts read it that came before the extension's identifier
-        return capabilities
+        return capabilities | {"extensions": {name: {} for name, has in offered.items() if has}}
 
     @property
     def has_view(self) -> bool:

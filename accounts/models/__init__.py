@@ -12,6 +12,7 @@ from accounts.models.oauth import (
     OAuthGrant,
     OAuthIDToken,
     OAuthRefreshToken,
+    ServiceAccount,
 )
 from accounts.models.people import Account, Membership, Role, Theme, User
 from accounts.models.security import SecurityEvent, Session
@@ -33,6 +34,7 @@ __all__ = [
     "OAuthRefreshToken",
     "Role",
     "SecurityEvent",
+    "ServiceAccount",
     "Session",
     "Theme",
     "UnsentMail",

@@ -21,6 +21,7 @@ from oauth2_provider.models import (
 from accounts.oauth import redirects
 from accounts.scoping import AccountModel
 from finops.lib import clock
+from finops.lib.constraints import not_empty, unique_in_account
 
 
 class OAuthApplication(AbstractApplication):
@@ -61,7 +62,7 @@ class OAuthApplication(AbstractApplication):
 class OAuthConnection(AccountModel):
     """A person's permission for a client to work in an account, and its scope. Deleted with the membership.
 
-    Codes and tokens belong to it and have no rights of their own: deleting it ends them all, at once. `access` is the most
+    Without a person it is that of a service account, whose client works for the account itself. Codes and tokens belong to it and have no rights of their own: deleting it ends them all, at once. `access` is the most
     that the person consented to; a token may never do more than that or than the person's role.
     """
 
@@ -70,7 +71,11 @@ class OAuthConnection(AccountModel):
         READ_WRITE = "read_write", "Read/write"
 
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="oauth_connections"
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="oauth_connections",
     )
     application = models.ForeignKey(OAuthApplication, on_delete=models.CASCADE, related_name="connections")
     access = models.CharField(max_length=10, choices=Access.choices, default=Access.READ)
@@ -96,6 +101,47 @@ class OAuthConnection(AccountModel):
 
     def __str__(self) -> str:
         return f"connection {self.pk} of {self.application_id}"
+
+    @property
+    def holder(self) -> str:
+        """The person's e-mail, or the service account by its name: for logs."""
+        return self.user.email if self.user else f"service account {self.application.name}"
+
+
+class ServiceAccount(AccountModel):
+    """A program of an account that gets access tokens by its client ID and secret, without a person (RFC 6749, 4.4).
+
+    Its connection has the access, the client and the tokens; deleting the client deletes everything. It outlives the
+    person who created it.
+    """
+
+    connection = models.OneToOneField(
+        OAuthConnection, on_delete=models.CASCADE, related_name="service_account", editable=False
+    )
+    name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_by_label = models.CharField(max_length=254, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    rotated_at = models.DateTimeField(null=True, blank=True, editable=False)
+    expires_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            not_empty("name", name="service_account_has_a_name", message="Enter a name."),
+            unique_in_account(
+                "name", name="service_account_name_unique", message="Another service account has this name."
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_expired(self) -> bool:
+        return self.expires_at is not None and self.expires_at <= clock.now()
 
 
 class OfConnection(models.Model):

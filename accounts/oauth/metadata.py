@@ -13,6 +13,13 @@ from accounts.oauth.resource import issuer, resource
 
 AUTH_METHODS = ["none", "client_secret_post", "client_secret_basic"]
 GRANT_TYPES = ["authorization_code", "refresh_token"]
+"""Those that a client can register for."""
+SERVICE_GRANT_TYPES = ["client_credentials"]
+"""Those of clients that an account creates itself."""
+
+
+MCP_EXTENSIONS = ["io.modelcontextprotocol/oauth-client-credentials"]
+"""Extensions of MCP that this authorization server supports."""
 
 
 def server_document() -> dict[str, Any]:
@@ -24,7 +31,7 @@ def server_document() -> dict[str, Any]:
         "revocation_endpoint": _url("oauth_revoke"),
         "response_types_supported": ["code"],
         "response_modes_supported": ["query"],
-        "grant_types_supported": GRANT_TYPES,
+        "grant_types_supported": [*GRANT_TYPES, *SERVICE_GRANT_TYPES],
         "code_challenge_methods_supported": ["S256"],
         "token_endpoint_auth_methods_supported": AUTH_METHODS,
         "revocation_endpoint_auth_methods_supported": AUTH_METHODS,

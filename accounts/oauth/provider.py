@@ -33,7 +33,7 @@ _RFC9700 = (
 def provider_settings(issuer: str) -> dict[str, Any]:
     """OAUTH2_PROVIDER for the authorization server at `issuer`, an origin without a slash at its end."""
     return {
-        "OAUTH2_SERVER_CLASS": "oauthlib.oauth2.WebApplicationServer",  # codes and refresh tokens, nothing else
+        "OAUTH2_SERVER_CLASS": "accounts.oauth.server.AuthorizationServer",
         "OAUTH2_VALIDATOR_CLASS": "accounts.oauth.validators.Validator",
         "ACCESS_TOKEN_GENERATOR": "accounts.oauth.tokens.new_access_token",
         "REFRESH_TOKEN_GENERATOR": "accounts.oauth.tokens.new_refresh_token",

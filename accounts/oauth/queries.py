@@ -16,6 +16,7 @@ from accounts.models import (
     OAuthGrant,
     OAuthRefreshToken,
     Role,
+    ServiceAccount,
     User,
 )
 from accounts.oauth.clients import host_of_client
@@ -37,7 +38,7 @@ _STATES = {State.CONNECTED: "Connected", State.WAITING: "Not finished", State.EN
 class ConnectedApp(msgspec.Struct, frozen=True, kw_only=True):
     """What a person let into an account. `name` is the client's own word; `host` vouches for it, or is empty.
 
-    `access` is what she consented to; `reads_only_now` says that her role has allowed less since then.
+    A service account has a name of its members and no person. `access` is what she consented to; `reads_only_now` says that her role has allowed less since then.
     """
 
     id: int
@@ -46,17 +47,18 @@ class ConnectedApp(msgspec.Struct, frozen=True, kw_only=True):
     client_id: str
     account: str
     person: str
-    person_id: int
+    person_id: int | None
     access: OAuthConnection.Access
     reads_only_now: bool
     connected_at: datetime
     last_used_at: datetime | None
     last_client: str
     state: State
+    service_account: str = ""
 
     @property
     def title(self) -> str:
-        return self.host or THIS_DEVICE
+        return self.service_account or self.host or THIS_DEVICE
 
     @property
     def access_label(self) -> str:
@@ -75,11 +77,17 @@ def connected_apps(account: Account, *, of: User | None = None) -> list[Connecte
     return [_app(row, account) for row in rows]
 
 
+def service_accounts(account: Account) -> list[ServiceAccount]:
+    """The service accounts of an account with their connections, the newest first. One query."""
+    rows = ServiceAccount.objects.filter(account=account)
+    return list(rows.select_related("connection__application"))
+
+
 def _with_state(rows: QuerySet[OAuthConnection]) -> QuerySet[OAuthConnection]:
     now, own = clock.now(), {"connection": OuterRef("pk")}
     idle = now - timedelta(seconds=REFRESH_TOKEN_IDLE_SECONDS)
     role = Membership.objects.filter(account=OuterRef("account"), user=OuterRef("user"))
-    return rows.select_related("user", "application").annotate(
+    return rows.select_related("user", "application", "service_account").annotate(
         refreshable=Exists(OAuthRefreshToken.objects.filter(**own, revoked=None, created__gt=idle)),
         usable=Exists(OAuthAccessToken.objects.filter(**own, expires__gt=now)),
         waiting=Exists(OAuthGrant.objects.filter(**own, used_at=None)),
@@ -90,26 +98,31 @@ def _with_state(rows: QuerySet[OAuthConnection]) -> QuerySet[OAuthConnection]:
 def _app(row: OAuthConnection, account: Account) -> ConnectedApp:
     access = OAuthConnection.Access(row.access)
     role: str | None = vars(row)["role"]
+    service_account: ServiceAccount | None = getattr(row, "service_account", None)
     return ConnectedApp(
         id=row.pk,
         host=host_of_client(row.application, row.redirect_uri),
         name=row.application.name,
         client_id=row.application.client_id,
         account=account.name,
-        person=row.user.label,
-        person_id=row.user.pk,
+        person=row.user.label if row.user else "",
+        person_id=row.user_id,
         access=access,
-        reads_only_now=access == OAuthConnection.Access.READ_WRITE
+        reads_only_now=row.user_id is not None
+        and access == OAuthConnection.Access.READ_WRITE
         and not (role and Role(role).at_least(Role.MEMBER)),
         connected_at=row.created_at,
         last_used_at=row.last_used_at,
         last_client=row.last_client,
-        state=_state(row),
+        state=_state(row, service_account),
+        service_account=service_account.name if service_account else "",
     )
 
 
-def _state(row: OAuthConnection) -> State:
+def _state(row: OAuthConnection, service_account: ServiceAccount | None) -> State:
     columns = vars(row)
+    if service_account is not None:
+        return State.ENDED if service_account.is_expired else State.CONNECTED
     if columns["refreshable"] or columns["usable"]:
         return State.CONNECTED
     return State.WAITING if columns["waiting"] else State.ENDED

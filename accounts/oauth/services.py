@@ -20,9 +20,11 @@ from accounts.models import (
     OAuthGrant,
     OAuthRefreshToken,
     Role,
+    ServiceAccount,
     User,
 )
 from accounts.oauth.provider import REFRESH_TOKEN_IDLE_SECONDS, REPLAY_SECONDS
+from accounts.oauth.service_accounts import delete_service_account
 from accounts.reader_limits import assign_limit
 from accounts.security.mfa import has_second_factor
 from accounts.security.policy import missing_factor_deadline, session_problem
@@ -112,7 +114,8 @@ def _check_sign_in(account: Account, membership: Any, request: HttpRequest | Non
 
 @transaction.atomic
 def disconnect(*, connection: OAuthConnection, actor: Actor, reason: str = "") -> None:
-    """End a connection: its tokens are dead on their next request in every process. Twice is once."""
+    """End a connection: its tokens are dead on their next request in every process. Twice is once. A service account is
+    deleted with it: it is nothing else."""
     # Locked first, as a refresh does: else one could mint a token for the row that is just being deleted.
     row = (
         OAuthConnection.objects.unscoped()
@@ -122,6 +125,9 @@ def disconnect(*, connection: OAuthConnection, actor: Actor, reason: str = "") -
         .first()
     )
     if row is None:
+        return
+    if service_account := ServiceAccount.objects.unscoped().filter(connection=row).first():
+        delete_service_account(service_account=service_account, actor=actor, reason=reason)
         return
     _record(row, actor, "connected_app.disconnect", {"reason": reason} if reason else {})
     row.delete()
@@ -154,7 +160,7 @@ def _record(connection: OAuthConnection, actor: Actor, action: str, detail: dict
         detail={
             "id": connection.pk,
             "access": connection.access,
-            "of": connection.user.email,
+            "of": connection.holder,
             "client_id": connection.application.client_id,
             **detail,
         },
@@ -189,7 +195,7 @@ def _dead_connections(now: datetime) -> QuerySet[OAuthConnection]:
     )
     usable = OAuthAccessToken.objects.filter(connection=OuterRef("pk"), expires__gt=now)
     return OAuthConnection.objects.unscoped().filter(  # of every account
-        ~Exists(living), ~Exists(usable), created_at__lt=now - timedelta(hours=1)
+        ~Exists(living), ~Exists(usable), user__isnull=False, created_at__lt=now - timedelta(hours=1)
     )
 
 

@@ -22,7 +22,13 @@ from typing import Any
 from django.conf import settings
 from django.db.models import OuterRef, QuerySet, Subquery
 
-from accounts.models import Membership, OAuthAccessToken, OAuthConnection, OAuthRefreshToken
+from accounts.models import (
+    Membership,
+    OAuthAccessToken,
+    OAuthApplication,
+    OAuthConnection,
+    OAuthRefreshToken,
+)
 from accounts.oauth.provider import REPLAY_SECONDS
 from accounts.security.mfa import has_second_factor
 from finops.lib import clock
@@ -103,6 +109,17 @@ def lock_connection(issued: QuerySet[Any]) -> OAuthConnection | None:
             has_second_factor=has_second_factor("user_id"),
         )
         .filter(pk__in=issued.values("connection_id"))
+        .first()
+    )
+
+
+def lock_service_account(application: OAuthApplication) -> OAuthConnection | None:
+    """The connection of a service account's client, locked until the transaction ends; None where it is gone."""
+    return (
+        OAuthConnection.objects.unscoped()  # the secret that was shown says whose it is
+        .select_for_update(of=("self",))
+        .select_related("application", "account", "service_account")
+        .filter(application=application, user=None, service_account__isnull=False)
         .first()
     )
 

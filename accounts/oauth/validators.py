@@ -41,6 +41,7 @@ from accounts.security.policy import second_factor_deadline
 from finops.lib import clock
 
 GRANT_TYPES = {"authorization_code", "refresh_token"}
+CLIENT_CREDENTIALS = "client_credentials"
 MAX_CLIENT_ID = 255
 
 
@@ -54,6 +55,10 @@ def scopes_now(granted: list[str], role: str | None) -> list[str]:
     if role is not None and Role(role).at_least(Role.MEMBER):
         return granted
     return [READ_SCOPE]
+
+
+def _is_active(connection: OAuthConnection) -> bool:
+    return connection.user is not None and connection.user.is_active
 
 
 def _is_shut_out(connection: Any) -> bool:
@@ -106,18 +111,31 @@ class Validator(OAuth2Validator):
     def validate_grant_type(
         self, client_id: str, grant_type: str, client: Any, request: Request, *args: Any
     ) -> bool:
+        if grant_type == CLIENT_CREDENTIALS:
+            return bool(request.client.allows_grant_type(OAuthApplication.GRANT_CLIENT_CREDENTIALS))
         return grant_type in GRANT_TYPES and request.client.allows_grant_type(
             OAuthApplication.GRANT_AUTHORIZATION_CODE
         )
+
+    def open_service_account(self, request: Request) -> None:
+        """After a client showed its secret: the connection of its service account, locked until the transaction ends.
+        Raises errors of oauthlib that say why it gets no token."""
+        _refuse_other_resources(request)
+        connection = tokens.lock_service_account(request.client)
+        problem = _service_account_problem(connection)
+        if problem:
+            raise errors.UnauthorizedClientError(description=problem, request=request)
+        request.connection = connection
 
     # --- Codes
 
     def save_authorization_code(self, client_id: str, code: dict[str, str], request: Request) -> None:
         connection: OAuthConnection = vars(request)["connection"]
+        user: Any = connection.user  # a person consented
         OAuthGrant.objects.create(
             connection=connection,
             application=request.client,
-            user=connection.user,
+            user=user,
             code=checksum(code["code"]),
             expires=clock.now() + timedelta(seconds=CODE_SECONDS),
             redirect_uri=request.redirect_uri,
@@ -140,7 +158,7 @@ class Validator(OAuth2Validator):
             return False
         request.connection, request.grant = connection, grant
         request.user, request.scopes = connection.user, grant.scope.split()
-        return connection.user.is_active and not grant.is_expired() and not _is_shut_out(connection)
+        return _is_active(connection) and not grant.is_expired() and not _is_shut_out(connection)
 
     def get_code_challenge(self, code: str, request: Request) -> str | None:
         return vars(request)["grant"].code_challenge or None
@@ -168,7 +186,7 @@ class Validator(OAuth2Validator):
         mine = OAuthRefreshToken.objects.filter(token_checksum=checksum(refresh_token), application=client)
         connection = tokens.lock_connection(mine)
         row = mine.first() if connection else None
-        if connection is None or row is None or not connection.user.is_active:
+        if connection is None or row is None or not _is_active(connection):
             return False
         if _is_shut_out(connection):
             return False
@@ -198,6 +216,11 @@ class Validator(OAuth2Validator):
         """
         attributes = vars(request)
         connection: OAuthConnection = attributes["connection"]
+        if connection.user_id is None:
+            granted = [scope for scope in scopes_of(connection.access) if scope in request.scopes]
+            token["scope"] = " ".join(granted or [READ_SCOPE])
+            self._store_access(token, connection, None)
+            return
         granted = [scope for scope in request.scopes if scope != OFFLINE_SCOPE] or scopes_of(
             connection.access
         )
@@ -217,29 +240,33 @@ class Validator(OAuth2Validator):
     def _store(
         self, token: dict[str, Any], connection: OAuthConnection, old: OAuthRefreshToken | None
     ) -> None:
-        shared = {
-            "connection": connection,
-            "user": connection.user,
-            "application": connection.application,
-            "resource": [resource()],
-        }
-        expires = clock.now() + timedelta(seconds=ACCESS_TOKEN_SECONDS)
-        access = OAuthAccessToken(scope=token["scope"], expires=expires, source_refresh_token=old, **shared)
-        self._set_token_value(access, token["access_token"])
-        access.save(force_insert=True)
-        refresh = OAuthRefreshToken(access_token=access, **shared)
+        access = self._store_access(token, connection, old)
+        refresh = OAuthRefreshToken(access_token=access, **_of(connection))
         self._set_token_value(refresh, token["refresh_token"])
         refresh.save(force_insert=True)
 
+    def _store_access(
+        self, token: dict[str, Any], connection: OAuthConnection, old: OAuthRefreshToken | None
+    ) -> OAuthAccessToken:
+        expires = clock.now() + timedelta(seconds=ACCESS_TOKEN_SECONDS)
+        access = OAuthAccessToken(
+            scope=token["scope"], expires=expires, source_refresh_token=old, **_of(connection)
+        )
+        self._set_token_value(access, token["access_token"])
+        access.save(force_insert=True)
+        return access
+
     def revoke_token(self, token: str, token_type_hint: str | None, request: Request, *args: Any) -> None:
-        """RFC 7009: either token ends the connection. Another client's token is as unknown as none."""
+        """RFC 7009: either token ends the connection. Another client's token is as unknown as none. Of a service account it
+        ends alone: each run of a program has its own."""
         kinds: dict[str, Any] = {ACCESS_PREFIX: OAuthAccessToken, REFRESH_PREFIX: OAuthRefreshToken}
         for prefix, model in kinds.items():
             if looks_like(token, prefix):
-                connection = tokens.lock_connection(
-                    model.objects.filter(token_checksum=checksum(token), application=request.client)
-                )
-                if connection is not None:
+                rows = model.objects.filter(token_checksum=checksum(token), application=request.client)
+                connection = tokens.lock_connection(rows)
+                if connection is not None and connection.user_id is None:
+                    rows.delete()
+                elif connection is not None:
                     disconnect(connection=connection, actor=_ACTOR, reason="the client revoked its token")
 
     def validate_bearer_token(self, token: str, scopes: list[str], request: Request) -> bool:
@@ -248,6 +275,27 @@ class Validator(OAuth2Validator):
 
 
 _ACTOR = Actor(label="OAuth")
+
+
+def _of(connection: OAuthConnection) -> dict[str, Any]:
+    """What a token has of its connection."""
+    return {
+        "connection": connection,
+        "user": connection.user,
+        "application": connection.application,
+        "resource": [resource()],
+    }
+
+
+def _service_account_problem(connection: OAuthConnection | None) -> str:
+    """Why a service account gets no token, and what to do; empty where it gets one."""
+    if connection is None:
+        return "This service account was deleted. Create a new one in Settings, Service accounts."
+    if connection.account.suspended_at is not None:
+        return "The account is suspended. Ask the operator of this console."
+    if connection.service_account.is_expired:
+        return "This service account has expired. Create a new one in Settings, Service accounts."
+    return ""
 
 
 def _refuse_other_resources(request: Request) -> None:

@@ -11,7 +11,8 @@ from django.db import transaction
 from accounts import audit
 from accounts.audit import Actor
 from accounts.keys import revoke_mcp_key
-from accounts.models import Account, MCPKey, OAuthConnection, SecurityEvent, Session, User
+from accounts.models import Account, MCPKey, OAuthConnection, SecurityEvent, ServiceAccount, Session, User
+from accounts.oauth.service_accounts import delete_service_account
 from accounts.oauth.services import disconnect
 from finops.lib import clock
 from finops.lib.errors import UserError
@@ -21,7 +22,7 @@ VISIT: Final = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class EndedAccess:
-    """The counts of ended sessions, apps and keys."""
+    """The counts of ended sessions, apps, and keys with service accounts."""
 
     sessions: int
     connections: int
@@ -30,7 +31,7 @@ class EndedAccess:
 
 @transaction.atomic
 def end_access(*, user: User, actor: Actor) -> EndedAccess:
-    """End every session and connected app of a person, and the MCP keys that they created: at once, everywhere. The person
+    """End every session and connected app of a person, and the MCP keys and service accounts that they created: at once, everywhere. The person
     can sign in again. Recorded in their security log and in the audit log of each of their accounts."""
     sessions, _of_models = Session.objects.filter(user=user).delete()
     # Unscoped: of all the person's accounts.
@@ -40,12 +41,15 @@ def end_access(*, user: User, actor: Actor) -> EndedAccess:
     keys = list(MCPKey.objects.unscoped().filter(created_by=user, revoked_at=None).select_related("account"))
     for key in keys:
         revoke_mcp_key(key=key, actor=actor)
+    service_accounts = list(ServiceAccount.objects.unscoped().filter(created_by=user))
+    for service_account in service_accounts:
+        delete_service_account(service_account=service_account, actor=actor, reason="by the operator")
     SecurityEvent.objects.create(
         user=user, kind=SecurityEvent.Kind.END_SESSION, detail=f"all {sessions}, by the operator"
     )
     for account in Account.objects.filter(memberships__user=user):
         audit.record(account=account, actor=actor, action="user.end_access", target=user.email)
-    return EndedAccess(sessions, len(connections), len(keys))
+    return EndedAccess(sessions, len(connections), len(keys) + len(service_accounts))
 
 
 @transaction.atomic

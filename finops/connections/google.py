@@ -20,7 +20,7 @@ from finops.connections.connector import (
 from finops.connections.pattern_files import FilesFolder
 from finops.connections.transports.gcs import CONNECTOR, SCOPE, GcsBucket
 from finops.connections.transports.rest_bucket import BearerToken, RestCredential
-from finops.connections.vendor_apis.service_account import ServiceAccount
+from finops.connections.vendor_apis.service_account import GoogleServiceAccount
 
 TOKEN_SECONDS: Final = 3_600
 RECOMMENDATIONS_STEP: Final = SetupStep(
@@ -84,7 +84,7 @@ def google_credential(
     if config.access == "service_account_key":
         if not config.key:
             raise SourceError("Paste the key of the service account.", field="key")
-        return ServiceAccountToken(ServiceAccount.read(config.key), scope, connector)
+        return ServiceAccountToken(GoogleServiceAccount.read(config.key), scope, connector)
     if not settings.CONNECTION_AMBIENT_IDENTITY:
         raise AccessError(
             "The console's own identity is turned off for connections. Use a service account key, or ask the "
@@ -97,7 +97,7 @@ def google_credential(
 class ServiceAccountToken(BearerToken):
     """Of a key file. Only Google's own address gets the assertion, whatever the file says."""
 
-    def __init__(self, account: ServiceAccount, scope: str = SCOPE, connector: str = CONNECTOR) -> None:
+    def __init__(self, account: GoogleServiceAccount, scope: str = SCOPE, connector: str = CONNECTOR) -> None:
         super().__init__()
         self._account, self._scope, self._connector = account, scope, connector
         self.principal = account.client_email

@@ -57,11 +57,15 @@ def readers(account: Account) -> list[Reader]:
             for row in members.order_by("user__email")
         ),
         *(_reader("key", row.pk, row.name, row.masked_key, of_key) for row in keys.order_by("name", "pk")),
-        *(
-            _reader("app", row.pk, host_of_client(row.application, row.redirect_uri), row.user.label, of_app)
-            for row in apps.order_by("pk")
-        ),
+        *(_reader("app", row.pk, *_name_of_app(row), of_app) for row in apps.order_by("pk")),
     ]
+
+
+def _name_of_app(row: OAuthConnection) -> tuple[str, str]:
+    """The name and what tells it apart: its person."""
+    if row.user is None:
+        return row.application.name, "Service account"
+    return host_of_client(row.application, row.redirect_uri), row.user.label
 
 
 def _reader(kind: Kind, pk: int, name: str, detail: str, limits: Mapping[int, CostAccessLimit]) -> Reader:

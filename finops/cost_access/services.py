@@ -144,7 +144,7 @@ def limit_connection(*, connection: OAuthConnection, limit: CostAccessLimit | No
         account=connection.account,
         actor=actor,
         action="cost_access.limit_connection",
-        target=f"{connection.application.name} of {connection.user.email}",
+        target=f"{connection.application.name} of {connection.holder}",
         detail={"limit": limit.name if limit else None},
     )
 

@@ -72,6 +72,11 @@ ACCESS = ModelGroup(
             title="Connected apps",
         ),
         Entry(
+            "accounts.ServiceAccount",
+            ("name", "account", "created_by_label", "created_at", "rotated_at", "expires_at"),
+            ("name", "created_by_label"),
+        ),
+        Entry(
             "cost_access.CostAccessLimit",
             ("name", "account", "alternatives", "created_at"),
             ("name",),

@@ -11,6 +11,7 @@ from django.urls import reverse
 from accounts.audit import Actor
 from accounts.keys import revoke_mcp_key
 from accounts.models import Account, AccountDeletion, OAuthApplication, User
+from accounts.oauth.service_accounts import delete_service_account
 from accounts.oauth.services import delete_client, disconnect
 from accounts.security import visits
 from accounts.services.deletion import ask_for_deletion, count_rows, delete_now, restore_account
@@ -221,6 +222,19 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
             "Disconnect app",
             "Its tokens stop working at once.",
             service_call(disconnect, "connection", "The app is disconnected.", reason="by the operator"),
+            is_danger=True,
+        )
+    },
+    "accounts.ServiceAccount": {
+        "delete": RowAction(
+            "Delete service account",
+            "Its client secret and tokens stop working at once.",
+            service_call(
+                delete_service_account,
+                "service_account",
+                "The service account is deleted.",
+                reason="by the operator",
+            ),
             is_danger=True,
         )
     },

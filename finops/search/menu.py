@@ -50,6 +50,11 @@ ACTIONS: Final = (
     Action(
         label="Create MCP key", page="mcp_key_new", words="new add generate assistant connect claude chatgpt"
     ),
+    Action(
+        label="Create service account",
+        page="service_account_new",
+        words="new add machine client credentials oauth ci agent",
+    ),
     Action(label="Add exchange rate", page="exchange_rate_new", words="new create currency"),
     Action(label="Add AI price", page="ai_price_new", words="new create negotiated token price model"),
     Action(label="Import savings", page="savings_import", words="upload recommendations"),

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from django.test import Client
 
 from accounts.keys import new_secret, revoke_mcp_key
-from accounts.models import MCPKey, OAuthConnection
+from accounts.models import MCPKey, OAuthConnection, ServiceAccount
+from accounts.oauth.service_accounts import create_service_account, delete_service_account
 from accounts.oauth.services import disconnect
 from accounts.sso.models import ScimToken
 from accounts.sso.scim.tokens import create_scim_token, revoke_scim_token
@@ -31,7 +32,7 @@ from ingestion.services import (
     regenerate_usage_key,
     revoke_usage_key,
 )
-from tests.accounts.oauth.flow import OAuthClient
+from tests.accounts.oauth.flow import OAuthClient, json_of, token_request
 from tests.accounts.sso.scim.client import add_provider
 from tests.cast import Cast
 from tests.credentials.places import ASKS_FOR_MORE, PROVIDER_ID, Headers, Outcome
@@ -76,6 +77,22 @@ def event_key(cast: Cast) -> tuple[EventKey, str]:
 
 def access_token(cast: Cast, access: str) -> str:
     return OAuthClient().connect(cast.member, access=access).access
+
+
+def service_account_token(cast: Cast, access: str) -> str:
+    row, secret = create_service_account(
+        account=cast.account, actor=cast.actor, name="CI agent", access=access
+    )
+    client_id = row.connection.application.client_id
+    form = {"grant_type": "client_credentials", "client_id": client_id, "client_secret": secret}
+    token: str = json_of(token_request(form))["access_token"]
+    return token
+
+
+def _token_of_a_deleted_service_account(cast: Cast, client: Client) -> Headers:
+    token = service_account_token(cast, "read_write")
+    delete_service_account(service_account=ServiceAccount.objects.unscoped().get(), actor=cast.actor)
+    return bearer(token)
 
 
 def scim_token(cast: Cast, provider_id: str = PROVIDER_ID) -> tuple[ScimToken, str]:
@@ -185,6 +202,19 @@ ENTRIES: dict[str, Entry] = {
     "OAuth refresh token": Entry(
         show=lambda cast, client: bearer(OAuthClient().connect(cast.member).refresh)
     ),
+    "service account token, read": Entry(
+        show=lambda cast, client: bearer(service_account_token(cast, "read")),
+        opens=("initialize", "tools/list", "read tool", "REST read tool"),
+        special={"write tool": STEP_UP, "REST write tool": STEP_UP},
+        used="accounts_oauthconnection",
+    ),
+    "service account token, read/write": Entry(
+        show=lambda cast, client: bearer(service_account_token(cast, "read_write")),
+        opens=("initialize", "tools/list", "read tool", "write tool", "REST read tool", "REST write tool"),
+        used="accounts_oauthconnection",
+    ),
+    "service account token, deleted": Entry(show=_token_of_a_deleted_service_account),
+    "service account secret": Entry(show=lambda cast, client: bearer(new_secret("fsas_")[0])),
     "SCIM token": Entry(
         show=lambda cast, client: bearer(scim_token(cast)[1]), opens=("SCIM",), used="sso_scimtoken"
     ),

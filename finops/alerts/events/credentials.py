@@ -17,7 +17,7 @@ LIMITED = "Cost access of the credential is limited."
 
 def with_dead_credential(rows: QuerySet[EventSubscription]) -> QuerySet[EventSubscription]:
     """Return subscriptions whose key was revoked or expired, whose connection is deleted, or whose user left; and
-    those of suspended accounts."""
+    those of suspended accounts. A service account is no person: its connection stands alone."""
     member = Membership.objects.filter(
         account=OuterRef("account"), user=OuterRef("connection__user"), user__is_active=True
     )
@@ -25,7 +25,8 @@ def with_dead_credential(rows: QuerySet[EventSubscription]) -> QuerySet[EventSub
         Q(mcp_key=None, connection=None)
         | Q(mcp_key__revoked_at__isnull=False)
         | Q(mcp_key__expires_at__lte=clock.now())
-        | (Q(connection__isnull=False) & ~Exists(member))
+        | (Q(connection__user__isnull=False) & ~Exists(member))
+        | Q(connection__service_account__expires_at__lte=clock.now())
         | Q(account__suspended_at__isnull=False)
     )
 

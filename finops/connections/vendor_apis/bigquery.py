@@ -19,7 +19,7 @@ from finops.connections.transports.http import HttpApi, PermissionRefusal, Reque
 from finops.connections.transports.sql import BATCH_ROWS, QueryResult, SqlSource, TextRow
 from finops.connections.transports.sql_columns import SqlColumn
 from finops.connections.transports.tokens import RenewableToken
-from finops.connections.vendor_apis.service_account import ServiceAccount
+from finops.connections.vendor_apis.service_account import GoogleServiceAccount
 from finops.lib.sentences import truncate
 
 API_URL: Final = "https://bigquery.googleapis.com"
@@ -113,7 +113,7 @@ class BigQueryWarehouse(SqlSource):
     quote = "`"
 
     def __init__(self, key: str, project: str, location: str, table: str, fetch: Fetch | None = None) -> None:
-        account = ServiceAccount.read(key)
+        account = GoogleServiceAccount.read(key)
         self._project = path_part(project or account.project_id)
         self._location = location
         api = _Api(

@@ -27,7 +27,7 @@ class _Token(msgspec.Struct, frozen=True):
     access_token: str
 
 
-class ServiceAccount(msgspec.Struct, frozen=True):
+class GoogleServiceAccount(msgspec.Struct, frozen=True):
     """Fields of a key file. Its `token_uri` is ignored: tokens come from Google's endpoint only."""
 
     client_email: str
@@ -36,10 +36,10 @@ class ServiceAccount(msgspec.Struct, frozen=True):
     private_key_id: str = ""
 
     def __repr__(self) -> str:
-        return f"ServiceAccount({self.client_email})"
+        return f"GoogleServiceAccount({self.client_email})"
 
     @classmethod
-    def read(cls, text: str) -> ServiceAccount:
+    def read(cls, text: str) -> GoogleServiceAccount:
         """Parse a key file. Raises SourceError for other files."""
         try:
             return msgspec.json.decode(text, type=cls)

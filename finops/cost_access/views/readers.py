@@ -92,7 +92,7 @@ def change_app(request: AccountRequest, connection_id: int) -> HttpResponse:
         raise PermissionDenied("Only admins and owners can change this cost access.")
     return _change(
         request,
-        f"The app of {row.user.label}",
+        row.application.name if row.user is None else f"The app of {row.user.label}",
         lambda limit: limit_connection(connection=row, limit=limit, actor=request.actor),
     )
 

@@ -24,7 +24,7 @@ from finops.connections.connectors.bigquery import BigQueryConfig
 from finops.connections.google import GoogleBucketConfig, ServiceAccountToken, google_credential
 from finops.connections.transports.http import HttpApi, PermissionRefusal, path_part
 from finops.connections.transports.rest_bucket import RestCredential
-from finops.connections.vendor_apis.service_account import ServiceAccount
+from finops.connections.vendor_apis.service_account import GoogleServiceAccount
 from finops.insights.savings.candidates import RECOMMENDER
 from finops.insights.savings.recommendation_api import (
     LONGEST,
@@ -163,7 +163,7 @@ class RecommenderApi(RecommendationApi):
     def check(self, config: GoogleBucketConfig | BigQueryConfig) -> list[CheckFinding]:
         with check_list(is_optional=True) as checks:
             api = checks.attempt(f"Sign in to {RECOMMENDER.label}", lambda: _open(config).for_check())
-            project = ServiceAccount.read(config.key).project_id if config.key else ""
+            project = GoogleServiceAccount.read(config.key).project_id if config.key else ""
             if project:
                 title = f"List locations with recommendations of {project} (recommender.locations.list)"
                 checks.attempt(title, lambda: _locations(api, project))
@@ -173,7 +173,7 @@ class RecommenderApi(RecommendationApi):
 def _credential(config: GoogleBucketConfig | BigQueryConfig) -> RestCredential:
     if isinstance(config, GoogleBucketConfig):
         return google_credential(config, SCOPE, NAME)
-    return ServiceAccountToken(ServiceAccount.read(config.key), SCOPE, NAME)
+    return ServiceAccountToken(GoogleServiceAccount.read(config.key), SCOPE, NAME)
 
 
 def _open(config: GoogleBucketConfig | BigQueryConfig) -> HttpApi:

@@ -51,7 +51,11 @@ def test_the_authorization_server_says_what_it_does(settings: Any) -> None:
     }
     assert payload["code_challenge_methods_supported"] == ["S256"]
     assert payload["response_types_supported"] == ["code"]
-    assert payload["grant_types_supported"] == ["authorization_code", "refresh_token"]
+    assert payload["grant_types_supported"] == [
+        "authorization_code",
+        "refresh_token",
+        "client_credentials",
+    ]
     assert "none" in payload["token_endpoint_auth_methods_supported"]
     assert payload["scopes_supported"] == ["mcp:read", "mcp:write", "offline_access"]
     assert payload["authorization_response_iss_parameter_supported"] is True

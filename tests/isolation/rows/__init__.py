@@ -54,6 +54,7 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "mapping_id": unitcosts.usage_dimension_mapping,
     "event_subscription_id": alerts.event_subscription,
     "connection_id": accounts.oauth_connection,
+    "service_account_id": accounts.service_account,
     "usage_source_id": ingestion.usage_source,
     "event_source_id": change_events.event_source,
     "note_id": change_events.change_event_note,

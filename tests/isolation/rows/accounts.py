@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from accounts.keys import mint_mcp_key
 from accounts.models import Account, Invitation, Membership, OAuthApplication
+from accounts.oauth.service_accounts import create_service_account
 from accounts.oauth.services import open_connection
 from accounts.scoping import account_scope
 from finops.lib import clock
@@ -43,3 +44,8 @@ def oauth_connection(account: Account) -> int:
     return open_connection(
         user=first.user, account=account, application=application, access="read", redirect_uri=""
     ).pk
+
+
+def service_account(account: Account) -> int:
+    row, _secret = create_service_account(account=account, actor=ACTOR, name=f"walk {secrets.token_hex(4)}")
+    return row.pk

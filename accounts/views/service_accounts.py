@@ -1,0 +1,140 @@
+"""Settings → Service accounts: the list, a new client secret shown once, rotating and deleting."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.cache import cache
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import ErrorMessages, ServiceAccountForm, take_error
+from accounts.models import Membership, OAuthConnection, Role, ServiceAccount
+from accounts.oauth.queries import service_accounts
+from accounts.oauth.resource import issuer, resource
+from accounts.oauth.service_accounts import create_service_account, delete_service_account, rotate_secret
+from accounts.security.reauthentication import reauthenticate_first
+from accounts.snippets import service_account_snippets
+from finops.lib.errors import UserError
+from finops.lib.listing import Column, ListPage
+
+LIST = ListPage[ServiceAccount](
+    name="service-accounts",
+    title="Service accounts",
+    noun="service account",
+    order="-created",
+    actions="Actions",
+    muted=lambda row: row.is_expired,
+    columns=[
+        Column("name", "Name", lambda row: row.name, row_header=True),
+        Column("access", "Access", lambda row: row.connection.get_access_display(), css="nowrap"),
+        Column("id", "Client ID", lambda row: row.connection.application.client_id, shown=False),
+        Column("by", "Created by", lambda row: row.created_by_label, shown=False),
+        Column("created", "Created", lambda row: row.created_at, css="cell-name"),
+        Column("rotated", "Secret rotated", lambda row: row.rotated_at, shown=False),
+        Column("used", "Last used", lambda row: row.connection.last_used_at, css="cell-client"),
+        Column("client", "Last client", lambda row: row.connection.last_client, shown=False),
+        Column("expires", "Expires", lambda row: row.expires_at, css="nowrap"),
+    ],
+)
+
+
+@account_page()
+@require_safe
+@never_cache
+def index(request: AccountRequest) -> HttpResponseBase:
+    rows = service_accounts(request.account)
+    members = set(Membership.objects.filter(account=request.account).values_list("user_id", flat=True))
+    former = {row.pk for row in rows if row.created_by_id is not None and row.created_by_id not in members}
+    context = {"former": former, "may_manage": request.membership.may(Role.ADMIN)}
+    return LIST.response(request, rows, "accounts/service_accounts.html", context)
+
+
+@account_page(Role.ADMIN)
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+def new(request: AccountRequest) -> HttpResponse:
+    """Show the form, and on POST the new client secret: the only response with it.
+
+    A form creates one service account: its token is used up with it.
+    """
+    if request.method != "POST":
+        return _form_page(
+            request, ServiceAccountForm(request.account, initial={"form_token": secrets.token_urlsafe(16)})
+        )
+    form = ServiceAccountForm(request.account, request.POST)
+    if not form.is_valid():
+        return _form_page(request, form)
+    if form.cleaned_data["scope"] == OAuthConnection.Access.READ_WRITE:
+        reauthenticate_first(request)
+    spent = f"service-account-form:{request.user.pk}:{form.cleaned_data['form_token']}"
+    if not cache.add(spent, True, timeout=86_400):
+        messages.warning(
+            request,
+            "The service account was already created, and a secret is shown only once. If you did not copy it, rotate it.",
+        )
+        return redirect("service_accounts", slug=request.account.slug)
+    try:
+        row, secret = create_service_account(
+            account=request.account,
+            actor=request.actor,
+            name=form.cleaned_data["name"],
+            access=form.cleaned_data["scope"],
+            expires_at=form.cleaned_data["expires_on"],
+            limit=form.cleaned_data.get("limit", ""),
+        )
+    except (UserError, ValidationError) as error:
+        cache.delete(spent)
+        take_error(form, error)
+        return _form_page(request, form)
+    return _secret_page(request, row, secret)
+
+
+def _form_page(request: AccountRequest, form: ServiceAccountForm) -> HttpResponse:
+    status = 422 if form.errors else 200
+    return render(request, "accounts/service_account_new.html", {"form": form}, status=status)
+
+
+def _secret_page(request: AccountRequest, row: ServiceAccount, secret: str) -> HttpResponse:
+    client_id = row.connection.application.client_id
+    context: dict[str, Any] = {
+        "service_account": row,
+        "client_id": client_id,
+        "plaintext": secret,
+        "token_url": f"{settings.PUBLIC_URL}/oauth/token",
+        "snippets": service_account_snippets(issuer(), resource(), client_id, secret),
+    }
+    return render(request, "accounts/service_account_secret.html", context)
+
+
+@account_page(Role.ADMIN)
+@require_POST
+@never_cache
+def rotate(request: AccountRequest, service_account_id: int) -> HttpResponse:
+    """Show the new client secret: the only response with it."""
+    row = _row(service_account_id)
+    reauthenticate_first(request)
+    with ErrorMessages(request):
+        return _secret_page(request, row, rotate_secret(service_account=row, actor=request.actor))
+    return redirect("service_accounts", slug=request.account.slug)
+
+
+@account_page(Role.ADMIN)
+@require_POST
+def delete(request: AccountRequest, service_account_id: int) -> HttpResponse:
+    row = _row(service_account_id)
+    delete_service_account(service_account=row, actor=request.actor)
+    messages.success(request, f"Service account {row.name} deleted.")
+    return redirect("service_accounts", slug=request.account.slug)
+
+
+def _row(service_account_id: int) -> ServiceAccount:
+    rows = ServiceAccount.objects.select_related("account", "connection__application")
+    return get_object_or_404(rows, pk=service_account_id)

@@ -1,0 +1,96 @@
+"""The Python SDK's client credentials provider against a real server process: no person, no browser."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+
+from tests.conformance.requirements import requirement
+from tests.servers import LiveServer
+
+READ_TOOLS = {"echo", "amounts", "sly", "slow", "broken", "picky"}
+
+pytestmark = pytest.mark.xdist_group("mcp-clients")
+
+
+class Storage:
+    """What the SDK keeps for a client."""
+
+    tokens: OAuthToken | None = None
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return self.tokens
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        self.tokens = tokens
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        return None
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        raise AssertionError("a service account registers nowhere")
+
+
+def create(access: str) -> list[str]:
+    """In the server's world: the client ID and secret of a new service account."""
+    from accounts.models import Account
+    from accounts.oauth.service_accounts import create_service_account
+    from tests.cast import ACTOR
+
+    row, secret = create_service_account(
+        account=Account.objects.get(slug="acme"), actor=ACTOR, name=secrets.token_hex(4), access=access
+    )
+    return [row.connection.application.client_id, secret]
+
+
+def talk(server: LiveServer, access: str, method: Any, mode: str) -> tuple[Storage, set[str], Any]:
+    client_id, secret = server.run("tests.conformance.test_service_account_sdk:create", access)
+    storage = Storage()
+
+    async def session() -> tuple[set[str], Any]:
+        provider = ClientCredentialsOAuthProvider(
+            server_url=server.mcp_url,
+            storage=storage,
+            client_id=client_id,
+            client_secret=secret,
+            token_endpoint_auth_method=method,
+            issuer=server.url,
+        )
+        async with (
+            create_mcp_http_client(auth=provider) as http,
+            Client(streamable_http_client(server.mcp_url, http_client=http), mode=mode, cache=None) as client,
+        ):
+            tools = {tool.name for tool in (await client.list_tools()).tools}
+            return tools, await client.call_tool("echo", {})
+
+    return storage, *asyncio.run(session())
+
+
+@requirement("clients:oauth")
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+@pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
+def test_the_sdk_gets_a_token_by_itself_and_calls_a_tool(
+    oauth_server: LiveServer, method: str, mode: str
+) -> None:
+    storage, tools, answer = talk(oauth_server, "read", method, mode)
+
+    assert tools == READ_TOOLS
+    assert answer.structured_content["account"] == "acme"
+    assert storage.tokens is not None
+    assert storage.tokens.scope == "mcp:read"
+    assert storage.tokens.refresh_token is None
+
+
+@requirement("clients:oauth")
+def test_one_that_may_write_sees_the_tools_that_write(oauth_server: LiveServer) -> None:
+    _storage, tools, _answer = talk(oauth_server, "read_write", "client_secret_basic", "2026-07-28")
+
+    assert tools == {*READ_TOOLS, "rename"}
