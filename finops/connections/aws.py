@@ -19,6 +19,7 @@ from finops.connections.connector import (
     SourceError,
     shown_for,
 )
+from finops.connections.transports.aws_errors import explain_aws
 from finops.connections.transports.bucket import BucketObject, shown_key
 from finops.connections.transports.s3 import (
     ATTEMPTS,
@@ -26,7 +27,6 @@ from finops.connections.transports.s3 import (
     READ_SECONDS,
     S3Bucket,
     S3Credentials,
-    explain_aws,
     open_s3,
 )
 from finops.costs.focus import archives

@@ -100,7 +100,7 @@ def _role_steps(external_id: str) -> list[SetupStep]:
 
 
 def trail_steps(external_id: str) -> list[SetupStep]:
-    """Of CloudTrail's event history: a role that may look events up, and nothing else."""
+    """Of CloudTrail: a role that may look events up, or read the bucket of a trail, and nothing else."""
     return [
         SetupStep(
             "Create a role",
@@ -114,6 +114,13 @@ def trail_steps(external_id: str) -> list[SetupStep]:
             json.dumps(_policy(_statement(["cloudtrail:LookupEvents"], "*")), indent=2),
             "json",
         ),
+        SetupStep(
+            "Or grant it the bucket of a trail",
+            "In the account of the bucket. Replace BUCKET; put the trail's prefix, if it has one, before AWSLogs.",
+            json.dumps(read_policy(prefix="AWSLogs"), indent=2),
+            "json",
+        ),
+        _key_step(),
     ]
 
 
@@ -125,13 +132,17 @@ def _last_steps() -> list[SetupStep]:
             json.dumps(_policy(_statement(["cost-optimization-hub:ListRecommendations"], "*")), indent=2),
             "json",
         ),
-        SetupStep(
-            "If the bucket uses a customer managed key",
-            "Grant the role kms:Decrypt on the key.",
-            json.dumps(_policy(_statement(["kms:Decrypt"], "arn:aws:kms:REGION:ACCOUNT:key/KEY")), indent=2),
-            "json",
-        ),
+        _key_step(),
     ]
+
+
+def _key_step() -> SetupStep:
+    return SetupStep(
+        "If the bucket uses a customer managed key",
+        "Grant the role kms:Decrypt on the key.",
+        json.dumps(_policy(_statement(["kms:Decrypt"], "arn:aws:kms:REGION:ACCOUNT:key/KEY")), indent=2),
+        "json",
+    )
 
 
 def trust_policy(external_id: str) -> Document:

@@ -1,7 +1,8 @@
-"""AWS CloudTrail by LookupEvents: who created or changed which resource, as change events.
+"""AWS CloudTrail: who created or changed which resource, as change events, from the event history or the bucket of a trail.
 
-Management events of the last 90 days, of one account and its chosen regions, from the newest on. AWS answers two requests a second and region;
-a look asks for the newest event of each open month alone.
+The history (LookupEvents) has management events of the last 90 days, of one account and its chosen regions, from the newest on. AWS answers
+two requests a second and region; a look asks for the newest event of each open month alone. The bucket has those of all accounts and
+regions of the trail, for as long as it keeps them (`finops.connections.vendor_apis.cloudtrail_bucket`).
 Source: docs.aws.amazon.com/awscloudtrail/latest/APIReference/API_LookupEvents.html.
 """
 
@@ -19,13 +20,15 @@ import msgspec
 from django.conf import settings
 
 from finops.connections.aws import (
+    BUCKET_NAME,
+    DEFAULT_REGION,
     AccessKeyId,
     RoleArn,
     SecretAccessKey,
     aws_credentials,
 )
 from finops.connections.aws_setup import trail_steps
-from finops.connections.checks import check_list
+from finops.connections.checks import CheckList, check_list
 from finops.connections.connector import (
     BillMonth,
     CheckFinding,
@@ -35,17 +38,22 @@ from finops.connections.connector import (
     Fetch,
     SetupStep,
     SourceError,
+    shown_for,
 )
-from finops.connections.transports.event_lines import OPEN_MONTHS, PulledEvent, write_month
+from finops.connections.transports.aws_errors import explain_aws
+from finops.connections.transports.event_lines import BACK_MONTHS, OPEN_MONTHS, PulledEvent, write_month
+from finops.connections.transports.page_cache import current_cache
 from finops.connections.transports.pages import digest_of
 from finops.connections.transports.s3 import (
     ATTEMPTS,
     CONNECT_SECONDS,
     READ_SECONDS,
+    S3Bucket,
     S3Credentials,
-    explain_aws,
+    open_s3,
 )
 from finops.connections.vendor_apis.cloudtrail import TrailResource, change_event
+from finops.connections.vendor_apis.cloudtrail_bucket import ADVICE, TrailBucket, check_file
 from finops.costs.focus.normalise import FocusFile
 from finops.lib import clock
 from finops.lib.periods import add_months, month_end, month_start
@@ -60,21 +68,79 @@ MAX_EVENTS: Final = 200_000
 """Raw events of a region and month that are read."""
 MAX_REGIONS: Final = 30
 _REGION: Final = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9]{1,2}")
+_ACCOUNT: Final = re.compile(r"[0-9]{12}")
+_OF_BUCKET: Final = shown_for("read_from", "trail_bucket")
 
 
 class CloudTrailConfig(ConnectorConfig, frozen=True, kw_only=True):
-    """Regions of an account, and how this console signs in."""
+    """Regions of an account or the bucket of a trail, and how this console signs in."""
 
+    read_from: Annotated[
+        Literal["event_history", "trail_bucket"],
+        msgspec.Meta(
+            title="Read from",
+            description="The event history has the last 90 days of one account. A trail bucket has all accounts and days of the trail.",
+        ),
+    ] = "event_history"
     regions: Annotated[
         str,
         msgspec.Meta(
             title="Regions",
-            description="By commas. Events of global services, such as IAM, are in us-east-1.",
+            description="By commas; required for the event history. Global services, such as IAM, are in us-east-1.",
             examples=["us-east-1, eu-west-1"],
-            min_length=1,
             max_length=1_000,
         ),
-    ]
+    ] = ""
+    bucket: Annotated[
+        str,
+        msgspec.Meta(
+            title="Bucket",
+            description="Name of the trail's bucket, without s3://.",
+            examples=["acme-cloudtrail"],
+            pattern=f"{BUCKET_NAME}|^$",
+            extra_json_schema=_OF_BUCKET,
+        ),
+    ] = ""
+    prefix: Annotated[
+        str,
+        msgspec.Meta(
+            title="Prefix",
+            description="Log file prefix of the trail: what stands before AWSLogs/. Usually empty.",
+            examples=["trails"],
+            max_length=500,
+            extra_json_schema=_OF_BUCKET,
+        ),
+    ] = ""
+    accounts: Annotated[
+        str,
+        msgspec.Meta(
+            title="Accounts",
+            description="Account IDs by commas. Leave empty for all accounts of the trail.",
+            examples=["111122223333, 444455556666"],
+            max_length=5_000,
+            extra_json_schema=_OF_BUCKET,
+        ),
+    ] = ""
+    bucket_region: Annotated[
+        str,
+        msgspec.Meta(
+            title="Bucket region",
+            description="Region of the bucket.",
+            examples=["eu-west-1"],
+            pattern=r"^([a-z]{2}(-[a-z]+)+-[0-9]{1,2})?$",
+            extra_json_schema=_OF_BUCKET,
+        ),
+    ] = DEFAULT_REGION
+    endpoint: Annotated[
+        str,
+        msgspec.Meta(
+            title="Endpoint",
+            description="For a VPC endpoint of S3. Leave empty for AWS.",
+            examples=["https://s3.example.com"],
+            max_length=500,
+            extra_json_schema=_OF_BUCKET,
+        ),
+    ] = ""
     access: Annotated[
         Literal["role", "access_key", "server_identity"],
         msgspec.Meta(title="Access", description="How this console signs in to AWS."),
@@ -85,20 +151,37 @@ class CloudTrailConfig(ConnectorConfig, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         names = self.region_list
-        if not 1 <= len(names) <= MAX_REGIONS:
+        if len(names) > MAX_REGIONS or not (names or self.is_bucket):
             raise ValueError(f"Enter 1 to {MAX_REGIONS} regions")
         wrong = next((name for name in names if not _REGION.fullmatch(name)), "")
         if wrong:
             raise ValueError(f"{quote(wrong[:40])} is no region. For example: us-east-1, eu-west-1")
+        if self.is_bucket and not self.bucket:
+            raise ValueError("Enter the bucket of the trail")
+        wrong = next((name for name in self.account_list if not _ACCOUNT.fullmatch(name)), "")
+        if wrong:
+            raise ValueError(f"{quote(wrong[:40])} is no account ID. For example: 111122223333")
+
+    @property
+    def is_bucket(self) -> bool:
+        return self.read_from == "trail_bucket"
 
     @property
     def region_list(self) -> list[str]:
-        return list(dict.fromkeys(filter(None, (each.strip() for each in self.regions.split(",")))))
+        return _parts(self.regions)
+
+    @property
+    def account_list(self) -> list[str]:
+        return _parts(self.accounts)
 
     @property
     def region(self) -> str:
         """Where the role is assumed."""
-        return self.region_list[0]
+        return self.bucket_region if self.is_bucket else self.region_list[0]
+
+
+def _parts(text: str) -> list[str]:
+    return list(dict.fromkeys(filter(None, (each.strip() for each in text.split(",")))))
 
 
 class CloudTrail(Connector[CloudTrailConfig]):
@@ -107,10 +190,11 @@ class CloudTrail(Connector[CloudTrailConfig]):
     provider = "AWS"
     icon = "brand-aws"
     docs_url = "https://docs.aws.amazon.com/awscloudtrail/latest/userguide/view-cloudtrail-events.html"
-    description = "Change events: who created or changed which resource, last 90 days."
+    description = "Change events: who created or changed which resource, by event history or trail."
     order = 930
     contents = Contents.CHANGE_EVENTS
     changes_while_read = True
+    caches_pages = True
     Config = CloudTrailConfig
 
     def steps(self, external_id: str) -> Sequence[SetupStep]:
@@ -119,6 +203,9 @@ class CloudTrail(Connector[CloudTrailConfig]):
     def check(self, config: CloudTrailConfig) -> list[CheckFinding]:
         with check_list() as checks:
             credentials = checks.attempt("Sign in", lambda: aws_credentials(config))
+            if config.is_bucket:
+                _check_bucket(config, credentials, checks)
+                return checks.findings
             today = clock.today()
             for region in config.region_list:
                 trail = _Trail(credentials, region)
@@ -126,8 +213,11 @@ class CloudTrail(Connector[CloudTrailConfig]):
         return checks.findings
 
     def months(self, config: CloudTrailConfig) -> list[BillMonth]:
-        """Those of the last DAYS. One that is open changes with its newest event."""
+        """Those of the last DAYS, or this one and BACK_MONTHS before it of a bucket. One that is open changes with its newest event, or
+        with its log files."""
         credentials, today = aws_credentials(config), clock.today()
+        if config.is_bucket:
+            return _months_of_bucket(config, credentials)
         first_open = add_months(month_start(today), -OPEN_MONTHS)
         months, month = [], month_start(today - timedelta(days=DAYS - 1))
         while month <= today:
@@ -141,7 +231,51 @@ class CloudTrail(Connector[CloudTrailConfig]):
         return months
 
     def fetch(self, config: CloudTrailConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-        return write_month(fetch, month.month, partial(_events, config, aws_credentials(config)))
+        credentials = aws_credentials(config)
+        if config.is_bucket:
+            with _open(config, credentials) as bucket:
+                trail = _trail_of(config, bucket)
+                events = trail.events(trail.folders(), month.month, fetch)
+                return write_month(fetch, month.month, lambda _first, _last: events, ADVICE)
+        return write_month(fetch, month.month, partial(_events, config, credentials))
+
+
+def _open(config: CloudTrailConfig, credentials: S3Credentials) -> S3Bucket:
+    return open_s3(
+        config.bucket,
+        config.prefix.strip("/"),
+        credentials,
+        region=config.bucket_region,
+        endpoint=config.endpoint,
+    )
+
+
+def _trail_of(config: CloudTrailConfig, bucket: S3Bucket) -> TrailBucket:
+    return TrailBucket(bucket, current_cache(), config.account_list, config.region_list)
+
+
+def _check_bucket(config: CloudTrailConfig, credentials: S3Credentials, checks: CheckList) -> None:
+    bucket = checks.attempt("Reach the bucket's address", lambda: _open(config, credentials))
+    with bucket:
+        trail = _trail_of(config, bucket)
+        folders = checks.attempt(f"List the log files in {bucket.url}", trail.folders)
+        newest = checks.attempt("Find the newest log file", lambda: trail.newest_file(folders[0]))
+        if newest is not None:
+            checks.attempt("Read the newest log file", lambda: check_file(newest, bucket.read(newest)))
+
+
+def _months_of_bucket(config: CloudTrailConfig, credentials: S3Credentials) -> list[BillMonth]:
+    this_month = month_start(clock.today())
+    with _open(config, credentials) as bucket:
+        trail = _trail_of(config, bucket)
+        folders = trail.folders()
+        return [
+            BillMonth(
+                month := add_months(this_month, -back),
+                digest_of(trail.fingerprint(folders, month)) if back <= OPEN_MONTHS else "settled",
+            )
+            for back in range(BACK_MONTHS + 1)
+        ]
 
 
 def _events(

@@ -27,6 +27,7 @@ from finops.connections.aws import (
 )
 from finops.connections.aws_setup import ROLE, trust_policy
 from finops.connections.connector import ConnectorConfig, SetupStep, SourceError
+from finops.connections.transports.aws_errors import explain_aws
 from finops.connections.transports.metric_series import (
     BACK_MONTHS,
     STEPS,
@@ -43,7 +44,6 @@ from finops.connections.transports.s3 import (
     CONNECT_SECONDS,
     READ_SECONDS,
     S3Credentials,
-    explain_aws,
 )
 from finops.lib import clock, time_limit
 

@@ -71,8 +71,13 @@ def listed_months(events: EventList) -> list[BillMonth]:
     ]
 
 
-def write_month(fetch: Fetch, month: date, events: EventList) -> list[FocusFile]:
-    """The file of a month. Raises SourceError beyond MAX_EVENTS."""
+def write_month(
+    fetch: Fetch,
+    month: date,
+    events: EventList,
+    advice: str = "Choose fewer repositories, kinds or environments.",
+) -> list[FocusFile]:
+    """The file of a month. Raises SourceError with the advice beyond MAX_EVENTS."""
     path, count = fetch.folder / "events.jsonl", 0
     with path.open("wb") as file:
         for event in events(month, month_end(month)):
@@ -80,9 +85,7 @@ def write_month(fetch: Fetch, month: date, events: EventList) -> list[FocusFile]
                 continue
             count += 1
             if count > MAX_EVENTS:
-                raise SourceError(
-                    f"The month has more than {MAX_EVENTS:,} events, the limit. Choose fewer repositories, kinds or environments."
-                )
+                raise SourceError(f"The month has more than {MAX_EVENTS:,} events, the limit. {advice}")
             fetch.progress(file.write(event.line + b"\n"))
     return [FocusFile(path, path.name)] if count else []
 

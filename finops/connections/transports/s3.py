@@ -1,4 +1,4 @@
-"""Buckets of S3 and compatible services: credentials, the guard of endpoints, and explanations of errors.
+"""Buckets of S3 and compatible services: credentials, and the guard of endpoints.
 
 An endpoint that a person enters is checked when it is opened, and each address again when it is connected to, in
 aiohttp's socket factory: so neither changed DNS nor a redirect leads elsewhere, and no redirect is followed. AWS's
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,12 +19,18 @@ from typing import Any, Final
 
 import fsspec
 
-from finops.connections.connector import AccessError, MonthConflict, SourceError, SourceUnavailable
-from finops.connections.transports.bucket import CHUNK_BYTES, BucketObject, StorageBucket, causes, safe_key
+from finops.connections.connector import AccessError, SourceError, SourceUnavailable
+from finops.connections.transports.aws_errors import PrivateAddress, explain_aws
+from finops.connections.transports.bucket import (
+    CHUNK_BYTES,
+    MAX_PAGES,
+    BucketObject,
+    StorageBucket,
+    safe_key,
+)
 from finops.lib import time_limit
 from finops.lib.outbound.addresses import is_allowed, is_public
 from finops.lib.outbound.endpoints import DeliveryTimeout, resolve_endpoint
-from finops.lib.sentences import truncate
 
 CONNECT_SECONDS: Final = 10
 READ_SECONDS: Final = 60
@@ -37,10 +43,6 @@ CLOSE_SECONDS: Final = 5
 ATTEMPTS: Final = 3
 """Attempts of a request, with botocore's back-off."""
 PAGE: Final = 1_000
-
-
-class PrivateAddress(OSError):
-    """A host name resolved to an address that requests must not be sent to."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +161,19 @@ class S3Bucket(StorageBucket):
         return str(info.get("ETag") or info.get("LastModified") or "")
 
     def _pages(self, prefix: str) -> Iterator[list[BucketObject]]:
-        place: dict[str, str] = {}
+        return map(self._objects_of, self._answers(prefix))
+
+    def _objects_of(self, page: Mapping[str, Any]) -> list[BucketObject]:
+        return [
+            BucketObject(
+                each["Key"], int(each["Size"]), self._version(each), str(each.get("LastModified", ""))
+            )
+            for each in page.get("Contents", ())
+        ]
+
+    def _answers(self, prefix: str, **first: str) -> Iterator[Mapping[str, Any]]:
+        """Yield the pages of a listing. `first` are arguments of its first request: S3 keeps them in its token."""
+        place = first
         while True:
             page = fsspec.asyn.sync(
                 self._filesystem.loop,
@@ -171,15 +185,37 @@ class S3Bucket(StorageBucket):
                 **place,
                 timeout=time_limit.timeout(PAGE_SECONDS),
             )
-            yield [
-                BucketObject(
-                    each["Key"], int(each["Size"]), self._version(each), str(each.get("LastModified", ""))
-                )
-                for each in page.get("Contents", ())
-            ]
+            yield page
             if not page.get("IsTruncated"):
                 return
-            place = {"ContinuationToken": page["NextContinuationToken"]}
+            place = {**first, "ContinuationToken": page["NextContinuationToken"]}
+
+    def folders(self, below: str = "") -> list[str]:
+        """Return the names of the folders directly below a folder, sorted. Raises SourceError above MAX_PAGES pages."""
+        start = f"{self.prefix}{below}"
+        names: set[str] = set()
+        with self._errors("list", below):
+            for number, page in enumerate(self._answers(start, Delimiter="/")):
+                time_limit.check()
+                if number >= MAX_PAGES:
+                    raise SourceError(f"{self._shown(below)} has more folders than are read.")
+                paths = (str(each["Prefix"]) for each in page.get("CommonPrefixes", ()))
+                names.update(each[len(start) :].rstrip("/") for each in paths if each.startswith(start))
+        return sorted(names - {""})
+
+    def objects_after(self, below: str, after: str) -> Iterator[BucketObject]:
+        """Yield the objects below a folder whose keys sort after `after`, in the order of their keys, a page at a time. Both are
+        relative to the prefix."""
+        start = f"{self.prefix}{below}"
+        pages = self._answers(start, StartAfter=f"{self.prefix}{after}")
+        while True:
+            with self._errors("list", below):
+                time_limit.check()
+                page = next(pages, None)
+                listed = [self._relative(each, start) for each in self._objects_of(page or {})]
+            if page is None:
+                return
+            yield from listed
 
     @contextmanager
     def _open(self, item: BucketObject) -> Iterator[Iterator[bytes]]:
@@ -285,111 +321,3 @@ async def _close(creator: Any) -> None:
 def _if_match(version: str) -> dict[str, str]:
     """Return the If-Match header; none for a server whose listing has no ETags: then only the size is compared."""
     return {"IfMatch": version} if version.startswith('"') else {}
-
-
-_CONFLICT: Final = {"PreconditionFailed", "412", "NoSuchKey", "InvalidRange", "416"}
-_DENIED: Final = {
-    "AccessDenied",
-    "AccessDeniedException",
-    "403",
-    "AllAccessDisabled",
-    "AccountProblem",
-    "KMS.DisabledException",
-}
-_BAD_KEY: Final = {
-    "InvalidAccessKeyId",
-    "SignatureDoesNotMatch",
-    "InvalidClientTokenId",
-    "UnrecognizedClientException",
-    "InvalidToken",
-    "AuthFailure",
-}
-_EXPIRED: Final = {"ExpiredToken", "ExpiredTokenException", "RequestExpired"}
-_BUSY: Final = {"SlowDown", "Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequests"}
-_NO_BUCKET: Final = {"NoSuchBucket", "404", "InvalidBucketName"}
-_OTHER_REGION: Final = {
-    "PermanentRedirect",
-    "301",
-    "AuthorizationHeaderMalformed",
-    "IllegalLocationConstraintException",
-}
-
-
-def explain_aws(
-    error: Exception, *, permission: str, resource: str, principal: str, where: str
-) -> SourceError:
-    """Explain an error of botocore, aiobotocore or aiohttp. Raises MonthConflict for an object that changed."""
-    from botocore.exceptions import ClientError, NoCredentialsError, PartialCredentialsError
-
-    from finops.connections.transports.s3_session import EndpointRedirect
-
-    chain = list(causes(error))
-    if any(isinstance(each, EndpointRedirect) for each in chain):
-        return SourceError(f"{where}: the endpoint redirects. Redirects are not followed.", field="endpoint")
-    if any(isinstance(each, PrivateAddress) for each in chain):
-        return SourceError(
-            f"{where}: the endpoint is in a private or reserved network.",
-            field="endpoint",
-        )
-    if any(isinstance(each, NoCredentialsError | PartialCredentialsError) for each in chain):
-        return AccessError(
-            "This server has no AWS identity. Enter access keys, or ask the operator for a role."
-        )
-    answered = next((each for each in chain if isinstance(each, ClientError)), None)
-    if answered is None:
-        return SourceUnavailable(
-            f"{where} could not be reached, or the connection broke: {type(error).__name__}."
-        )
-    return _explain_answer(
-        answered.response, permission=permission, resource=resource, principal=principal, where=where
-    )
-
-
-def _explain_answer(
-    response: Any, *, permission: str, resource: str, principal: str, where: str
-) -> SourceError:
-    code = str(response.get("Error", {}).get("Code", ""))
-    meta = response.get("ResponseMetadata", {})
-    status = int(meta.get("HTTPStatusCode") or 0)
-    if code in _CONFLICT or status == 412:
-        raise MonthConflict(f"{resource} changed after it was listed.")
-    if code in _BUSY or status == 429 or status >= 500:
-        busy = SourceUnavailable(f"{where} is overloaded or down: {truncate(code, 60) or status}.")
-        busy.retry_after = _seconds(meta.get("HTTPHeaders", {}).get("retry-after"))
-        return busy
-    if code in _EXPIRED | _BAD_KEY:
-        return _explain_key(code, principal, where)
-    if code in _NO_BUCKET:
-        return SourceError(
-            f"{where}: the bucket does not exist. Check its name, region and endpoint.", field="bucket"
-        )
-    if code in _OTHER_REGION or status in (301, 302, 303, 307, 308):
-        return SourceError(
-            f"{where}: the bucket is in another region. Enter that region.",
-            field="region",
-        )
-    if code == "RequestTimeTooSkewed":
-        return SourceError("This server's clock differs from AWS by more than 15 minutes. Correct it.")
-    if code in _DENIED or status in (401, 403):
-        return AccessError(
-            f"{principal[:1].upper()}{principal[1:]} is not allowed {permission} on {resource}."
-        )
-    return SourceError(f"{where} refused {permission} on {resource}: {truncate(code, 60) or status}.")
-
-
-def _explain_key(code: str, principal: str, where: str) -> SourceError:
-    if code not in _EXPIRED:
-        return AccessError(
-            f"{where} rejected {principal}: unknown, or with a wrong secret ({code}). Enter both again."
-        )
-    if principal.startswith("the role"):
-        return SourceUnavailable(f"The session of {principal} expired. The next sync starts a new one.")
-    return AccessError(f"The credentials of {principal} have expired. Enter new ones.")
-
-
-def _seconds(text: str | None) -> float | None:
-    """Return Retry-After in seconds; a date is ignored in favor of our own back-off."""
-    try:
-        return min(max(float(text or ""), 0.0), 86_400.0)
-    except ValueError:
-        return None

@@ -92,15 +92,25 @@ class TrailResource(msgspec.Struct, frozen=True):
     name: str
 
 
+def is_change(action: str, error_code: str) -> bool:
+    """Whether a call succeeded, and created or changed what may have cost."""
+    return not error_code and _VERBS.match(action) is not None and not _NOISE.fullmatch(action)
+
+
 def change_event(
-    event_id: str, occurred_at: datetime, record_text: str | bytes, resources: Iterable[TrailResource]
+    event_id: str,
+    occurred_at: datetime,
+    record_text: str | bytes | msgspec.Raw,
+    resources: Iterable[TrailResource],
+    account: str = "",
 ) -> PulledEvent | None:
-    """None for what failed, reads, or is of no resource with cost. Raises msgspec.DecodeError for a record that is none.
+    """None for what failed, reads, or is of no resource with cost. Raises msgspec.DecodeError for a record that is none. `account` is of
+    its scope too, where events of several come together.
 
     Its id begins with the API's action, by which a creation is told from a change (`finops.change_events.resource_actors`)."""
     record = msgspec.json.decode(record_text, type=_Record)
     name = record.event_name
-    if record.error_code or not _VERBS.match(name) or _NOISE.fullmatch(name):
+    if not is_change(name, record.error_code):
         return None
     kept = [each for each in resources if each.name and each.type in _ARN_OF_TYPE]
     values = list(dict.fromkeys(_bill_names(kept, record)))[:MAX_VALUES]
@@ -115,7 +125,7 @@ def change_event(
         event_id=f"{name}/{event_id}",
         actor=actor_of(record.user_identity),
         url=f"https://{record.aws_region}.console.aws.amazon.com/cloudtrailv2/home?region={record.aws_region}#/events/{event_id}",
-        scope={"resource": values},
+        scope={"resource": values, **({"account": [account]} if account else {})},
     )
 
 

@@ -15,7 +15,8 @@ from django.conf import settings
 from finops.connections.aws import AwsBucketConfig, aws_credentials
 from finops.connections.checks import check_list
 from finops.connections.connector import CheckFinding, ConnectorConfig, SourceError
-from finops.connections.transports.s3 import ATTEMPTS, CONNECT_SECONDS, READ_SECONDS, explain_aws
+from finops.connections.transports.aws_errors import explain_aws
+from finops.connections.transports.s3 import ATTEMPTS, CONNECT_SECONDS, READ_SECONDS
 from finops.insights.savings.candidates import HUB
 from finops.insights.savings.hub import hub_row
 from finops.insights.savings.recommendation_api import (
