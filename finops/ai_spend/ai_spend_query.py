@@ -1,4 +1,4 @@
-"""What is asked about AI spend: the URL of its page, the settings of its widget."""
+"""The question about AI spend: the URL of its page and the settings of its widget."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ MAX_TOP: Final = 200
 
 
 class AiSpendQuery(UrlQuery, frozen=True, kw_only=True):
-    """A question about AI spend. Days are UTC, both ends inside; without any dates, the last 30 days.
+    """A question about AI spend. Days are UTC and inclusive; the default is the last 30 days.
 
-    `token_metric`, `session_metric`, `seat_metric`: usage metrics; empty for those that their names say.
+    `token_metric`, `session_metric`, `seat_metric`: usage metrics; if empty, the metrics that count them by their
+    names.
     """
 
     filters: Annotated[list[Filter], Meta(max_length=MAX_FILTERS)] = []
@@ -48,7 +49,11 @@ class AiSpendQuery(UrlQuery, frozen=True, kw_only=True):
     top: Annotated[int, Meta(ge=1)] = DEFAULT_TOP
 
     def spend_query(self) -> SpendQuery:
-        """The question about cost that it is, before lines and groups are chosen."""
+        """The underlying question about cost, before lines and groups are chosen.
+
+        An estimate is the tokens of usage events times the price of their day. Tokens without a price have no
+        estimate and are named.
+        """
         return SpendQuery(
             filters=list(self.filters),
             start_date=self.start_date,

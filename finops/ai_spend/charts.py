@@ -1,4 +1,4 @@
-"""What the page AI spend draws: what each model was billed over time, a chart for each currency."""
+"""Charts of the page AI spend: billed cost by model over time, one chart for each currency."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from finops.lib.charts import Line, SeriesTable, bucket_label, chart_spec
 
 
 def trends(answer: AiSpendAnswer, granularity: str) -> dict[str, SeriesTable]:
-    """By currency."""
+    """The trend charts by currency."""
     return {total.currency: _table(answer, total, granularity) for total in answer.totals}
 
 

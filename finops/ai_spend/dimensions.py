@@ -1,6 +1,6 @@
-"""Dimensions of AI spend: its vendor, model, token type, person and key, of any bill that has such lines.
+"""Dimensions of AI spend: vendor, model, token type, person and key, for bills of any source.
 
-Which lines are AI spend is the rule of `VendorValue`, written down in docs/ai-spend.md. Everything else has no vendor.
+The rule of `VendorValue` decides which lines are AI spend; docs/ai-spend.md documents it. Other lines have no vendor.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _of_ai_spend(table: Any, value: Any) -> Any:
 
 @dataclass(frozen=True)
 class ModelValue:
-    """The model as the bill names it: in a column of its own, else inside of the meter."""
+    """The model as the bill names it: in a column of its own, or else as part of the meter."""
 
     def __call__(self, table: Any) -> Any:
         own = table[extension_column("Model")].nullif("")
@@ -83,7 +83,7 @@ class ModelValue:
 
 @dataclass(frozen=True)
 class TokenTypeValue:
-    """The token type of a line, of its own column or else its meter, with the tier of processing."""
+    """The token type of a line, from its own column or else its meter, with the processing tier."""
 
     def __call__(self, table: Any) -> Any:
         own = table[extension_column("TokenType")].nullif("")
@@ -94,7 +94,7 @@ class TokenTypeValue:
 
 @dataclass(frozen=True)
 class PersonValue:
-    """Who caused the cost, where it was a person."""
+    """The person who caused the cost."""
 
     def __call__(self, table: Any) -> Any:
         names = [table[extension_column(name)].nullif("") for name in ("UserEmail", "UserName", "UserId")]
@@ -103,7 +103,7 @@ class PersonValue:
 
 
 API_KEY: Final = "api-key:"
-"""How an actor that is a key begins in tags."""
+"""The prefix of an actor in tags that is an API key."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What AI spend adds to lower apps: its dimensions, and its price list."""
+"""What AI spend registers with lower apps: its dimensions and its price list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An account's own prices of tokens."""
+"""An account's own token prices."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ MAX_MODEL: Final = 200
 
 
 class AiPrice(AccountModel):
-    """What a million tokens of a model cost the account from a day on, as it has negotiated: until its next price of the same model and
-    token type. It counts instead of the price list."""
+    """A negotiated price of a million tokens of a model from a day on, until the next price of the same model and
+    token type. It takes precedence over the price list."""
 
     model = models.CharField(max_length=MAX_MODEL)
     model_key = models.CharField(

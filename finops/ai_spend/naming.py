@@ -1,8 +1,8 @@
-"""Models and token types as bills and usage call them. One table of rules, for the lake and for Python.
+"""Names of models and token types in bills and usage. One table of rules, for the lake and for Python.
 
-Bills name them in columns of their own (`x_Model`, `x_TokenType` of the connectors for Anthropic and OpenAI) or inside of a
-meter: `USE1-NovaLite-input-tokens` of Amazon Bedrock, `Gemini 2.5 Flash GA Text Input - Predictions` of Vertex AI,
-`gpt-4o-0806-Inp-glbl Tokens` of Azure OpenAI.
+Bills have them in columns of their own (`x_Model`, `x_TokenType` of the connectors for Anthropic and OpenAI) or as
+part of a meter: `USE1-NovaLite-input-tokens` of Amazon Bedrock, `Gemini 2.5 Flash GA Text Input - Predictions` of
+Vertex AI, `gpt-4o-0806-Inp-glbl Tokens` of Azure OpenAI.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _KIND_RULES: Final = (
     (OUTPUT, r"(^|[-.])(out|outp|outputs?|completion)([-.]|$)|outputtoken"),
     (INPUT, r"(^|[-.])(in|inp|inputs?|prompt)([-.]|$)|inputtoken"),
 )
-"""Token types and what says so in a text of small letters, digits, points and dashes; the first that fits."""
+"""Token types and the patterns that identify them in a text of small letters, digits, points and dashes; the first
+match applies."""
 
 _TIER_RULES: Final = (
     ("_batch", r"(^|-)batch(-|$)"),
@@ -36,7 +37,7 @@ _TIER_RULES: Final = (
     ("_priority", r"(^|-)priority(-|$)"),
     ("_long", r"(^|-)long(-|$)"),
 )
-"""Processing that has a price of its own, as the end of a token type."""
+"""Processing tiers with a price of their own, as suffix of a token type."""
 ALL_TOKEN_TYPES: Final = tuple(
     f"{name}{tier}" for tier in ("", *(tier for tier, _rule in _TIER_RULES)) for name in TOKEN_TYPES
 )
@@ -51,7 +52,7 @@ _MARKETPLACE: Final = r"^(.+?)-amazon-bedrock-edition"
 
 
 def plain_text(text: str) -> str:
-    """In small letters, digits and points, with dashes between."""
+    """The text in small letters, digits and points, separated by dashes."""
     return re.sub(_PLAIN, "-", text.lower())
 
 
@@ -62,7 +63,7 @@ def plain_column(text: Any) -> Any:
 
 @lru_cache(10_000)
 def token_type_of(text: str) -> str:
-    """`input`, `cache_read`, `output_batch` …; empty where the text names none, such as the total of all."""
+    """`input`, `cache_read`, `output_batch` …; empty if the text names no type, such as the total of all types."""
     plain = plain_text(text)
     kind = next((name for name, rule in _KIND_RULES if re.search(rule, plain)), "")
     tier = next((name for name, rule in _TIER_RULES if re.search(rule, plain)), "")
@@ -70,7 +71,7 @@ def token_type_of(text: str) -> str:
 
 
 def token_type_column(text: Any) -> Any:
-    """`token_type_of` of a column; null for none."""
+    """`token_type_of` as a column expression; null for no type."""
     plain = plain_column(text)
     kind = ibis.cases(*((plain.re_search(rule), name) for name, rule in _KIND_RULES), else_="")
     tier = ibis.cases(*((plain.re_search(rule), name) for name, rule in _TIER_RULES), else_="")
@@ -78,14 +79,14 @@ def token_type_column(text: Any) -> Any:
 
 
 def meter_model_of(meter: str, service: str) -> str:
-    """The model inside of a meter, or of a service of the AWS Marketplace; empty for none."""
+    """The model that is part of a meter, or of an AWS Marketplace service; empty for none."""
     sold = re.search(_MARKETPLACE, plain_text(service))
     found = sold or re.search(_METER_MODEL, plain_text(meter))
     return found[1] if found else ""
 
 
 def meter_model_column(meter: Any, service: Any) -> Any:
-    """`meter_model_of` of columns; null for none."""
+    """`meter_model_of` as a column expression; null for none."""
     sold = plain_column(service).re_extract(_MARKETPLACE, 1)
     found = plain_column(meter).re_extract(_METER_MODEL, 1)
     return sold.nullif("").coalesce(found.nullif(""))
@@ -102,10 +103,11 @@ _CLAUDE: Final = re.compile(r"^claude-?(\d(?:-\d)?)-?(opus|sonnet|haiku)$")
 
 @lru_cache(10_000)
 def model_keys(name: str) -> tuple[str, ...]:
-    """What one name of a model may be priced by, the most exact first: with the date of its snapshot, and without.
+    """The keys under which a model may have a price, the most exact first: with the date of its snapshot, and
+    without.
 
-    `us.anthropic.claude-sonnet-4-5-20250929-v1:0`, `Claude Sonnet 4.5` and `anthropic/claude-sonnet-4-5` are one model, and so
-    are `claude-3-5-haiku` and `Claude Haiku 3.5`.
+    `us.anthropic.claude-sonnet-4-5-20250929-v1:0`, `Claude Sonnet 4.5` and `anthropic/claude-sonnet-4-5` are one
+    model, and so are `claude-3-5-haiku` and `Claude Haiku 3.5`.
     """
     text = re.sub(r"[\s_]+", "-", name.strip().lower()).rpartition("/")[2]
     text = _ENDS.sub("", _MAKERS.sub("", text))
@@ -116,7 +118,7 @@ def model_keys(name: str) -> tuple[str, ...]:
 
 
 def model_key(name: str) -> str:
-    """A name of a model without the date of its snapshot: equal for the same model."""
+    """The key of a model without the date of its snapshot: equal for the same model."""
     return model_keys(name)[-1]
 
 

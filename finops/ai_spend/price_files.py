@@ -1,4 +1,4 @@
-"""An account's own AI prices as a person enters them: values and CSV. Pure: text in, prices or a clear error out."""
+"""An account's own AI prices as entered in a form or CSV file. Pure: text in, prices or a clear error out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from finops.lib.sentences import truncate
 COLUMNS: Final = ("model", "token_type", "price_per_million", "currency", "valid_from")
 MAX_BYTES: Final = 1024**2
 MAX_PRICES: Final = 5_000
-"""Of an account."""
+"""Prices that an account may have."""
 NAMED_ERRORS: Final = 10
 FIRST_DAY: Final = date(2020, 1, 1)
 MAX_DAYS_AHEAD: Final = 366
@@ -30,7 +30,7 @@ _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 @dataclass(frozen=True)
 class EnteredPrice:
-    """A price that was checked."""
+    """A validated price."""
 
     model: str
     token_type: str
@@ -50,7 +50,7 @@ class EnteredPrice:
 def checked_price(
     model: str, token_type: str, price_per_million: str, currency: str, valid_from: date
 ) -> EnteredPrice:
-    """Raises UserError, with the field, for what cannot be a price."""
+    """Validate a price. Raises UserError, with the field, if it is not valid."""
     name = model.strip()
     if not name or len(name) > MAX_MODEL or not name.isprintable() or not model_keys(name)[0]:
         raise UserError(f"Enter a model of up to {MAX_MODEL} characters.", field="model")
@@ -72,7 +72,8 @@ def checked_price(
 
 
 def prices_of_csv(content: bytes) -> list[EnteredPrice]:
-    """The prices of a CSV with the columns COLUMNS. Raises UserError with each line that is wrong: all of a file are taken, or none."""
+    """Parse the prices of a CSV with the columns COLUMNS. Raises UserError with each invalid line: a file is accepted
+    as a whole or not at all."""
     if len(content) > MAX_BYTES:
         raise UserError(f"The file has more than {MAX_BYTES // 1024**2} MB. Split it.", field="file")
     try:

@@ -1,4 +1,5 @@
-"""Prices of tokens, by model, token type and day: the checked-in list of public prices, and an account's own, which win."""
+"""Token prices by model, token type and day: the checked-in list of public prices, and the account's own, which take
+precedence."""
 
 from __future__ import annotations
 
@@ -19,9 +20,10 @@ LIST_FILE: Final = Path(__file__).parent / "data" / "prices.csv"
 
 @dataclass(frozen=True)
 class TokenPrice:
-    """What a million tokens cost on the days from `valid_from` to `valid_to`, both inside; None: open.
+    """The price of a million tokens on the days from `valid_from` to `valid_to`, inclusive; None: no end.
 
-    `source` is where the price is published, `read_on` when it was read there; of an account's own price both are empty.
+    `source` is where the price is published, `read_on` when it was read there; both are empty for an account's own
+    price.
     """
 
     vendor: str
@@ -41,7 +43,7 @@ class TokenPrice:
 
 @dataclass(frozen=True)
 class PriceList:
-    """Prices to look up in. Those of the account come before the list's."""
+    """A price list for lookups. The account's own prices take precedence over public ones."""
 
     prices: Sequence[TokenPrice]
 
@@ -68,11 +70,11 @@ class PriceList:
 
     @property
     def read_on(self) -> date | None:
-        """When the newest price of the list was read."""
+        """The day on which the newest price of the list was read."""
         return max((price.read_on for price in self.prices if price.read_on), default=None)
 
     def find(self, model: str, token_type: str, day: date) -> TokenPrice | None:
-        """The price of a model's tokens on a day; None where nobody published one."""
+        """The price of a model's tokens on a day; None if there is no published price."""
         for key in model_keys(model):
             for price in self._by_key.get((key, token_type), ()):
                 if price.is_valid_on(day):
@@ -80,12 +82,12 @@ class PriceList:
         return None
 
     def model_name(self, model: str) -> str:
-        """What a model is called: as in the list, else as it was named without the date of its snapshot."""
+        """The display name of a model: from the list, or else the given name without the date of its snapshot."""
         keys = model_keys(model)
         return next((self._names[key] for key in keys if key in self._names), keys[-1])
 
     def vendor_of(self, model: str) -> str:
-        """Who makes a model of the list; empty for another."""
+        """The vendor of a model in the list; empty for other models."""
         return next((self._vendors[key] for key in model_keys(model) if key in self._vendors), "")
 
     def with_own(self, own: Iterable[TokenPrice]) -> PriceList:

@@ -28,7 +28,7 @@ def enter_price(
     currency: str,
     valid_from: date,
 ) -> AiPrice:
-    """Enter a price; one of the same model, token type and first day is replaced. Raises UserError, with the field."""
+    """Enter a price; it replaces one of the same model, token type and first day. Raises UserError, with the field."""
     price = checked_price(model, token_type, price_per_million, currency, valid_from)
     with account_scope(account):
         lock_account(account)
@@ -42,8 +42,8 @@ def enter_price(
 
 @transaction.atomic
 def upload_prices(*, account: Account, actor: Actor, content: bytes, name: str) -> int:
-    """Take the prices of a CSV, and say how many; those of the same models, token types and first days are replaced. Raises UserError
-    with each line that is wrong, and then takes none."""
+    """Store the prices of a CSV and return their number; they replace those of the same models, token types and first
+    days. Raises UserError with each invalid line, and then stores none."""
     prices = prices_of_csv(content)
     with account_scope(account):
         lock_account(account)
@@ -60,7 +60,7 @@ def upload_prices(*, account: Account, actor: Actor, content: bytes, name: str) 
 
 @transaction.atomic
 def delete_price(*, price: AiPrice, actor: Actor) -> None:
-    """Delete a price. Raises UserError for one that is gone."""
+    """Delete a price. Raises UserError if it no longer exists."""
     account = price.account
     with account_scope(account):
         lock_account(account)
@@ -70,7 +70,7 @@ def delete_price(*, price: AiPrice, actor: Actor) -> None:
 
 
 def _store(account: Account, prices: Sequence[EnteredPrice], actor: Actor) -> None:
-    """The account is locked and in scope. Raises UserError beyond MAX_PRICES."""
+    """Store prices; the account is locked and in scope. Raises UserError beyond MAX_PRICES."""
     rows = [
         AiPrice(
             account=account,

@@ -1,4 +1,4 @@
-"""The price list as lower apps see it."""
+"""The price list as seen by lower apps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of AI spend beneath `/a/<slug>/`."""
+"""URLs of AI spend under `/a/<slug>/`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Billed and estimated on the same days, and by how much each reason makes them differ. Exact: the parts add up."""
+"""Billed and estimated cost on the same days, and each reason for their difference with its amount. Exact: the parts
+add up."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from finops.lib.money import currencies_by_amount, exact_difference, exact_sum
 from finops.lib.sentences import join_with_and, truncate
 
 Meter = tuple[str, str]
-"""Model and token type, each empty where unknown."""
+"""Model and token type, each empty if unknown."""
 
 ZERO: Final = Decimal(0)
 NAMED: Final = 3
@@ -41,7 +42,7 @@ _TEXTS: Final = {
 
 
 class BilledDay(NamedTuple):
-    """What a meter was billed on a day."""
+    """Billed cost of a meter on a day."""
 
     meter: Meter
     day: date
@@ -51,7 +52,7 @@ class BilledDay(NamedTuple):
 
 @dataclass(frozen=True)
 class Sides:
-    """Both sides of the comparison. `complete_through`: later days have incomplete cost."""
+    """Both sides of the comparison. Days after `complete_through` have incomplete cost."""
 
     billed: Sequence[BilledDay]
     tokens: Sequence[DayTokens]
@@ -65,7 +66,7 @@ class Sides:
 
     @property
     def price_source(self) -> str:
-        """What the estimate rests on."""
+        """The source of the prices that the estimate uses."""
         return "own prices and the price list" if own_price_models(self.usage) else "the price list"
 
     @property
@@ -76,7 +77,7 @@ class Sides:
 
 
 def estimates_of(sides: Sides) -> list[Estimate]:
-    """One for each currency of the prices, the most first."""
+    """One comparison for each currency of the prices, largest estimate first."""
     costs = cost_by_currency(sides.usage)
     return [_estimate(sides, currency, costs[currency]) for currency in currencies_by_amount(costs)]
 
@@ -162,7 +163,7 @@ def _parts(
 
 
 def _billed_tokens_at_list(sides: Sides, currency: str) -> dict[Meter, Decimal | None]:
-    """What the tokens of the bill cost at the price list; None where a line has no quantity in tokens or no price."""
+    """The cost of the bill's tokens at list prices; None if a line has no quantity in tokens or no price."""
     at_list: dict[Meter, Decimal | None] = {}
     for row in sides.tokens:
         if row.currency != currency or row.day not in sides.compared_days:

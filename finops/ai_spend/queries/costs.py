@@ -1,4 +1,4 @@
-"""What was billed for AI: sums of cost lines by model, token type, day and group, and the tokens that bills count."""
+"""Billed AI cost: sums of cost lines by model, token type, day and group, and the token quantities on bills."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from finops.lib.money import exact_product
 
 
 def ai_lines(question: Question) -> ResolvedFilter:
-    """The filter that leaves the lines of AI spend."""
+    """The filter for lines of AI spend."""
     vendor = registry.resolve(question.context, VENDOR)
     return resolved_filter(vendor, "not_in", [NONE])
 
 
 class DayTokens(NamedTuple):
-    """Tokens that a bill counts on a day, and the cost of those lines."""
+    """Tokens on a bill on one day, and the cost of those lines."""
 
     model: str
     token_type: str
@@ -49,7 +49,7 @@ class DayTokens(NamedTuple):
 
 @dataclass(frozen=True)
 class AiCosts:
-    """Billed AI spend by model, token type and day, of a resolved question."""
+    """Billed AI spend by model, token type and day, for a resolved question."""
 
     question: Question
     plan: SpendPlan
@@ -62,7 +62,8 @@ class AiCosts:
 
 
 def read_ai_costs(account: Account, query: AiSpendQuery, sources: Sources, deadline: float | None) -> AiCosts:
-    """Cost: two lake queries, one or two more with filters. Raises UserError as `query_spend` does."""
+    """Read the billed AI spend. Cost: two lake queries, one or two more with filters. Raises UserError as
+    `query_spend` does."""
     question = resolve_query(account, query.spend_query(), sources)
     dimensions = tuple(registry.resolve(question.context, name) for name in (MODEL, TOKEN_TYPE))
     plan = _plan(question, dimensions, granularity="day")
@@ -112,8 +113,8 @@ _POWERS: Final = {
 
 
 def tokens_per_unit(unit: str | None) -> Decimal | None:
-    """How many tokens one of a bill's units is: `Tokens`, `1M Tokens`, `1K`, `1000 tokens`, `count` of Vertex AI. None where
-    the unit does not say, as `Units` of the AWS Marketplace."""
+    """How many tokens one pricing unit of a bill stands for: `Tokens`, `1M Tokens`, `1K`, `1000 tokens`, `count` of
+    Vertex AI. None if the unit does not say, as `Units` of the AWS Marketplace."""
     match = _UNIT.match((unit or "").strip().lower())
     if match is None or not any(match.groups()):
         return None

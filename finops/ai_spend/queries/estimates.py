@@ -1,4 +1,4 @@
-"""What usage would have cost: tokens of each day times the price of that day. Exact; no estimate without a price."""
+"""Estimated cost of usage: tokens of each day times the price of that day. Exact; no estimate without a price."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from finops.ai_spend.queries.usage import UsageTokens
 from finops.lib.money import exact_product, exact_sum
 
 PER_TOKEN_DIGITS = -6
-"""Prices are of a million tokens."""
+"""Prices are for a million tokens."""
 
 RATES_MISSING = "No exchange rate"
 
 
 class EstimatedTokens(NamedTuple):
-    """Tokens of a day with what they cost at its price; `cost` None with its reason where there is none."""
+    """Tokens of a day with their cost at that day's price; `cost` is None, with a reason, if there is no price."""
 
     model: str
     token_type: str
@@ -35,7 +35,7 @@ class EstimatedTokens(NamedTuple):
 
 @dataclass(frozen=True)
 class Pricing:
-    """Prices, and the rates of each day where estimates are converted to a display currency."""
+    """Prices, and the exchange rates of each day if estimates are converted to a display currency."""
 
     prices: PriceList
     target: str = ""
@@ -44,7 +44,7 @@ class Pricing:
     def cost_of(
         self, model: str, token_type: str, day: date, tokens: Decimal
     ) -> tuple[Decimal | None, str, str]:
-        """The cost of tokens, its currency, and why there is none."""
+        """The cost of tokens and its currency, or the reason why there is none."""
         if not model:
             return None, "", "The events have no model."
         if not token_type:
@@ -61,13 +61,13 @@ class Pricing:
         return exact_product(cost, rate), self.target, ""
 
     def is_own(self, model: str, token_type: str, day: date) -> bool:
-        """Whether tokens cost a price of the account's own."""
+        """Whether the account's own price applies to these tokens."""
         price = self.prices.find(model, token_type, day) if self.prices.has_own and model else None
         return price is not None and price.is_own
 
 
 def estimate_tokens(usage: Iterable[UsageTokens], pricing: Pricing) -> list[EstimatedTokens]:
-    """Each with its model as the price list calls it."""
+    """Estimate the cost of each, with its model as named in the price list."""
     estimated = []
     for row in usage:
         cost, currency, reason = pricing.cost_of(row.model, row.token_type, row.day, row.tokens)
@@ -89,7 +89,7 @@ def estimate_tokens(usage: Iterable[UsageTokens], pricing: Pricing) -> list[Esti
 
 
 def cost_by_currency(rows: Iterable[EstimatedTokens]) -> dict[str, Decimal]:
-    """The sums of what has a price."""
+    """Sums of all estimates that have a price."""
     costs: dict[str, list[Decimal]] = defaultdict(list)
     for row in rows:
         if row.cost is not None:
@@ -98,7 +98,7 @@ def cost_by_currency(rows: Iterable[EstimatedTokens]) -> dict[str, Decimal]:
 
 
 def own_price_models(rows: Iterable[EstimatedTokens]) -> list[str]:
-    """The models whose estimate rests on prices of the account's own."""
+    """Models whose estimate uses the account's own prices."""
     return sorted({row.model for row in rows if row.is_own_price and row.cost is not None})
 
 

@@ -1,4 +1,4 @@
-"""The prices of an account."""
+"""The token prices of an account."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from finops.ai_spend.prices import PriceList, TokenPrice, list_prices
 
 
 def account_prices(account: Account) -> PriceList:
-    """The public list, and before it the account's own prices: of two of a model and token type that of the later day. One query."""
+    """The public list, preceded by the account's own prices; of two for a model and token type the one with the later
+    day applies. One query."""
     rows = AiPrice.objects.filter(account=account).order_by("-valid_from")
     listed = list_prices()
     own = [

@@ -58,7 +58,7 @@ _MAPPED_FILTERS: Final = (MODEL, TOKEN_TYPE)
 
 @dataclass(frozen=True)
 class _Usage:
-    """Tokens of usage with their estimates, and the metrics that they are of."""
+    """Tokens from usage with their estimates, and the metrics that count them."""
 
     rows: Sequence[EstimatedTokens]
     metrics: Sequence[UsageMetric]
@@ -73,11 +73,11 @@ def review_ai_spend(
     metrics: list[UsageMetric] | None = None,
     deadline: float | None = None,
 ) -> AiSpendAnswer:
-    """What AI cost, billed and estimated from usage, by model, token type, person, key or feature.
+    """AI spend, billed and estimated from usage, by model, token type, person, key or feature.
 
-    The two are never added: an estimate stands beside what was billed on the same days, with the reasons why they differ.
-    The account must be in scope. Raises UserError for what the caller can repair. Cost: two lake queries of cost, one or two
-    more with filters, one of tokens, one each of sessions and seats, one of cost by another group than model and token type.
+    The two are never added: an estimate is compared with the billed cost of the same days, with the reasons for the
+    difference. The account must be in scope. Raises UserError for what the caller can correct. Lake queries: two of
+    cost, one or two more with filters, one of tokens, sessions and seats each, one of cost by another group.
     """
     sources = sources or load_sources(account)
     metrics = metrics_of(account) if metrics is None else metrics
@@ -124,7 +124,7 @@ def _by_day(
 
 
 def _billed_days(costs: AiCosts, prices: PriceList) -> list[BilledDay]:
-    """What counts in the view, by model, token type and day; names of one model together."""
+    """Cost in the chosen view, by model, token type and day; different names of one model are added up."""
     categories = costs.plan.categories
     return [
         BilledDay(
@@ -143,7 +143,7 @@ def _value(key: str | None) -> str:
 
 
 def _pricing(prices: PriceList, costs: AiCosts) -> Pricing:
-    """With the rates of the range where answers are converted."""
+    """Prices, with the exchange rates of the range if answers are converted."""
     display = current_display()
     if display is None:
         return Pricing(prices)
@@ -160,7 +160,8 @@ def _read_usage(
     pricing: Pricing,
     deadline: float | None,
 ) -> _Usage:
-    """The tokens that belong to the cost. A filter that usage does not have leaves no estimate, and says so."""
+    """The tokens that correspond to the cost. A filter that usage does not support leaves no estimate, with a
+    warning."""
     chosen = token_metrics(metrics, query.token_metric)
     if not chosen:
         return _Usage([], [], "No usage metric counts tokens.")
@@ -204,7 +205,7 @@ def _cells(
 
 
 def _dimension(context: DimensionContext, group: str) -> Dimension:
-    """What cost is grouped by. A feature is a cost tag or tag of that name, else the account's product."""
+    """The dimension to group cost by. A feature is a cost tag or tag of that name, or else the account's product."""
     if group != "feature":
         return registry.resolve(context, _DIMENSIONS[group])
     own = {kind.name: kind.own_keys() for kind in registry.kinds() if kind.own_keys}

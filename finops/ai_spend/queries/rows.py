@@ -1,4 +1,4 @@
-"""Rows of the table: billed and estimated side by side, by model, token type, person, key, feature."""
+"""Rows of the table: billed and estimated cost, by model, token type, person, key or feature."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OTHER: Final = "other"
 
 @dataclass
 class _Cell:
-    """What one group has in one currency."""
+    """The figures of one group in one currency."""
 
     billed: list[Decimal] = field(default_factory=list)
     token_costs: list[Decimal] = field(default_factory=list)
@@ -45,7 +45,7 @@ def meter_cells(
     model_name: Callable[[str], str],
     group_of: Callable[[str, str], Group],
 ) -> Cells:
-    """By what `group_of` makes of model and token type."""
+    """Cells by the group that `group_of` returns for a model and token type."""
     cells: dict[tuple[Group, str], _Cell] = defaultdict(_Cell)
     for row in billed:
         cells[group_of(*row.meter), row.currency].billed.append(row.amount)
@@ -65,7 +65,7 @@ def _add_tokens(cell: _Cell, row: DayTokens) -> None:
 
 
 def value_cells(sums: CostSums, usage: Iterable[EstimatedTokens], labels: dict[str, str]) -> Cells:
-    """By the values of one dimension; `labels` gets the names of those that are ids."""
+    """Cells by the values of one dimension; names of values that are ids are added to `labels`."""
     cells: dict[tuple[Group, str], _Cell] = defaultdict(_Cell)
     for value in sums.by_value():
         cells[(value.value,), value.currency].billed.append(value.amount)
@@ -80,7 +80,7 @@ def _add_usage(
     usage: Iterable[EstimatedTokens],
     group_of: Callable[[EstimatedTokens], Group],
 ) -> None:
-    """Tokens without a price stand in the row of the group's first currency."""
+    """Add usage to the cells. Tokens without a price are added to the row of the group's first currency."""
     unpriced: list[EstimatedTokens] = []
     for row in usage:
         if row.cost is None:
@@ -100,7 +100,7 @@ def _add_usage(
 
 
 def rows_of(cells: Cells, totals: Mapping[str, Decimal], top: int) -> list[AiSpendRow]:
-    """The largest first, each currency's beyond `top` as one row."""
+    """Rows, largest first; beyond `top` they are one row for each currency."""
     by_currency: dict[str, list[tuple[Group, _Cell]]] = defaultdict(list)
     for (group, currency), cell in cells.items():
         by_currency[currency].append((group, cell))

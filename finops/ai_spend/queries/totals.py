@@ -32,7 +32,7 @@ def totals_of(
     buckets: Sequence[date],
     granularity: str,
 ) -> list[AiSpendTotal]:
-    """One for each currency, with what was billed by bucket."""
+    """One total for each currency, with billed cost by bucket."""
     totals = []
     for total in spend:
         rows = [row for row in billed if row.currency == total.currency]
@@ -53,7 +53,7 @@ def totals_of(
 
 
 def _per_tokens(currency: str, tokens: Sequence[DayTokens]) -> UnitFigure:
-    """Of the lines whose quantity is in tokens."""
+    """Cost per 1,000 tokens of lines whose quantity is in tokens."""
     rows = [row for row in tokens if row.currency == currency]
     token_rows = [row for row in rows if row.tokens is not None]
     cost = exact_sum(row.amount for row in token_rows)
@@ -77,7 +77,7 @@ def _per_tokens(currency: str, tokens: Sequence[DayTokens]) -> UnitFigure:
 
 
 def _per_unit(currency: str, billed: Sequence[BilledDay], usage: MetricUsage | None, unit: str) -> UnitFigure:
-    """The cost of the days on which the metric has events, divided by it."""
+    """The cost of the days on which the metric has events, divided by its quantity."""
     if usage is None:
         return UnitFigure(amount=None, currency=currency, reason=f"No usage metric counts {unit}s.")
     days = set(usage.buckets)
@@ -103,7 +103,7 @@ def _series(rows: Sequence[BilledDay], buckets: Sequence[date], granularity: str
 
 
 def trend_of(billed: Sequence[BilledDay], buckets: Sequence[date], granularity: str) -> list[TrendLine]:
-    """What each model was billed over time, the most first; those beyond the eighth of a currency as one."""
+    """Billed cost of each model over time, largest first; beyond the eighth of a currency they are one series."""
     by_model: dict[tuple[str, str], list[BilledDay]] = defaultdict(list)
     for row in billed:
         by_model[row.currency, row.meter[0] or NO_MODEL].append(row)

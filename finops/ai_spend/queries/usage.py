@@ -1,4 +1,5 @@
-"""Tokens, sessions and seats of usage: which metrics count them, and their quantities by model, token type, day and group."""
+"""Tokens, sessions and seats in usage: the metrics that count them, and their quantities by model, token type, day
+and group."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ GROUP_KEYS: Final[Mapping[str, Sequence[str]]] = {
     "feature": ("feature", "product", "app", "application"),
     "team": ("team", "team.id", "team_alias"),
 }
-"""Dimensions of usage that are read, the first that an event has."""
+"""Usage dimensions for each group; the first one that an event has applies."""
 
 _TOKENS: Final = re.compile(r"(^|[-.])tokens?([-.]|$)")
 _NO_COUNT: Final = re.compile(r"(^|[-.])(total|cost|price|requests?|limit|budget)([-.]|$)")
@@ -42,8 +43,9 @@ MAX_ROWS: Final = 200_000
 
 
 def token_metrics(metrics: Sequence[UsageMetric], chosen: str) -> list[UsageMetric]:
-    """Those that count tokens by their names (`litellm_tokens.prompt_tokens`, `claude_code.token.usage`) and are no total or
-    cost of them; the one that is `chosen`. Raises UserError for one that the account does not have."""
+    """Metrics that count tokens by their names (`litellm_tokens.prompt_tokens`, `claude_code.token.usage`) and are no
+    total or cost of tokens, or only the `chosen` one. Raises UserError for a metric that the account does not have.
+    """
     if chosen:
         return [find_metric(metrics, chosen)]
     return [metric for metric in metrics if metric.aggregation == "sum" and _counts_tokens(metric.name)]
@@ -55,12 +57,12 @@ def _counts_tokens(name: str) -> bool:
 
 
 def session_metric(metrics: Sequence[UsageMetric], chosen: str) -> UsageMetric | None:
-    """The metric of sessions: chosen, else by its name, of AI first."""
+    """The metric that counts sessions: the chosen one, or else by its name, AI sessions first."""
     return _metric(metrics, chosen, _SESSIONS, ("sum",))
 
 
 def seat_metric(metrics: Sequence[UsageMetric], chosen: str) -> UsageMetric | None:
-    """The metric of seats, which is a gauge: chosen, else by its name, of AI first."""
+    """The gauge that counts seats: the chosen one, or else by its name, AI seats first."""
     return _metric(metrics, chosen, _SEATS, ("average_of_days", "last", "max"))
 
 
@@ -74,7 +76,8 @@ def _metric(
 
 
 class UsageTokens(NamedTuple):
-    """Tokens of one model and token type on a day. `model` empty: the events do not say. `value`: of the group, None without."""
+    """Tokens of one model and token type on a day. `model` is empty if the events have none; `value` is that of the
+    group, None without."""
 
     model: str
     token_type: str
@@ -116,8 +119,8 @@ def read_tokens(
     group: str,
     deadline: float | None,
 ) -> list[UsageTokens]:
-    """By model, token type and day, and by `group` where usage has a dimension for it. One query, and one lake query; none
-    without metrics. Raises UserError when there are too many groups."""
+    """Tokens by model, token type and day, and by `group` if usage has a dimension for it. One query and one lake
+    query; none without metrics. Raises UserError for too many groups."""
     if not metrics:
         return []
     own_keys = set(lake_queries.dimension_keys(account))
@@ -149,6 +152,6 @@ def read_tokens(
 def read_by_day(
     account: Account, metric: UsageMetric, days: DateRange, deadline: float | None
 ) -> MetricUsage:
-    """A metric's quantity over the range and on each day. One lake query."""
+    """A metric's quantity over the range, and by day. One lake query."""
     query = MetricQuery(metric.name, days, granularity="day")
     return read_metric(account, metric, query, deadline=deadline)

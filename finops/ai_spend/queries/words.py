@@ -24,7 +24,8 @@ def summary_of(
     reason: str,
     own_models: Sequence[str],
 ) -> str:
-    """Who was billed how much for AI when, what usage would have cost, and by how much they differ on the same days."""
+    """The first sentence: billed AI cost of the range, the estimate from usage, and their difference on the same
+    days."""
     days = costs.plan.days
     when = f"from {days.start} to {days.end}"
     if not totals:
@@ -67,7 +68,7 @@ def _estimate_clause(days: int, estimates: Sequence[Estimate], reason: str) -> s
 
 
 def warnings_of(costs: AiCosts, sides: Sides, metrics: Sequence[UsageMetric]) -> list[str]:
-    """What the estimate leaves out, and on what it rests."""
+    """Warnings: what the estimate leaves out, and which prices it uses."""
     warnings = []
     missing = tokens_without_price(sides.usage)
     if missing:

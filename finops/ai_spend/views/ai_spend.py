@@ -1,4 +1,4 @@
-"""AI spend: its question in the URL, its answer as tiles, trend, tables and CSV."""
+"""The page AI spend: its question in the URL, its answer as tiles, trend, tables and CSV."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class AiSpendPage(CostQueryPage[AiSpendQuery, AiSpendAnswer]):
         self.metrics = metrics_of(request.account)
 
     def groups(self, query: AiSpendQuery) -> list[str]:
-        """Its groups are no dimensions."""
+        """No dimensions: the groups of AI spend are not those of cost."""
         return []
 
     def answer(self, query: AiSpendQuery) -> AiSpendAnswer:

@@ -35,10 +35,10 @@ from finops.lib.money import exact_difference, exact_product, exact_sum
 from finops.lib.periods import DateRange, each_day
 
 WINDOWS: Final = (7, 30, 60)
-"""Days that AWS looks back."""
+"""Lookback periods of AWS, in days."""
 
 FALL_STEPS: Final = 1000
-"""How fine `tolerated_fall` is."""
+"""Resolution of `tolerated_fall`."""
 
 _CONTEXT: Final = Context(prec=60, rounding=ROUND_DOWN)
 _PLACES: Final = Decimal(1).scaleb(-18)
@@ -53,7 +53,8 @@ def slots_of(usage: Usage, days: DateRange) -> list[UsageSlot]:
 
 
 def best_capacity(slots: Sequence[UsageSlot], hours: int, discount: Decimal) -> Decimal:
-    """V: the largest quantile of the hours that saves most; 0 where none saves. `hours`: of all days, also those without a slot."""
+    """V: the largest quantile of the hours that saves most; 0 if none saves. `hours`: the number of hours of all
+    days, also those without usage."""
     levels = sorted((_per_hour(slot), slot.hours) for slot in slots if slot.on_demand > 0)
     wanted = exact_product(discount, Decimal(hours))
     below = Decimal(hours - sum(count for _, count in levels))
@@ -72,12 +73,13 @@ def _per_hour(slot: UsageSlot) -> Decimal:
 
 @dataclass(frozen=True)
 class PurchaseRule:
-    """Advice by the lowest of the best commitments of windows of days; of one window it is the vendor's."""
+    """A rule that recommends the lowest of the best commitments over windows of days; with one window it is the
+    vendor's rule."""
 
     windows: tuple[int, ...]
 
     def capacity(self, usage: Usage, before: date, first: date, discount: Decimal) -> Decimal | None:
-        """What to cover per hour, by the days before one; None where cost begins inside of a window."""
+        """The capacity per hour to cover, from the days before a day; None if the cost begins within a window."""
         if before - timedelta(days=max(self.windows)) < first:
             return None
         return min(window_capacity(usage, before, days, discount) for days in self.windows)
@@ -97,7 +99,8 @@ def window_capacity(usage: Usage, before: date, days: int, discount: Decimal) ->
 
 @dataclass(frozen=True)
 class TestedMonth:
-    """A month under a rule; `capacity` is what is held in it, `outcome` None: the rule could not advise yet."""
+    """A month under a rule. `capacity` is the commitment held in it; `outcome` is None if the rule could not advise
+    yet."""
 
     days: DateRange
     capacity: Decimal
@@ -111,7 +114,7 @@ class TestedMonth:
 def back_test(
     rule: PurchaseRule, usage: Usage, months: Sequence[DateRange], first: date, discount: Decimal
 ) -> list[TestedMonth]:
-    """Each month as if its advice was followed on its first day. `first`: the first day with cost."""
+    """Each month, as if its advice was followed on its first day. `first`: the first day with cost."""
     tested: list[TestedMonth] = []
     capacity = _NOTHING
     for month in months:
@@ -132,7 +135,8 @@ def outcome_of(usage: Usage, days: DateRange, capacity: Decimal, discount: Decim
 def tolerated_fall(
     outcome_slots: Sequence[UsageSlot], hours: int, per_hour: Decimal, capacity: Decimal
 ) -> Decimal:
-    """By which share all usage may fall, to a tenth of a percent, until the commitment costs as much as on demand. 0: it does now."""
+    """The share by which all usage may fall, in steps of 0.1 %, before the commitment costs as much as on demand. 0:
+    it already does."""
     low, high = 0, FALL_STEPS
     while low < high:
         middle = (low + high + 1) // 2
@@ -146,7 +150,7 @@ def tolerated_fall(
 
 
 def largest_fall(usage: Usage, months: Sequence[DateRange]) -> Decimal:
-    """The largest share by which on-demand usage per day fell from a month to the next; 0 where it never did."""
+    """The largest share by which on-demand usage per day fell from one month to the next; 0 if it never did."""
     daily = [_CONTEXT.divide(on_demand(slots_of(usage, month)), Decimal(month.days)) for month in months]
     falls = [
         exact_difference(Decimal(1), _CONTEXT.divide(after, before))
@@ -161,7 +165,7 @@ def on_demand(slots: Iterable[UsageSlot]) -> Decimal:
 
 
 def day_slots(by_hour: Mapping[object, Decimal], day_amount: Decimal | None) -> list[UsageSlot]:
-    """The slots of a day: by hour, or one where a part of it is not of an hour."""
+    """The slots of a day: by hour, or one slot if a part of the usage has no hour."""
     if day_amount is not None:
         return [UsageSlot(DAY_HOURS, exact_sum([day_amount, *by_hour.values()]))]
     return [UsageSlot(1, amount) for amount in by_hour.values()]

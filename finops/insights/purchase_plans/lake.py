@@ -1,4 +1,5 @@
-"""What a purchase plan reads of the lake: on-demand usage by hour, and what covered usage costs. Pure: only the engine runs it."""
+"""Lake expressions of a purchase plan: on-demand usage by hour, and cost of covered usage. Pure: only the engine runs
+them."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ from finops.lib.money import exact_difference, exact_sum, ratio
 
 @dataclass(frozen=True)
 class PlanBuild:
-    """Usage that a commitment could cover by currency, day and hour; covered usage by currency. Equal for equal questions."""
+    """Usage that a commitment could cover, by currency, day and hour; covered usage by currency. Equal for equal
+    questions."""
 
     filters: tuple[ResolvedFilter, ...]
 
@@ -54,7 +56,8 @@ class PlanBuild:
 
 @dataclass(frozen=True)
 class PlanUsage:
-    """The usage of one currency, and at which discount commitments cover others of it; None: nothing is covered."""
+    """The usage of one currency, and the discount of commitments that cover other usage in it; None: nothing is
+    covered."""
 
     currency: str
     usage: Mapping[date, Sequence[UsageSlot]]
@@ -63,7 +66,7 @@ class PlanUsage:
 
 
 def read_usage(table: pa.Table) -> list[PlanUsage]:
-    """By currency, those that have on-demand usage."""
+    """Usage by currency; only currencies with on-demand usage."""
     by_currency = group_by(table.to_pylist(), lambda row: row["currency"])
     plans = [_usage_of(currency, rows) for currency, rows in sorted(by_currency.items())]
     return [each for each in plans if each.usage]

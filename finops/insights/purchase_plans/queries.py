@@ -1,4 +1,4 @@
-"""What commitment to buy per hour, with its back-test: the one query behind planCommitmentPurchase and its page."""
+"""Which commitment to buy per hour, with its back-test: the one query behind planCommitmentPurchase and its page."""
 
 from __future__ import annotations
 
@@ -46,12 +46,13 @@ from finops.lib.periods import DateRange, add_months, month_end, month_start
 MONTHS: Final = 12
 PERCENT: Final = Decimal("0.01")
 _PER_HOUR: Final = Decimal("0.001")
-"""Vendors sell commitments by a tenth of a cent per hour."""
+"""Vendors sell commitments in steps of a tenth of a cent per hour."""
 
 
 @dataclass(frozen=True)
 class PlanDays:
-    """`before`: the day after the last complete one; `months`: whole ones before it, the oldest first; `first`: with cost."""
+    """Days of a plan. `before`: the day after the last complete one; `months`: whole months before it, oldest first;
+    `first`: the first day with cost."""
 
     before: date
     first: date
@@ -70,10 +71,11 @@ class PlanDays:
 def plan_purchase(
     account: Account, query: PurchasePlanQuery, *, deadline: float | None = None
 ) -> PurchasePlanAnswer:
-    """A plan for each currency with on-demand usage that a commitment could cover, beside commitments that are there. Exact.
+    """A plan for each currency with on-demand usage that a commitment could cover, in addition to existing
+    commitments. Exact.
 
-    Raises UserError for what the caller can repair. Cost: one lake query over the lines of fourteen months, one or two small ones
-    with filters.
+    Raises UserError for what the caller can correct. Cost: one lake query over the lines of fourteen months, one or
+    two small ones with filters.
     """
     _check(query)
     sources = load_sources(account)
@@ -157,7 +159,7 @@ def _without_cost(account: Account, sources: Sources) -> PurchasePlanAnswer:
 
 
 def _plan(query: PurchasePlanQuery, usage: PlanUsage, days: PlanDays) -> PurchasePlan | None:
-    """None without a discount."""
+    """The plan of one currency; None without a discount."""
     entered = query.discount_percent
     discount = exact_product(entered, PERCENT) if entered is not None else usage.covered_discount
     if discount is None or not 0 < discount < 1:

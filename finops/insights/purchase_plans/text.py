@@ -1,4 +1,4 @@
-"""What a purchase plan says in sentences."""
+"""Sentences of a purchase plan."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BY_DAY: Final = "Where bills have no hours, usage is taken as even over the day,
 
 
 def summary(plans: Sequence[PurchasePlan], unknown: Sequence[str], days: DateRange, clause: str) -> str:
-    """`unknown`: currencies without a discount."""
+    """The first sentence of the answer. `unknown`: currencies without a discount."""
     if not plans:
         return f"{NO_USAGE.format(start=days.start, end=days.end)}{clause}."
     caveats = [f"without {join_with_and(list(unknown))}, whose discount is unknown"] if unknown else []

@@ -1,1 +1,1 @@
-"""What if: real cost lines under other assumptions (ADR 0083)."""
+"""Cost simulation: actual cost lines under other assumptions (ADR 0083)."""

@@ -1,4 +1,4 @@
-"""What sums of lines would be under other assumptions. Pure: exact Decimal arithmetic."""
+"""Effects of assumptions on sums of lines. Pure: exact Decimal arithmetic."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DISCOUNT_PLACES: Final = Decimal("0.000001")
 
 
 class Assumption(NamedTuple):
-    """Which assumption an effect is of: its kind, in the order in which they are applied, and its place in the question."""
+    """The assumption that an effect belongs to: its kind, in the order of application, and its place in the question."""
 
     kind: int
     place: int = 0
@@ -30,7 +30,7 @@ END, GROWTH, PRICE, PURCHASE = range(4)
 
 @dataclass(frozen=True)
 class SumEffect:
-    """What becomes of a sum: the change by assumption, what of it is on demand then, and why it cannot be priced."""
+    """The effects on a sum: the change by assumption, its on-demand part after them, and why it cannot be priced."""
 
     changes: tuple[tuple[Assumption, Decimal], ...] = ()
     on_demand: Decimal = _NOTHING
@@ -45,10 +45,11 @@ NO_CONTRACTED: Final = "covered by a commitment, without a contracted cost"
 
 
 def effect_of(each: SimulationSum, shares: Sequence[Decimal], prices: PriceChanges) -> SumEffect:
-    """`shares`: growth by rule, 0.1 for 10 %. Commitments end, then usage grows, then prices change: all together add up.
+    """The effects on one sum. `shares`: growth by rule, 0.1 for 10 %. Commitments end, then usage grows, then prices
+    change; the changes add up to the total change.
 
-    A commitment that stays covers what it covered. More usage than that is on demand; less leaves the commitment unused, which
-    costs the same.
+    A commitment that stays covers the same usage as before. Usage above that is on demand; usage below leaves the
+    commitment unused at the same cost.
     """
     if each.line == UNUSED and each.ends:
         return SumEffect(((Assumption(END), -each.cost),))
@@ -86,7 +87,7 @@ Simulated = tuple[SimulationSum, SumEffect]
 
 
 def change_by_assumption(effects: Sequence[SumEffect]) -> dict[Assumption, Decimal]:
-    """The exact sums, for the assumptions that change anything."""
+    """The exact sums of the assumptions that change anything."""
     amounts: dict[Assumption, list[Decimal]] = defaultdict(list)
     for effect in effects:
         for assumption, amount in effect.changes:
@@ -96,7 +97,7 @@ def change_by_assumption(effects: Sequence[SumEffect]) -> dict[Assumption, Decim
 
 @dataclass(frozen=True)
 class PurchaseSlots:
-    """The usage that one purchase could be for, by hour, and by day on the days that are not known by hour."""
+    """The usage that one purchase could cover, by hour, and by day for days without hourly usage."""
 
     slots: Sequence[UsageSlot]
     days: int
@@ -106,7 +107,7 @@ class PurchaseSlots:
 def purchase_slots(
     simulated: Sequence[Simulated], currency: str, place: int, days: Collection[date]
 ) -> PurchaseSlots:
-    """Of the usage on demand of these days. A day with one line that is not of an hour counts as a day."""
+    """Slots of the on-demand usage of these days. A day with one line that is not hourly counts as a whole."""
     amounts: dict[date, dict[datetime | None, list[Decimal]]] = defaultdict(lambda: defaultdict(list))
     for each, effect in simulated:
         is_meant = (each.currency, each.purchase) == (currency, place) and effect.is_priced
@@ -124,7 +125,7 @@ def purchase_slots(
 
 
 def covered_discount(sums: Sequence[SimulationSum], currency: str, place: int) -> Decimal | None:
-    """1 - cost ÷ contracted cost of the covered lines that a purchase is for; None where none of them has both."""
+    """1 - cost ÷ contracted cost of the covered lines that a purchase applies to; None if no line has both."""
     lines = [
         each
         for each in sums

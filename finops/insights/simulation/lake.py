@@ -1,4 +1,4 @@
-"""What a simulation reads of the lake: sums by what happens to a line. Pure: only the engine runs it."""
+"""Lake expressions of a simulation: sums by the assumptions that apply to a line. Pure: only the engine runs them."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from finops.costs.queries.spend_lake import NO_CURRENCY, is_incomplete
 
 USAGE: Final = "usage"
 COVERED: Final = "covered"
-"""Usage that a commitment pays for."""
+"""Usage paid for by a commitment."""
 UNUSED: Final = "unused"
 FIXED: Final = "fixed"
 """Fees, taxes, credits and adjustments."""
 
 NO_RULE: Final = -1
 LONG_HOURS: Final = 48
-"""A line of this long a period says nothing of when its usage was."""
+"""A line with a charge period of this length does not tell when its usage took place."""
 
 MONEY_TYPE: Final = "decimal(38, 18)"
 
 Scope = tuple[ResolvedFilter, ...]
-"""Lines that all filters choose; empty: all."""
+"""Filters that a line must all match; empty: all lines."""
 
 _REGION_FREE: Final = r"^[A-Z]{2,4}[0-9]?-"
-"""What usage types of AWS begin with outside of us-east-1: EUC1-BoxUsage:m5.large."""
+"""The region prefix of AWS usage types outside us-east-1: EUC1-BoxUsage:m5.large."""
 _RUNNING_IN: Final = r" running in .+$"
-"""What SKUs of Google Cloud end with."""
+"""The region suffix of Google Cloud SKUs."""
 
 
 @dataclass(frozen=True)
 class SimulationBuild:
-    """Amortized cost, contracted cost and quantity by currency, kind of line, and by the assumptions that a line is under: of each
-    kind the first that it fits. By hour or day only where a purchase could cover it, by item only where its region changes.
-    Equal for equal questions, so that the lake compiles each once."""
+    """Amortized cost, contracted cost and quantity by currency, kind of line, and the assumptions that apply to a
+    line: of each kind the first that matches. By hour or day only where a purchase could cover it, by item only where
+    its region changes. Equal for equal questions, so that the lake compiles each once."""
 
     filters: Scope
     growth: tuple[Scope, ...]
@@ -55,7 +55,7 @@ class SimulationBuild:
     regions: tuple[Scope, ...] = ()
     models: tuple[Scope, ...] = ()
     token_type: Dimension | None = None
-    """The dimension, where models change."""
+    """The token type dimension, if models change."""
 
     @property
     def tag_keys(self) -> list[str]:
@@ -122,7 +122,7 @@ class SimulationBuild:
 
 @dataclass(frozen=True)
 class RegionPriceBuild:
-    """What usage at standard and other prices costs in regions, by item. Equal for equal regions."""
+    """Cost of usage at standard and other prices by region and item. Equal for equal regions."""
 
     regions: tuple[Scope, ...]
 
@@ -153,7 +153,7 @@ class RegionPriceBuild:
 
 
 ITEM_COLUMNS: Final = ("provider", "service", "item", "category")
-"""What is the same thing in two regions."""
+"""Columns that are equal for the same item in two regions."""
 
 
 def item_columns(lines: Any, condition: Any) -> dict[str, Any]:
@@ -165,7 +165,8 @@ def item_columns(lines: Any, condition: Any) -> dict[str, Any]:
 
 
 def is_coverable(lines: Any, line: Any) -> Any:
-    """Usage at standard prices, and usage under a commitment, which may end; of a period that says when it was."""
+    """Usage at standard prices, or under a commitment that may end, with a period short enough to tell when it took
+    place."""
     is_long = lines.charge_period_end > lines.charge_period_start + ibis.interval(hours=LONG_HOURS)
     is_standard = (line == USAGE) & (lines.pricing_category == "Standard").fill_null(False)
     return (is_standard | (line == COVERED)) & ~is_long.fill_null(False)
@@ -199,15 +200,15 @@ def _all(lines: Any, scope: Scope) -> Any:
 
 
 def _place_of(lines: Any, scopes: Sequence[Scope]) -> Any:
-    """The place of the first scope that a line fits."""
+    """The place of the first scope that a line matches."""
     conditions = [(_all(lines, scope), place) for place, scope in enumerate(scopes)]
     return ibis.cases(*conditions, else_=NO_RULE) if conditions else ibis.literal(NO_RULE)
 
 
 @dataclass(frozen=True)
 class SimulationSum:
-    """What lines of one kind add up to. `contracted` and `quantity` None: the lines have none. `day` and `hour`: only where asked
-    for; `hour` None: the lines are of a day. `item`: what is the same thing in another region."""
+    """A sum of lines of one kind. `contracted` and `quantity` are None if the lines have none. `day` and `hour` are
+    set only where requested; `hour` is None for daily lines. `item` identifies the same item in another region."""
 
     currency: str
     line: str
@@ -256,11 +257,11 @@ def _item(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 RegionKey = tuple[int, str, str, tuple[str, ...]]
-"""Place of the region, currency, unit and item."""
+"""Place of the region change, currency, unit and item."""
 
 
 def read_region_prices(table: pa.Table) -> dict[RegionKey, tuple[Decimal, Decimal]]:
-    """Cost and quantity of each item that has both and is one SKU."""
+    """Cost and quantity of each item that has both and is a single SKU."""
     return {
         (row["place"], row["currency"], row["unit"] or "", _item(row)): (row["cost"], row["quantity"])
         for row in table.to_pylist()

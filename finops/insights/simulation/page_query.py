@@ -1,4 +1,4 @@
-"""The question of the page Cost simulation: one assumption of each kind, as fields of a form."""
+"""The question of the page Cost simulation: one assumption of each kind, as form fields."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from finops.lib.url_query import UrlQuery
 
 
 class SimulationPageQuery(UrlQuery, frozen=True, kw_only=True):
-    """Fields that are empty assume nothing. `price_list` has a line `usage type, price, currency` each; `ending` is one commitment."""
+    """An empty field makes no assumption. `price_list` has one line `usage type, price, currency` for each price;
+    `ending` is one commitment."""
 
     filters: list[CostFilter] = []
     period: Period | None = None
@@ -54,7 +55,7 @@ class SimulationPageQuery(UrlQuery, frozen=True, kw_only=True):
     price_list: str = ""
 
     def simulation(self) -> SimulationQuery:
-        """The arguments of `simulateCost`. Raises UserError for half an assumption."""
+        """The arguments of `simulateCost`. Raises UserError for an incomplete assumption."""
         return SimulationQuery(
             filters=self.filters,
             period=self.period,
@@ -115,7 +116,7 @@ class SimulationPageQuery(UrlQuery, frozen=True, kw_only=True):
 
 
 def prices_of(text: str) -> list[OtherPrice]:
-    """The lines of a price list. Raises UserError with the line that cannot be read."""
+    """Parse the lines of a price list. Raises UserError with the invalid line."""
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) > MAX_PRICES:
         raise UserError(f"Price list: {len(lines)} lines; the maximum is {MAX_PRICES}.", field="price_list")
@@ -135,7 +136,8 @@ def _price(number: int, line: str) -> OtherPrice:
 
 
 def page_params(query: SimulationQuery) -> dict[str, list[str]]:
-    """The URL parameters that ask the same on the page; those of the days and filters where it cannot ask all."""
+    """The URL parameters for the same question on the page; only days and filters if the page cannot express all of
+    it."""
     days = SimulationPageQuery(
         filters=query.filters,
         period=read_period(query.period),

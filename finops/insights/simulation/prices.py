@@ -1,6 +1,7 @@
-"""What usage costs at other prices: an entered price list, own lines of another region, the price list of language models.
+"""Cost of usage at other prices: an entered price list, the account's lines in another region, the price list of
+language models.
 
-No price is made up: what has none says why, and is left out by whoever simulates. Exact Decimals.
+No price is invented: usage without a price has a reason, and the simulation leaves it out. Exact Decimals.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ COVERED_REGION: Final = "covered by a commitment that may not apply in the other
 
 
 class NewPrice(NamedTuple):
-    """What a sum of lines would cost on demand at another price; `cost` None: why it has none."""
+    """The on-demand cost of a sum of lines at another price; if `cost` is None, the reason."""
 
     cost: Decimal | None
     reason: str = ""
@@ -30,8 +31,8 @@ class NewPrice(NamedTuple):
 
 @dataclass(frozen=True)
 class PriceChanges:
-    """The price changes of a question, in the order of their places: price list, regions, models. `units` are those of each entry
-    of the price list."""
+    """The price changes of a question, in order: price list, regions, models. `units` are those of each price list
+    entry."""
 
     prices: Sequence[OtherPrice] = ()
     regions: Sequence[RegionMove] = ()
@@ -44,7 +45,7 @@ class PriceChanges:
         return len(self.prices) <= place < len(self.prices) + len(self.regions)
 
     def reprice(self, each: SimulationSum, on_demand: Decimal) -> NewPrice:
-        """`on_demand`: the cost at today's prices."""
+        """Price a sum anew. `on_demand`: its cost at current prices."""
         place = each.change
         if place < len(self.prices):
             return self._in_price_list(each, place)

@@ -1,4 +1,4 @@
-"""What real cost lines would cost under other assumptions: the one query behind the tool simulateCost and its page."""
+"""The cost of actual lines under other assumptions: the one query behind the tool simulateCost and its page."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from finops.lib.periods import DateRange, each_day
 
 @dataclass(frozen=True)
 class PurchaseEffect:
-    """What a purchase does; `is_entered`: its discount."""
+    """The effect of a purchase; `is_entered`: whether its discount was entered."""
 
     result: PurchaseResult
     place: int
@@ -58,10 +58,11 @@ class PurchaseEffect:
 def simulate_cost(
     account: Account, query: SimulationQuery, *, deadline: float | None = None
 ) -> SimulationAnswer:
-    """Amortized cost of all charges of the days, as it was and under the assumptions. Exact, never added over currencies.
+    """Amortized cost of all charges of the days, as billed and under the assumptions. Exact, never added across
+    currencies.
 
-    Raises UserError for what the caller can repair. Cost: one lake query over the lines, one more for prices of other regions, one
-    or two small ones for each filter and assumption by values, and one of usage for each metric.
+    Raises UserError for what the caller can correct. Cost: one lake query over the lines, one more for prices of
+    other regions, one or two small ones for each filter and assumption by values, and one of usage for each metric.
     """
     sources = load_sources(account)
     reader = CostReader(account, sources, deadline)
@@ -92,7 +93,7 @@ def simulate_cost(
 
 @dataclass(frozen=True)
 class Simulation:
-    """What an answer is built from. `counted`: the days on which purchases count."""
+    """The parts of an answer. `counted`: the days on which purchases count."""
 
     account: Account
     query: SimulationQuery
@@ -220,7 +221,7 @@ def _currency_of(purchase: Purchase, sums: Sequence[SimulationSum], place: int) 
 def _total(
     currency: str, simulated: Sequence[Simulated], purchases: Sequence[PurchaseEffect]
 ) -> SimulatedTotal | None:
-    """None where nothing of a currency has a price."""
+    """The total of a currency; None if nothing in it has a price."""
     priced = [(each, effect) for each, effect in simulated if each.currency == currency and effect.is_priced]
     bought = [each.change for each in purchases if each.result.currency == currency]
     if not priced and not bought:
@@ -233,7 +234,7 @@ def _total(
 
 
 def _left_out(simulated: Sequence[Simulated]) -> list[LeftOutCost]:
-    """By reason and currency, the largest first."""
+    """Cost left out by reason and currency, largest first."""
     keys = dict.fromkeys((effect.reason, each.currency) for each, effect in simulated if not effect.is_priced)
     rows = [
         LeftOutCost(
@@ -260,7 +261,7 @@ def _sums_of(
 
 
 def _currencies(sums: Sequence[SimulationSum]) -> list[str]:
-    """The one of most money first."""
+    """Currencies, the one with the largest amount first."""
     names = {each.currency for each in sums}
     return currencies_by_amount(
         {name: exact_sum(each.cost for each in sums if each.currency == name) for name in names}

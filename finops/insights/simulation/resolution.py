@@ -1,4 +1,5 @@
-"""A simulation's question with everything in it resolved: scopes, shares of growth, price lists. Raises UserError for the rest."""
+"""Resolves everything in a simulation's question: scopes, growth shares and price lists. Raises UserError for what
+cannot be resolved."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ _SHARE_PLACES: Final = Decimal(1).scaleb(-18)
 
 @dataclass(frozen=True)
 class ResolvedSimulation:
-    """What is read and applied. `shares`: growth by rule; `notes`: what metrics usage grows with."""
+    """A resolved question. `shares`: growth by rule; `notes`: growth of the metrics that usage follows."""
 
     build: SimulationBuild
     days: DateRange
@@ -82,7 +83,7 @@ class _Resolver:
         return self.question([Filter(dimension=dimension, values=list(values))]).filters if dimension else ()
 
     def scopes_of(self, dimension: str, values: Sequence[str]) -> tuple[Scope, ...]:
-        """One a value, looked up together: a value that no line has is a warning."""
+        """One scope for each value, looked up together: a value that no line has is a warning."""
         if not values:
             return ()
         self.scope(dimension, list(dict.fromkeys(values)))
@@ -91,7 +92,7 @@ class _Resolver:
 
 
 def resolve(reader: CostReader, query: SimulationQuery) -> ResolvedSimulation:
-    """As costly as `simulate_cost` says."""
+    """Resolve a question. `simulate_cost` documents the cost."""
     _check(query)
     resolver = _Resolver(reader, query)
     question = resolver.question(query.filters)
@@ -129,7 +130,8 @@ def resolve(reader: CostReader, query: SimulationQuery) -> ResolvedSimulation:
 def region_prices(
     reader: CostReader, resolved: ResolvedSimulation
 ) -> dict[RegionKey, tuple[Decimal, Decimal]]:
-    """Cost and quantity of items in the other regions, of all own lines of the days. One lake query, none without regions."""
+    """Cost and quantity of items in the other regions, over all lines of the account in these days. One lake query,
+    none without regions."""
     build = resolved.region_build
     if build is None:
         return {}
@@ -228,7 +230,7 @@ def _check_range(
 
 
 def _check_models(tokens: TokenPrices, models: Sequence[ModelChange]) -> None:
-    """A model that nobody published a price of would leave out all of it."""
+    """Refuse a model without a published price, which would leave all of its usage out."""
     for each in models:
         if each.to_model and not tokens.has_prices(each.to_model):
             raise unknown_value("models", each.to_model, tokens.models())

@@ -1,4 +1,4 @@
-"""What an answer of a simulation says in sentences."""
+"""Sentences of a simulation's answer."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NOTHING: Final = "Nothing is changed: give growth, commitments, purchases, price
 
 
 def name_of(query: SimulationQuery, assumption: Assumption) -> str:
-    """What the effect of an assumption is called."""
+    """The label of an assumption's effect."""
     kind, place = assumption
     if kind == END:
         return end_name(query.ending)
@@ -72,7 +72,7 @@ def growth_name(growth: UsageGrowth) -> str:
 
 
 def price_names(query: SimulationQuery) -> list[str]:
-    """By place."""
+    """Names of the price changes by place."""
     return [
         *map(price_name, query.prices),
         *map(price_name, query.regions),
@@ -112,8 +112,8 @@ def assumptions(
     has_covered: bool,
     notes: Sequence[str],
 ) -> list[str]:
-    """All that is assumed, in the order in which it is applied. `fixed`: amounts that stay; `purchases`: with whether the discount
-    was entered; `notes` of the metrics that usage grows with."""
+    """All assumptions, in order of application. `fixed`: amounts that stay; `purchases`: with whether the discount
+    was entered; `notes`: growth of the metrics that usage follows."""
     ends = query.commitments == "end" or query.ending
     amounts = [money(amount, currency) for currency, amount in fixed if amount]
     stays = f"{FIXED_STAYS} They are {join_with_and(amounts)} here." if amounts else FIXED_STAYS
@@ -156,7 +156,7 @@ def summary(
     counted: DateRange | None,
     clause: str,
 ) -> str:
-    """`late`: what is of incomplete days, by currency. `counted`: the days on which purchases count."""
+    """The first sentence. `late`: cost on incomplete days, by currency. `counted`: the days on which purchases count."""
     if not totals and not left_out:
         return f"No cost from {days.start} to {days.end}, so nothing to simulate{clause}."
     amounts = [
