@@ -18,7 +18,7 @@ SPARK_VERSION := 4.2.1
 SCRIPTS := static/js mcp_app tests/js clients/node tests/clients vendor eslint.config.js
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow test-long test-spark lint format audit secrets sbom image bench bench-memory soak sync-faults setups chaos screenshots pages chromium pooler promtool helm clean clean-data
+.PHONY: help run test test-slow test-long test-spark lint format audit secrets sbom image bench bench-memory bench-mixed soak sync-faults setups chaos screenshots pages chromium pooler promtool helm clean clean-data
 
 help: ## List what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,7 +40,9 @@ test-spark: $(DEV_READY) ## Run the tests of both engines on Apache Spark: a mas
 	@test -x $(SPARK_VENV)/bin/pip || $(PYTHON) -m venv $(SPARK_VENV)
 	@$(SPARK_VENV)/bin/pip install -qq "pyspark==$(SPARK_VERSION)"
 	@SPARK_HOME=$$($(SPARK_VENV)/bin/python -c "import pyspark; print(pyspark.__path__[0])") $(BIN)/python -m tests.spark_cluster \
-	  $(BIN)/python -m pytest tests/finops/lake/engine/test_spark.py tests/finops/lake/engine/test_both_engines.py
+	  $(BIN)/python -m pytest tests/finops/lake/engine/test_spark.py \
+	    tests/finops/lake/engine/test_spark_conversion.py tests/finops/lake/engine/test_both_engines.py \
+	    tests/finops/lake/engine/test_spark_killed_worker.py
 
 lint: $(DEV_READY) $(NODE_DEV_READY) promtool secrets audit ## Check style, types, templates, scripts, import rules, migrations, alert rules, secrets, vulnerabilities
 	$(BIN)/ruff check .
@@ -74,6 +76,9 @@ sbom: $(DEV_READY) $(NODE_READY) ## Write bills of materials (CycloneDX) to var/
 
 bench-memory: $(DEV_READY) ## Measure what imports of 10 million lines hold in memory (20 minutes, 4 GB of disk)
 	$(BIN)/python -m benchmarks month_memory
+
+bench-mixed: $(DEV_READY) $(NODE_READY) ## Measure an hour of 50 accounts at work: pages, questions, pushes, imports, syncs (MINUTES=60)
+	BENCH_MIXED_MINUTES=$(or $(MINUTES),60) $(BIN)/python -m benchmarks mixed
 
 bench: $(DEV_READY) ## Measure: lake queries, import, MCP over HTTP (minutes; B=name for one)
 	$(BIN)/python -m benchmarks $(B)

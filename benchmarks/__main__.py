@@ -27,7 +27,7 @@ from tests.postgres import PRODUCT_VARIABLES
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "var" / "bench"
-LONG = {"backup", "month_memory"}
+LONG = {"backup", "mixed", "month_memory"}
 """Only by their name: ten minutes and more."""
 
 

@@ -1,6 +1,7 @@
 """Apache Spark on this machine for the time of a command: a standalone master, two workers, and a Connect server.
 
-`python -m tests.spark_cluster COMMAND …` runs it with SPARK_TEST_REMOTE. SPARK_HOME is where Spark is.
+`python -m tests.spark_cluster COMMAND …` runs it with SPARK_TEST_REMOTE and SPARK_TEST_WORKERS, the ids of the workers' processes.
+SPARK_HOME is where Spark is.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from tests.waiting import wait_until
 
 HOST = "127.0.0.1"
-START_SECONDS = 120
+START_SECONDS = 400
 
 
 def free_port() -> int:
@@ -31,22 +32,22 @@ def is_open(port: int) -> bool:
 
 
 @contextmanager
-def program(folder: Path, name: str, *arguments: str) -> Iterator[None]:
-    """A program of Spark, ended with the block; its output is in the folder."""
+def program(folder: Path, name: str, *arguments: str) -> Iterator[int]:
+    """The process id of a program of Spark, which ends with the block; its output is in the folder."""
     home = os.environ["SPARK_HOME"]
     with (folder / f"{name}.log").open("w") as log:
         environment = {**os.environ, "SPARK_LOCAL_IP": HOST}
         command = [f"{home}/bin/{arguments[0]}", *arguments[1:]]
         with subprocess.Popen(command, env=environment, stdout=log, stderr=log) as process:
             try:
-                yield
+                yield process.pid
             finally:
                 process.terminate()
 
 
 @contextmanager
-def spark_cluster() -> Iterator[str]:
-    """The address of its Connect server."""
+def spark_cluster() -> Iterator[tuple[str, list[int]]]:
+    """The address of its Connect server, and the process ids of its workers."""
     master, connect = free_port(), free_port()
     url = f"spark://{HOST}:{master}"
     deploy = "org.apache.spark.deploy"
@@ -63,6 +64,7 @@ def spark_cluster() -> Iterator[str]:
         ]
         stack.enter_context(program(folder, "master", "spark-class", *start))
         wait_until(lambda: is_open(master), seconds=START_SECONDS)
+        workers = []
         for number in (1, 2):
             start = [
                 f"{deploy}.worker.Worker",
@@ -74,7 +76,7 @@ def spark_cluster() -> Iterator[str]:
                 str(free_port()),
             ]
             start += ["--work-dir", str(folder / f"worker{number}"), url]
-            stack.enter_context(program(folder, f"worker{number}", "spark-class", *start))
+            workers.append(stack.enter_context(program(folder, f"worker{number}", "spark-class", *start)))
         settings = {
             "spark.connect.grpc.binding.port": str(connect),
             "spark.executor.memory": "700m",
@@ -85,14 +87,13 @@ def spark_cluster() -> Iterator[str]:
         start += [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
         stack.enter_context(program(folder, "connect", "spark-submit", *start, "spark-internal"))
         wait_until(lambda: is_open(connect), seconds=START_SECONDS)
-        yield f"sc://{HOST}:{connect}"
+        yield f"sc://{HOST}:{connect}", workers
 
 
 def main() -> int:
-    with spark_cluster() as remote:
-        return subprocess.run(
-            sys.argv[1:], env={**os.environ, "SPARK_TEST_REMOTE": remote}, check=False
-        ).returncode
+    with spark_cluster() as (remote, workers):
+        variables = {"SPARK_TEST_REMOTE": remote, "SPARK_TEST_WORKERS": " ".join(map(str, workers))}
+        return subprocess.run(sys.argv[1:], env={**os.environ, **variables}, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 """What the product asks of the lake (tools, prompts and pages of the demo) has the same answers on DuckDB and on Spark Connect, to
-the last digit and type. Sail is the server, with its distributed plans."""
+the last digit and type, in the bills' own currencies and converted to one. Sail is the server, with its distributed plans."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -13,8 +15,10 @@ from pytest_django import DjangoDbBlocker
 
 from accounts.models import Account, User
 from finops.demo.people import EMAIL
+from finops.exchange_rates.services import upload_rates
 from mcpserver.registry import ToolAccess, registry
 from tests import recorded
+from tests.cast import ACTOR
 from tests.finops.demo.test_load_demo import TODAY, URL, handout, load
 from tests.finops.lake.engine.both_engines import Comparison, compared
 from tests.interface.demo_pages import pages
@@ -43,6 +47,20 @@ def demo(month: Path, settings: LazySettings, monkeypatch: pytest.MonkeyPatch, d
     return month
 
 
+@pytest.fixture
+def demo_in_euros(demo: Path) -> Path:
+    """Its dollars are converted: a rate each week with as many decimals as there may be, and none for the first days."""
+    account = Account.objects.get(slug="lumenly")
+    account.display_currency = "EUR"
+    account.save()
+    weeks = [TODAY.date() - timedelta(days=7 * number) for number in range(7)]
+    rates = [Decimal("0.92") - Decimal(number * 1234567).scaleb(-14) for number in range(len(weeks))]
+    rows = [f"{day},USD,EUR,{rate}" for day, rate in zip(weeks, rates, strict=True)]
+    content = "\n".join(["date,from,to,rate", *rows]).encode()
+    upload_rates(account=account, actor=ACTOR, content=content, name="rates.csv")
+    return demo
+
+
 def check(comparison: Comparison, at_least: int) -> None:
     assert not comparison.differences, f"{len(comparison.differences)} differ:\n" + "\n\n".join(
         comparison.differences[:12]
@@ -50,7 +68,7 @@ def check(comparison: Comparison, at_least: int) -> None:
     assert len(comparison.queries) >= at_least
 
 
-def test_the_questions_of_tools_and_prompts(demo: Path, sail: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def compare_tools(demo: Path, sail: str, monkeypatch: pytest.MonkeyPatch) -> Comparison:
     door = Door(handout(demo)["mcp_key_read"])
     with compared(sail, monkeypatch) as comparison:
         for tool in registry:
@@ -58,11 +76,36 @@ def test_the_questions_of_tools_and_prompts(demo: Path, sail: str, monkeypatch: 
                 door.result("tools/call", {"name": tool.name, "arguments": dict(example)})
         for prompt in registry.prompts():
             door.result("prompts/get", {"name": prompt.name, "arguments": {}})
+    return comparison
+
+
+def compare_pages(sail: str, monkeypatch: pytest.MonkeyPatch) -> Comparison:
+    with compared(sail, monkeypatch) as comparison:
+        pages(Account.objects.get(slug="lumenly"), User.objects.get(email=EMAIL), monkeypatch)
+    return comparison
+
+
+def test_the_questions_of_tools_and_prompts(demo: Path, sail: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    comparison = compare_tools(demo, sail, monkeypatch)
     check(comparison, 50)
     assert comparison.kinds == {"cost", "usage"}
 
 
 def test_the_questions_of_pages(demo: Path, sail: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with compared(sail, monkeypatch) as comparison:
-        pages(Account.objects.get(slug="lumenly"), User.objects.get(email=EMAIL), monkeypatch)
+    check(compare_pages(sail, monkeypatch), 50)
+
+
+def test_the_questions_of_tools_and_prompts_in_a_display_currency(
+    demo_in_euros: Path, sail: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comparison = compare_tools(demo_in_euros, sail, monkeypatch)
     check(comparison, 50)
+    assert comparison.converted >= 30
+
+
+def test_the_questions_of_pages_in_a_display_currency(
+    demo_in_euros: Path, sail: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comparison = compare_pages(sail, monkeypatch)
+    check(comparison, 50)
+    assert comparison.converted >= 30

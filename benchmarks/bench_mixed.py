@@ -1,0 +1,236 @@
+"""A console at work: accounts of 20 people each, their pages, assistants, pushes, imports and syncs, for an hour.
+
+`make bench-mixed MINUTES=60`. The service is that of `manage.py up`, with its own PostgreSQL and Redis, all web processes
+and workers; the clients are a process beside it (benchmarks/mixed_load.py), so they take from the same cores. The load is
+in benchmarks/mixed_plan.py; BENCH_MIXED_ACCOUNTS and _PEOPLE make it smaller.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import linear_regression
+from typing import Any
+
+import psutil
+
+from benchmarks.memory import megabytes, thirds
+from benchmarks.mixed_plan import Plan, plan_of_environment
+from benchmarks.table import Row
+from tests.chaos.services import Console
+from tests.chaos.tenants import Answer
+from tests.servers import ROOT
+
+INSIDE = "benchmarks.mixed_accounts"
+LOOK_SECONDS = 10.0
+ACCOUNTS_A_CALL = 5
+LOG = ROOT / "var" / "bench" / "mixed.log"
+PAGE_LIMIT_MS = 1_000.0
+
+
+@dataclass
+class Looks:
+    """What was looked at each LOOK_SECONDS: minutes since the begin, MB by program, what waits, and the machine's load."""
+
+    minutes: list[float] = field(default_factory=list)
+    memory: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    queues: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    load: list[float] = field(default_factory=list)
+
+
+def measure() -> list[Row]:
+    plan = plan_of_environment()
+    home = Path(tempfile.mkdtemp(prefix="finops-mixed-"))
+    home.chmod(0o755)
+    folders = home / "exports"
+    folders.mkdir()
+    (home / "console").mkdir()
+    console = Console(home / "console", {"CONNECTION_FOLDERS": str(folders)})
+    try:
+        console.start()
+        accounts = _accounts(console, plan, folders)
+        answers, looks = _load(console, plan, accounts, home)
+    finally:
+        console.stop()
+        LOG.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(console.log, LOG)
+        shutil.rmtree(home, ignore_errors=True)
+    return rows(plan, answers, looks)
+
+
+def _accounts(console: Console, plan: Plan, folders: Path) -> list[dict[str, Any]]:
+    accounts: list[dict[str, Any]] = []
+    for first in range(0, plan.accounts, ACCOUNTS_A_CALL):
+        count = min(ACCOUNTS_A_CALL, plan.accounts - first)
+        accounts += console.inside.run(f"{INSIDE}:create_accounts", first, count, plan.people, str(folders))
+    return accounts
+
+
+def _load(
+    console: Console, plan: Plan, accounts: list[dict[str, Any]], home: Path
+) -> tuple[list[Answer], Looks]:
+    plan_file, answers_file = home / "plan.json", home / "answers.jsonl"
+    plan_file.write_text(json.dumps({"url": console.url, "plan": asdict(plan), "accounts": accounts}))
+    command = [sys.executable, "-m", "benchmarks.mixed_load", str(plan_file), str(answers_file)]
+    looks, began = Looks(), time.monotonic()
+    with subprocess.Popen(command, cwd=ROOT) as clients:
+        try:
+            while clients.poll() is None:
+                _look(console, looks, (time.monotonic() - began) / 60)
+                time.sleep(LOOK_SECONDS)
+        finally:
+            clients.terminate()
+    if clients.returncode:
+        raise RuntimeError(f"the clients ended with {clients.returncode}")
+    return [Answer(**json.loads(line)) for line in answers_file.read_text().splitlines()], looks
+
+
+def _look(console: Console, looks: Looks, minutes: float) -> None:
+    memory: dict[str, float] = defaultdict(float)
+    for name, process in console.programs().items():
+        if ", process" not in name:
+            memory[program(name)] += megabytes(process.pid)
+    looks.minutes.append(minutes)
+    looks.load.append(os.getloadavg()[0])
+    for name, size in memory.items():
+        looks.memory[name].append(size)
+    for name, value in console.inside.run(f"{INSIDE}:queues").items():
+        looks.queues[name].append(value)
+
+
+def program(name: str) -> str:
+    """What the processes of one kind have in common."""
+    return next((kind for kind in ("web server", "worker") if kind in name), name)
+
+
+def rows(plan: Plan, answers: Sequence[Answer], looks: Looks) -> list[Row]:
+    pages = [each for each in answers if each.kind.startswith("page ")]
+    groups = {
+        "all pages": pages,
+        "all tiles": [each for each in answers if each.kind.startswith("tile ")],
+        **by(answers, lambda each: each.kind),
+    }
+    return [
+        *(_planned(plan, kind, answers) for kind in plan.rates()),
+        *(_times(kind, group) for kind, group in groups.items()),
+        *_statuses(answers),
+        *_memory(looks),
+        *_by_minute(looks),
+        *_queues(looks),
+        {
+            "minutes": plan.minutes,
+            "accounts": plan.accounts,
+            "people": plan.accounts * plan.people,
+            "requests": len(answers),
+            "5xx or no answer": sum(is_failure(each) for each in answers),
+            "p95 of pages under 1 s": percentile(pages, 95) < PAGE_LIMIT_MS,
+            "load average": max(looks.load, default=0.0),
+            "cores": psutil.cpu_count() or 0,
+        },
+    ]
+
+
+def by(answers: Iterable[Answer], key: Any) -> dict[str, list[Answer]]:
+    groups: dict[str, list[Answer]] = defaultdict(list)
+    for each in answers:
+        groups[key(each)].append(each)
+    return dict(sorted(groups.items()))
+
+
+def is_failure(answer: Answer) -> bool:
+    return answer.status == 0 or answer.status >= 500
+
+
+def percentile(answers: Sequence[Answer], percent: int) -> float:
+    """In milliseconds, by nearest rank; 0 of none."""
+    seconds = sorted(each.seconds for each in answers)
+    return seconds[math.ceil(percent / 100 * len(seconds)) - 1] * 1_000 if seconds else 0.0
+
+
+def _planned(plan: Plan, kind: str, answers: Sequence[Answer]) -> Row:
+    arithmetic, rate = plan.rates()[kind]
+    count = sum(each.kind == kind or each.kind.startswith(f"{kind} ") for each in answers)
+    if kind == "push":
+        count = sum(each.kind == kind for each in answers)
+    return {
+        "load": kind,
+        "arithmetic": arithmetic,
+        "planned a second": rate,
+        "sent a second": count / plan.seconds,
+    }
+
+
+def _times(kind: str, group: Sequence[Answer]) -> Row:
+    return {
+        "request": kind,
+        "requests": len(group),
+        "p50 ms": percentile(group, 50),
+        "p95 ms": percentile(group, 95),
+        "p99 ms": percentile(group, 99),
+        "at most ms": percentile(group, 100),
+        "429": sum(each.status == 429 for each in group),
+        "5xx": sum(is_failure(each) for each in group),
+    }
+
+
+def _statuses(answers: Sequence[Answer]) -> list[Row]:
+    """Everything that is no success, with the first answer of each."""
+    bad = [each for each in answers if not 200 <= each.status < 400]
+    return [
+        {
+            "not answered well": kind,
+            "status": group[0].status,
+            "requests": len(group),
+            "first at, s": group[0].at,
+            "last at, s": group[-1].at,
+            "detail": " ".join(group[0].detail.split())[:120].replace("|", "/"),
+        }
+        for kind, group in by(bad, lambda each: f"{each.kind}, {each.status}").items()
+    ]
+
+
+def _memory(looks: Looks) -> list[Row]:
+    """Thirds, and the growth an hour of the last two thirds: the first fills caches."""
+    return [
+        {**row, "growth, MB/h": slope(looks.minutes, looks.memory[str(row["memory, MB"])])}
+        for row in thirds({name: values for name, values in looks.memory.items() if len(values) >= 3})
+    ]
+
+
+def _by_minute(looks: Looks) -> list[Row]:
+    """The last look of each minute, in MB."""
+    last = {int(minute): at for at, minute in enumerate(looks.minutes)}
+    return [
+        {
+            "minute": minute + 1,
+            **{name: round(sizes[at]) for name, sizes in looks.memory.items() if at < len(sizes)},
+            "load average": looks.load[at],
+        }
+        for minute, at in last.items()
+    ]
+
+
+def slope(minutes: Sequence[float], values: Sequence[float]) -> float:
+    """By least squares over the last two thirds, an hour; 0 of fewer than three looks."""
+    minutes, values = minutes[-len(values) :], list(values)
+    first = len(values) // 3
+    if len(values) - first < 3:
+        return 0.0
+    return linear_regression(minutes[first:], values[first:]).slope * 60
+
+
+def _queues(looks: Looks) -> list[Row]:
+    return [
+        {"queue": name, "mean": sum(values) / len(values), "at most": max(values), "at the end": values[-1]}
+        for name, values in looks.queues.items()
+    ]
