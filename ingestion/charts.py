@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
+from finops.lib.chart_markers import Marker, MarkerQuestion, markers_of, with_markers
 from finops.lib.charts import PLACES, Line, SeriesTable, bucket_label, by_bucket, chart_spec, other_name
 from finops.lib.formats.numbers import plural
+from finops.lib.periods import DateRange
 from finops.lib.sentences import truncate
 from ingestion.schemas import UsageAnswer, UsageRow
 
@@ -42,6 +44,21 @@ def usage_table(answer: UsageAnswer) -> SeriesTable | None:
         places=PLACES,
     )
     return SeriesTable(answer.unit or "", labels, rows, totals, answer.quantity, chart)
+
+
+def usage_days(answer: UsageAnswer) -> DateRange:
+    return DateRange(answer.period.start_date, answer.period.end_date)
+
+
+def marked_usage(
+    tables: Sequence[SeriesTable | None], days: DateRange
+) -> tuple[list[SeriesTable | None], list[Marker]]:
+    """Return the charts with the change events of their days, and these events as a list. One query; none without a
+    chart. Filters on usage are no dimensions of cost, so that events of all scopes match."""
+    if not any(tables):
+        return list(tables), []
+    markers = markers_of(MarkerQuestion(days))
+    return [with_markers([each], markers)[0] if each else None for each in tables], markers
 
 
 def _is_continuous(values: Sequence[Decimal | None]) -> bool:

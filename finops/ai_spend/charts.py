@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+from finops.ai_spend.ai_spend_query import AiSpendQuery
 from finops.ai_spend.answers import AiSpendAnswer, AiSpendTotal
 from finops.ai_spend.queries.totals import OTHER
+from finops.lib.chart_markers import Marker, MarkerQuestion, marked_chart, markers_of
 from finops.lib.charts import Line, SeriesTable, bucket_label, chart_spec
+from finops.lib.periods import DateRange
 
 
 def trends(answer: AiSpendAnswer, granularity: str) -> dict[str, SeriesTable]:
     """The trend charts by currency."""
     return {total.currency: _table(answer, total, granularity) for total in answer.totals}
+
+
+def marked_trends(answer: AiSpendAnswer, query: AiSpendQuery) -> tuple[dict[str, SeriesTable], list[Marker]]:
+    """Return the charts by currency with the events that match the days and the filters, and these events as a list.
+    One query; none without a chart."""
+    tables = trends(answer, query.granularity)
+    if not tables:
+        return {}, []
+    days = DateRange(answer.period.start_date, answer.period.end_date)
+    markers = markers_of(MarkerQuestion(days, query.filters))
+    return {
+        currency: dataclasses.replace(table, chart=marked_chart(table.chart, markers))
+        for currency, table in tables.items()
+    }, markers
 
 
 def _table(answer: AiSpendAnswer, total: AiSpendTotal, granularity: str) -> SeriesTable:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
+from finops.budgets.models import Budget
 from finops.budgets.queries import BudgetFigures
 from finops.budgets.schemas import BudgetStatus, PastPeriod
+from finops.budgets.scopes import filters_of
+from finops.lib.chart_markers import Marker, MarkerQuestion, marked_chart, markers_between, markers_of
 from finops.lib.charts import BandLine, Line, chart_spec
 from finops.lib.money import exact_sum, ratio
+from finops.lib.periods import DateRange
 
 SPENT, FORECAST, PACE, AMOUNT = "Spent", "Forecast", "Even pace", "Budget"
 BAND: Final = "80% range"
@@ -106,6 +111,32 @@ def history_chart(past: Sequence[PastPeriod], status: BudgetStatus) -> dict[str,
         ],
         line=False,
         stacked=False,
+    )
+
+
+@dataclass(frozen=True)
+class BudgetCharts:
+    """The charts of a budget's page, and the events on each as lists. `history` is None without earlier periods."""
+
+    burn: BurnUp
+    burn_markers: list[Marker]
+    history: dict[str, Any] | None
+    history_markers: list[Marker]
+
+
+def budget_charts(budget: Budget, figures: BudgetFigures, as_of: date) -> BudgetCharts:
+    """Return the charts with the change events that match their days and the budget's scope. One query."""
+    status = figures.status
+    first = min([status.start_date, *(each.start_date for each in status.past)])
+    markers = markers_of(MarkerQuestion(DateRange(first, status.end_date), filters_of(budget)))
+    of_period = markers_between(markers, DateRange(status.start_date, status.end_date))
+    burn = burn_up(figures, as_of)
+    history = history_chart(status.past, status) if status.past else None
+    return BudgetCharts(
+        burn=dataclasses.replace(burn, chart=marked_chart(burn.chart, of_period)),
+        burn_markers=of_period,
+        history=marked_chart(history, markers) if history else None,
+        history_markers=markers,
     )
 
 

@@ -17,9 +17,9 @@ from finops.change_events.queries import (
 from finops.change_events.schemas import origin_of
 from finops.change_events.scopes import fits, scope_filters_of
 from finops.change_events.services.keys import end_pushes
-from finops.costs.chart_markers import Marker, MarkerQuestion, chart_markers
 from finops.costs.explorer_steps import pinned_values
 from finops.costs.resource_panels import ResourcePanel, ResourceQuestion, resource_panels
+from finops.lib.chart_markers import Marker, MarkerQuestion, chart_markers
 from ingestion.queries.billing import OtherMeter, other_meters
 
 other_meters.add("change events", OtherMeter(metered_by_month, month_by_event_source))
@@ -35,7 +35,14 @@ def event_markers(question: MarkerQuestion) -> list[Marker]:
     filters = scope_filters_of(question.filters)
     events = events_between(question.days.start, question.days.end)[:MAX_READ]
     return [
-        Marker(event.occurred_at, event.get_kind_display(), event.title, origin_of(event), event.url)
+        Marker(
+            event.occurred_at,
+            event.get_kind_display(),
+            event.title,
+            origin_of(event),
+            event.url,
+            event.actor,
+        )
         for event in events
         if fits(event.scope, filters)
     ]

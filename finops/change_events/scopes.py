@@ -13,7 +13,7 @@ from typing import Final
 from finops.change_events.event_rules import dimension_name
 from finops.costs.aliases import candidates
 from finops.costs.former_names import text_passes
-from finops.costs.spend_query import Filter
+from finops.lib.chart_markers import DimensionFilter
 from finops.lib.errors import UserError
 from finops.lib.sentences import quote
 
@@ -56,7 +56,7 @@ def scope_filters(scope: Scope) -> list[ScopeFilter]:
     return found
 
 
-def scope_filters_of(filters: Iterable[Filter]) -> list[ScopeFilter]:
+def scope_filters_of(filters: Iterable[DimensionFilter]) -> list[ScopeFilter]:
     """Of a question about cost, whose dimensions there are."""
     names = ((dimension_name(each.dimension) or each.dimension, each) for each in filters)
     return [_scope_filter(name, each.op, each.values) for name, each in names]

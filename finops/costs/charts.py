@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import date
 
 from finops.costs.answers import SpendAnswer, SpendRow, SpendTotal
-from finops.costs.chart_markers import Marker, MarkerQuestion, markers_of, with_markers
 from finops.costs.spend_query import Filter
+from finops.lib.chart_markers import Marker, MarkerQuestion, markers_of, with_markers
 from finops.lib.charts import Line, SeriesTable, bucket_label, by_bucket, chart_spec, other_name
 from finops.lib.periods import DateRange
 
@@ -38,7 +38,7 @@ def marked_tables(
 ) -> tuple[list[SeriesTable], list[Marker]]:
     """Return an answer's charts with the events that match its days and filters, and a list of these, if any."""
     markers = markers_of(MarkerQuestion(period_days(answer), filters)) if tables else []
-    return with_markers(tables, markers, bucket_starts(answer), answer.granularity), markers
+    return with_markers(tables, markers), markers
 
 
 def _table(answer: SpendAnswer, total: SpendTotal) -> SeriesTable:

@@ -11,14 +11,14 @@ from typing import Any
 
 import msgspec
 
-from finops.costs.chart_markers import Marker, MarkerQuestion, marked_chart, markers_of
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.insights.anomalies.causes import AnomalyCause, AnomalyEvent, Causes, place_of
 from finops.insights.anomalies.display import AS_STORED, AnomalyDisplay, Cells
-from finops.insights.commitments.schemas import CommitmentAnswer, CommitmentTotal
+from finops.insights.commitments.schemas import CommitmentAnswer, CommitmentQuery, CommitmentTotal
 from finops.insights.models import Anomaly
 from finops.insights.spend_change import text
 from finops.insights.spend_change.schemas import ChangeTotal, Move, SpendChangeAnswer
+from finops.lib.chart_markers import Marker, MarkerQuestion, marked_chart, markers_of, with_markers
 from finops.lib.charts import PLACES, BandLine, Line, SeriesTable, bucket_label, chart_spec, other_name
 from finops.lib.formats import numbers
 from finops.lib.money import exact_sum
@@ -106,6 +106,21 @@ def _utilization_series(total: CommitmentTotal, granularity: str) -> SeriesTable
     return SeriesTable(total.currency, labels, rows, whole, total.committed_cost, chart, total.currency)
 
 
+def marked_commitment_charts(
+    answer: CommitmentAnswer, query: CommitmentQuery
+) -> tuple[list[CommitmentChart], list[Marker]]:
+    """Return the charts with the events that match the days and the filters, and these events as a list. One query;
+    none without a chart."""
+    charts = commitment_charts(answer, query.granularity)
+    tables = [each.table for each in charts if each.table]
+    if not tables:
+        return charts, []
+    days = DateRange(answer.period.start_date, answer.period.end_date)
+    markers = markers_of(MarkerQuestion(days, query.filters))
+    marked = iter(with_markers(tables, markers))
+    return [dataclasses.replace(each, table=next(marked)) if each.table else each for each in charts], markers
+
+
 ACTUAL, EXPECTED, BAND = "Actual", "Expected", "Normal range"
 CONTEXT_BEFORE, CONTEXT_AFTER = 14, 7
 """Days before and after an anomaly on its chart, or as many as it has itself."""
@@ -188,9 +203,9 @@ def with_band_markers(band: BandChart, filters: Sequence[Filter]) -> tuple[BandC
     """Return the chart with markers of the events on its days that match the filters, and these events as a list."""
     if not band.days:
         return band, []
-    starts = [date.fromisoformat(day.day) for day in band.days]
-    markers = markers_of(MarkerQuestion(DateRange(starts[0], starts[-1]), filters))
-    return dataclasses.replace(band, chart=marked_chart(band.chart, markers, starts, "day")), markers
+    days = DateRange(date.fromisoformat(band.days[0].day), date.fromisoformat(band.days[-1].day))
+    markers = markers_of(MarkerQuestion(days, filters))
+    return dataclasses.replace(band, chart=marked_chart(band.chart, markers)), markers
 
 
 def _shade(labels: Sequence[str]) -> tuple[str, str] | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from finops.costs.chart_markers import Marker, MarkerQuestion, marked_chart, markers_of
+from finops.lib.chart_markers import Marker, MarkerQuestion, marked_chart, markers_of
 from finops.lib.charts import Line, bucket_label, chart_spec
 from finops.lib.formats import dates
 from finops.lib.formats.numbers import plural
@@ -67,15 +67,11 @@ def with_trend_markers(
         return [], []
     days = DateRange(answer.period.start_date, answer.period.end_date)
     markers = markers_of(MarkerQuestion(days, query.filters))
-    return [_marked_trend(trend, markers, query.granularity) for trend in drawn], markers
+    return [_marked_trend(trend, markers) for trend in drawn], markers
 
 
-def _marked_trend(trend: Trend, markers: Sequence[Marker], granularity: str) -> Trend:
-    starts = [bucket.start_date for bucket in trend.total.buckets]
-    charts = [
-        dataclasses.replace(chart, data=marked_chart(chart.data, markers, starts, granularity))
-        for chart in trend.charts
-    ]
+def _marked_trend(trend: Trend, markers: Sequence[Marker]) -> Trend:
+    charts = [dataclasses.replace(chart, data=marked_chart(chart.data, markers)) for chart in trend.charts]
     return dataclasses.replace(trend, charts=charts)
 
 

@@ -18,7 +18,7 @@ from finops.lib.choices import GRANULARITIES, PERIODS
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListPage, csv_of, wants_csv
 from finops.lib.periods import DateRange
-from ingestion.charts import usage_table
+from ingestion.charts import marked_usage, usage_days, usage_table
 from ingestion.models import Customer, UsageMetric
 from ingestion.queries import (
     CustomerMetric,
@@ -118,19 +118,22 @@ def customer(request: AccountRequest, customer_pk: int) -> HttpResponseBase:
 
 
 def _charts(request: AccountRequest, row: Customer, metrics: list[CustomerMetric]) -> dict[str, Any]:
-    """A chart for each of the metrics with the most events. Two queries and a lake query for each."""
+    """A chart for each of the metrics with the most events. Three queries and a lake query for each."""
     query = _customer_query(request, row)
     listed = _days()
     days = {} if query.names_days else {"start_date": listed.start, "end_date": listed.end}
     queries = [structs.replace(query, metric=metric.metric, **days) for metric in metrics[:CHARTS]]
     answers = [query_usage(request.account, one) for one in queries]
+    drawn = [usage_table(answer) for answer in answers]
+    tables, markers = marked_usage(drawn, usage_days(answers[0])) if answers else ([], [])
     return {
         "found": metrics,
         "query": query,
         "more_metrics": len(metrics) - CHARTS,
+        "markers": markers,
         "shown": [
-            (answer, usage_table(answer), one.to_params())
-            for answer, one in zip(answers, queries, strict=True)
+            (answer, table, one.to_params())
+            for answer, table, one in zip(answers, tables, queries, strict=True)
         ],
     }
 

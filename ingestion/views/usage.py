@@ -14,7 +14,7 @@ from accounts.doors import AccountRequest, account_page
 from finops.lib.choices import GRANULARITIES, PERIODS, TOPS
 from finops.lib.errors import UserError
 from finops.lib.query_page import QueryPage
-from ingestion.charts import usage_table
+from ingestion.charts import marked_usage, usage_days, usage_table
 from ingestion.choices import dimension_choices, field_value
 from ingestion.queries import find_metric, first_metric, metrics_of, query_usage, suggest_values
 from ingestion.schemas import UsageAnswer
@@ -53,7 +53,8 @@ class UsagePage(QueryPage[AccountRequest, UsageQuery, UsageAnswer]):
         return query_usage(self.request.account, query, all_groups=self.as_csv)
 
     def result(self, query: UsageQuery, answer: UsageAnswer) -> dict[str, Any]:
-        return {"table": usage_table(answer)}
+        (table,), markers = marked_usage([usage_table(answer)], usage_days(answer))
+        return {"table": table, "markers": markers}
 
     def choices(self, query: UsageQuery) -> dict[str, Any]:
         account = self.request.account

@@ -1,4 +1,5 @@
 // Draws every chart of a page from the JSON in its data-chart, in the page's theme. The page has a table of each chart.
+import { onMarkerSwitch, openMarkers, withVisibleMarkers } from "./chart-markers.js";
 import { pinchRange, selectRange } from "./chart-range.js";
 import {
   axisParts,
@@ -7,7 +8,6 @@ import {
   markerTexts,
   stepText,
   tooltipRows,
-  visibleMarkers,
   waterfallOptions,
 } from "./lib/chart-options.js";
 import { setSymbols } from "./lib/numbers.js";
@@ -100,44 +100,11 @@ function follow(node, chart, data) {
   }
 }
 
-// Change events on charts can be hidden; the choice stays in the browser. The table beside the chart lists them anyway.
-const MARKERS_HIDDEN = "console:markers-hidden";
-const HIDDEN_KINDS = "console:marker-kinds-hidden";
-
-function hiddenKinds() {
-  return JSON.parse(localStorage.getItem(HIDDEN_KINDS) ?? "[]");
-}
-
 function readData(node) {
-  const data = JSON.parse(node.dataset.chart);
-  if (!data.markers) return data;
-  const isHidden = Boolean(localStorage.getItem(MARKERS_HIDDEN));
-  return { ...data, markers: isHidden ? undefined : visibleMarkers(data.markers, hiddenKinds()) };
+  return withVisibleMarkers(JSON.parse(node.dataset.chart));
 }
 
-function showSwitches() {
-  const isHidden = Boolean(localStorage.getItem(MARKERS_HIDDEN));
-  const kinds = hiddenKinds();
-  for (const input of document.querySelectorAll("[data-chart-markers]")) input.checked = !isHidden;
-  for (const input of document.querySelectorAll("[data-marker-kind]")) {
-    input.checked = !kinds.includes(input.dataset.markerKind);
-    input.disabled = isHidden;
-  }
-}
-
-function storeSwitch(input) {
-  const kind = input.dataset.markerKind;
-  if (kind) {
-    const others = hiddenKinds().filter((each) => each !== kind);
-    localStorage.setItem(HIDDEN_KINDS, JSON.stringify(input.checked ? others : [...others, kind]));
-  } else if (input.checked) localStorage.removeItem(MARKERS_HIDDEN);
-  else localStorage.setItem(MARKERS_HIDDEN, "1");
-}
-
-document.addEventListener("change", ({ target }) => {
-  if (!target.matches?.("[data-chart-markers], [data-marker-kind]")) return;
-  storeSwitch(target);
-  showSwitches();
+onMarkerSwitch(() => {
   for (const [node, entry] of charts) {
     entry.data = readData(node);
     entry.chart.setOption({ ...options(entry.data, node), animation: false }, true);
@@ -145,11 +112,11 @@ document.addEventListener("change", ({ target }) => {
 });
 
 function draw(node) {
-  const data = readData(node);
-  const chart = echarts.init(node);
-  charts.set(node, { chart, data });
-  chart.setOption(options(data, node));
-  follow(node, chart, data);
+  const entry = { chart: echarts.init(node), data: readData(node) };
+  charts.set(node, entry);
+  entry.chart.setOption(options(entry.data, node));
+  follow(node, entry.chart, entry.data);
+  openMarkers(node, entry.chart, () => entry.data);
   resizer.observe(node);
   node.dataset.drawn = "true";
 }
@@ -210,8 +177,6 @@ function drawAll() {
 
 document.addEventListener("DOMContentLoaded", drawAll);
 document.addEventListener("htmx:afterSettle", drawAll);
-document.addEventListener("DOMContentLoaded", showSwitches);
-document.addEventListener("htmx:afterSettle", showSwitches);
 document.addEventListener("console:theme", () => {
   for (const [node, { chart, data }] of charts) chart.setOption({ ...options(data, node), animation: false }, true);
 });

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import {
   chartOptions,
   markerTexts,
+  rowsOfBucket,
   stepText,
   tooltipRows,
   visibleMarkers,
@@ -264,4 +265,12 @@ test("events of hidden kinds have no marker, and the tooltip names five", () => 
   const visible = visibleMarkers(markers, ["Note"]);
   assert.deepEqual(visible, [{ label: SPEND.labels[1], events: [events[0]] }]);
   assert.equal(visibleMarkers(undefined, ["Note"]), undefined);
+});
+
+test("the rows of a marker are those of the days in its bucket", () => {
+  const days = ["2026-03-20", "2026-03-10", "2026-03-09", "2026-02-28"];
+
+  assert.deepEqual(rowsOfBucket(days, ["2026-02", "2026-03"], "2026-03"), [0, 1, 2]);
+  assert.deepEqual(rowsOfBucket(days, ["2026-03-02", "2026-03-09", "2026-03-16"], "2026-03-09"), [1, 2]);
+  assert.deepEqual(rowsOfBucket(days, ["2026-02"], "2026-02"), [3]);
 });

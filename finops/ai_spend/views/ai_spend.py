@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from accounts.doors import AccountRequest, account_page
 from finops.ai_spend.ai_spend_query import DEFAULT_TOP, AiSpendQuery
 from finops.ai_spend.answers import AiSpendAnswer, AiSpendRow
-from finops.ai_spend.charts import trends
+from finops.ai_spend.charts import marked_trends
 from finops.ai_spend.queries import review_ai_spend
 from finops.costs.views.query_page import CostQueryPage
 from finops.exchange_rates.csv_columns import CsvRow
@@ -62,9 +62,10 @@ class AiSpendPage(CostQueryPage[AiSpendQuery, AiSpendAnswer]):
         return review_ai_spend(self.request.account, query, metrics=self.metrics)
 
     def result(self, query: AiSpendQuery, answer: AiSpendAnswer) -> dict[str, Any]:
-        tables = trends(answer, query.granularity)
+        tables, markers = marked_trends(answer, query)
         estimates = {estimate.currency: estimate for estimate in answer.estimates}
         return {
+            "markers": markers,
             "parts": [
                 (total, estimates.get(total.currency), tables[total.currency]) for total in answer.totals
             ],

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
-from finops.budgets.charts import bar_of, burn_up, history_chart
+from finops.budgets.charts import bar_of, budget_charts
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_figures
 from finops.budgets.schemas import BudgetStatus
@@ -48,8 +48,7 @@ def page(request: AccountRequest, budget_id: int) -> HttpResponse:
         context |= {
             "status": status,
             "bar": bar_of(status),
-            "burn": burn_up(figures, clock.today()),
-            "history": history_chart(status.past, status) if status.past else None,
+            "charts": budget_charts(budget, figures, clock.today()),
             "left": status.amount - status.spent if status.spent is not None else None,
             "view": apply_overrides(sources.view, basis=None, charge_categories=()),
         }

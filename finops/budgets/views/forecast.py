@@ -11,7 +11,7 @@ from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
 from finops.budgets.forecast_answers import ForecastAnswer, ForecastRow
-from finops.budgets.forecast_charts import ForecastChart, charts_of
+from finops.budgets.forecast_charts import ForecastChart, charts_of, marked_charts_of
 from finops.budgets.forecast_query import MAX_GROUPS, ForecastQuery
 from finops.budgets.queries import ForecastFigures, forecast_figures
 from finops.costs.views.choices import default_basis
@@ -46,7 +46,8 @@ class ForecastPage(CostQueryPage[ForecastQuery, ForecastFigures]):
         return forecast_figures(self.request.account, query)
 
     def result(self, query: ForecastQuery, answer: ForecastFigures) -> dict[str, Any]:
-        return {"answer": answer.answer, "charts": charts_of(answer)}
+        charts, markers = marked_charts_of(answer, query)
+        return {"answer": answer.answer, "charts": charts, "markers": markers}
 
     def context(self, query: ForecastQuery, answer: ForecastFigures | None) -> dict[str, Any]:
         return {"default_basis": default_basis(query.basis, answer.answer.view if answer else None)}

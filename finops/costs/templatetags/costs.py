@@ -10,12 +10,13 @@ from urllib.parse import urlencode
 
 from django import template
 
-from finops.costs import chart_markers, charts, explorer_steps
+from finops.costs import charts, explorer_steps
 from finops.costs.answers import AppliedCostView, PartAmount, SpendRow
-from finops.costs.chart_markers import Marker
 from finops.costs.models import CostImport
 from finops.costs.queries.spend_lake import COST_COLUMNS, UNITS
 from finops.costs.spend_query import Filter, SpendQuery
+from finops.lib import chart_markers
+from finops.lib.chart_markers import Marker
 from finops.lib.formats import dates
 from finops.lib.periods import month_end
 
@@ -30,6 +31,12 @@ def row_name(row: SpendRow) -> str:
 @register.filter
 def kind_counts(markers: Sequence[Marker]) -> list[tuple[str, int]]:
     return chart_markers.kind_counts(markers)
+
+
+@register.filter
+def are_cut(markers: Sequence[Marker]) -> bool:
+    """Whether the list has as many events as a chart marks, so that there may be more."""
+    return len(markers) >= chart_markers.MAX_MARKERS
 
 
 @register.filter

@@ -15,6 +15,7 @@ from msgspec import structs
 from accounts.doors import AccountRequest, account_page
 from accounts.first_steps import first_steps_of
 from finops.costs.answers import SpendAnswer, SpendRow, SpendTotal, drop_other_currencies
+from finops.costs.charts import marked_tables
 from finops.costs.models import CostImport
 from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources, load_sources
@@ -137,14 +138,13 @@ def _incomplete_amount(total: SpendTotal) -> Decimal | None:
 
 
 def _trend(request: AccountRequest, sources: Sources, query: SpendQuery) -> dict[str, Any]:
-    """Return the trend, with the forecast on top, for its tile."""
+    """Return the trend, with the forecast on top, for its tile, and the change events of its days."""
     answer = query_spend(request.account, query, sources=sources)
     forecasts = forecasts_of(ForecastQuestion(request.account, query, answer.view, sources))
     shown = drop_other_currencies(answer, display_currency())
-    return {
-        "tables": forecast_tables(shown, sources.coverage, expected_cost(forecasts)),
-        "forecasts": forecasts,
-    }
+    drawn = forecast_tables(shown, sources.coverage, expected_cost(forecasts))
+    tables, markers = marked_tables(drawn, shown, query.filters)
+    return {"tables": tables, "markers": markers, "forecasts": forecasts}
 
 
 def _trend_query(newest: date, trend: str) -> SpendQuery:

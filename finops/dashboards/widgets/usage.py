@@ -19,7 +19,7 @@ from finops.dashboards.widget_type import (
     name_choices,
 )
 from finops.lib.errors import UserError
-from ingestion.charts import usage_table
+from ingestion.charts import marked_usage, usage_days, usage_table
 from ingestion.models import UsageMetric
 from ingestion.queries import find_metric, metrics_of, query_usage
 from ingestion.usage_query import UsageQuery
@@ -44,6 +44,7 @@ class UsageWidget(WidgetType[UsageConfig]):
     config = UsageConfig
     order, width, height = 100, 6, 5
     page = "usage"
+    has_markers = True
     settings = (
         Setting("metric", "Usage metric", "select", _choices, first="The first", may_be_empty=True),
         Setting("group_by", "Group by", help="customer, dimension:region …, or nothing.", may_be_empty=True),
@@ -72,4 +73,5 @@ class UsageWidget(WidgetType[UsageConfig]):
             **context.days,
         )
         answer = query_usage(context.account, query, deadline=context.deadline)
-        return {"answer": answer, "table": usage_table(answer), "params": query.to_params()}
+        (table,), markers = marked_usage([usage_table(answer)], usage_days(answer))
+        return {"answer": answer, "table": table, "markers": markers, "params": query.to_params()}

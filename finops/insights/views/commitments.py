@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from accounts.doors import AccountRequest, account_page
 from finops.costs.views.query_page import CostQueryPage
 from finops.exchange_rates.csv_columns import CsvRow
-from finops.insights.charts import commitment_charts
+from finops.insights.charts import marked_commitment_charts
 from finops.insights.commitments.queries import commitment_utilization
 from finops.insights.commitments.schemas import CommitmentAnswer, CommitmentQuery, CommitmentRow
 from finops.lib.listing import Column, csv_response
@@ -60,7 +60,8 @@ class CommitmentsPage(CostQueryPage[CommitmentQuery, CommitmentAnswer]):
         return commitment_utilization(self.request.account, query)
 
     def result(self, query: CommitmentQuery, answer: CommitmentAnswer) -> dict[str, Any]:
-        return {"charts": commitment_charts(answer, query.granularity)}
+        charts, markers = marked_commitment_charts(answer, query)
+        return {"charts": charts, "markers": markers}
 
     def csv(self, query: CommitmentQuery) -> HttpResponseBase:
         answer: CommitmentAnswer = self.all_rows(query)

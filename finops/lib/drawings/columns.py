@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -44,6 +44,16 @@ class Label:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """A marker above the column of a label. `kinds` are those of its events, `text` describes them, a line each."""
+
+    x: float
+    label: str
+    kinds: list[str]
+    text: str
+
+
+@dataclass(frozen=True)
 class Drawing:
     """The parts of a drawing, in the order in which they are painted."""
 
@@ -51,13 +61,26 @@ class Drawing:
     height: int
     boxes: list[Box]
     labels: list[Label]
+    marks: Sequence[Mark] = ()
 
 
-def draw_columns(chart: ColumnChart, *, width: int, height: int, with_legend: bool = True) -> Drawing:
-    """Draw the chart into this many pixels, with a legend below it when there are several series."""
+MARK_BASELINE = 10
+_MARK_ROOM = 8
+
+
+def draw_columns(
+    chart: ColumnChart,
+    *,
+    width: int,
+    height: int,
+    with_legend: bool = True,
+    marks: Mapping[str, tuple[list[str], str]] | None = None,
+) -> Drawing:
+    """Draw the chart into this many pixels, with a legend below it when there are several series. `marks` are kinds and
+    text of the events by label."""
     legend = list(_legend_places(chart, width)) if with_legend else []
     rows = 1 + max((row for _, _, row in legend), default=-1)
-    plot = _Plot(chart, width, height - rows * _LEGEND_ROW)
+    plot = _Plot(chart, width, height - rows * _LEGEND_ROW, top=_TOP + (_MARK_ROOM if marks else 0))
     boxes, labels = plot.grid()
     boxes += plot.columns() + plot.limit()
     labels += plot.bucket_labels()
@@ -65,14 +88,14 @@ def draw_columns(chart: ColumnChart, *, width: int, height: int, with_legend: bo
         y = height - (rows - row) * _LEGEND_ROW + 12
         boxes.append(Box(x, y - _SWATCH + 1, _SWATCH, _SWATCH, paint))
         labels.append(Label(x + _SWATCH + 5, y, name))
-    return Drawing(width, height, boxes, labels)
+    return Drawing(width, height, boxes, labels, plot.marks(marks or {}))
 
 
 class _Plot:
     """The columns, their axes and the scale."""
 
-    def __init__(self, chart: ColumnChart, width: int, height: int) -> None:
-        self.chart = chart
+    def __init__(self, chart: ColumnChart, width: int, height: int, *, top: int = _TOP) -> None:
+        self.chart, self.top = chart, top
         self.low, self.high, self.step = _scale(chart)
         texts = [_tick_text(value, chart.currency) for value in self.ticks]
         self.texts = texts
@@ -86,7 +109,7 @@ class _Plot:
         return [self.low + self.step * at for at in range(count + 1)]
 
     def y(self, value: float) -> float:
-        return self.bottom - (value - self.low) / (self.high - self.low) * (self.bottom - _TOP)
+        return self.bottom - (value - self.low) / (self.high - self.low) * (self.bottom - self.top)
 
     def grid(self) -> tuple[list[Box], list[Label]]:
         boxes, labels = [], []
@@ -119,6 +142,13 @@ class _Plot:
         if self.chart.limit is None:
             return []
         return [Box(self.left, self.y(self.chart.limit) - 1, self.right - self.left, 2, "limit")]
+
+    def marks(self, by_label: Mapping[str, tuple[list[str], str]]) -> list[Mark]:
+        return [
+            Mark(self.left + self.slot * (at + 0.5), label, *by_label[label])
+            for at, label in enumerate(self.chart.labels)
+            if label in by_label
+        ]
 
     def bucket_labels(self) -> list[Label]:
         """Draw as many bucket labels as fit, always including the last one."""

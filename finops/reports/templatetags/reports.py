@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django import template
 from django.utils.safestring import SafeString
 
+from finops.lib.chart_markers import Marker, bucket_texts, markers_by_label
 from finops.lib.drawings.chart import ColumnChart
 from finops.lib.drawings.columns import draw_columns
 from finops.lib.drawings.svg import to_svg
@@ -16,11 +19,15 @@ register = template.Library()
 SIZES = {"wide": (920, 280), "narrow": (360, 260)}
 
 
-@register.filter
-def drawing(chart: ColumnChart, size: str) -> SafeString:
-    """Render the chart as SVG: `wide` for a page, `narrow` for a phone."""
+@register.simple_tag
+def drawing(chart: ColumnChart, size: str, markers: Sequence[Marker] = ()) -> SafeString:
+    """Render the chart as SVG with the events that are marked: `wide` for a page, `narrow` for a phone."""
     width, height = SIZES[size]
-    return to_svg(draw_columns(chart, width=width, height=height), chart.alt, f"drawing-{size}")
+    marks = {
+        label: (list(kinds), "\n".join(bucket_texts(kinds)))
+        for label, kinds in markers_by_label(chart.labels, markers).items()
+    }
+    return to_svg(draw_columns(chart, width=width, height=height, marks=marks), chart.alt, f"drawing-{size}")
 
 
 @register.filter

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from accounts.doors import AccountRequest, account_page
 from finops.allocation.queries.teams import team_names
 from finops.costs.answers import drop_other_currencies
-from finops.costs.charts import series_tables
+from finops.costs.charts import marked_tables, series_tables
 from finops.costs.queries.sources import load_sources
 from finops.insights.charts import waterfalls
 from finops.lake.engine.conversion import display_currency
@@ -56,9 +56,10 @@ def index(request: AccountRequest) -> HttpResponseBase:
 
 
 def page_parts(report: Report) -> dict[str, Any]:
-    """Return the template context; amounts in currencies other than the converted one are in its notes."""
+    """Return the template context, with the change events of the trend; amounts in currencies other than the converted one are in its notes."""
     currency = display_currency()
     trend = drop_other_currencies(report.trend, currency)
+    tables, markers = marked_tables(series_tables(trend), trend, report.scope.filters)
     return {
         "report": report,
         "scope": report.scope,
@@ -68,6 +69,7 @@ def page_parts(report: Report) -> dict[str, Any]:
         "team_spend": drop_other_currencies(report.teams.answer, currency)
         if report.teams and report.teams.answer
         else None,
-        "charts": [chart_of(table, f"Spend by month in {table.currency}") for table in series_tables(trend)],
+        "charts": [chart_of(table, f"Spend by month in {table.currency}") for table in tables],
+        "markers": markers,
         "waterfalls": waterfalls(report.change.answer) if report.change.answer else [],
     }

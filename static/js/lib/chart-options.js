@@ -25,6 +25,15 @@ export function visibleMarkers(markers, hiddenKinds) {
     .filter(({ events }) => events.length);
 }
 
+/** The places of the days that are in a label's bucket: a label is the first day or the month of its bucket. */
+export function rowsOfBucket(days, labels, label) {
+  const next = labels[labels.indexOf(label) + 1];
+  return [...days.keys()].filter((place) => {
+    const day = days[place];
+    return day >= label && (next ? day < next : labels.length > 1 || day.startsWith(label));
+  });
+}
+
 const MAX_MARKER_TEXTS = 5;
 
 /** What happened at a label, a line each: `Deployment: checkout v142`. */

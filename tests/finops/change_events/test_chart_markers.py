@@ -12,8 +12,8 @@ import pytest
 
 from accounts.scoping import account_scope
 from finops.change_events.models import ChangeEvent
-from finops.costs.chart_markers import MarkerQuestion, markers_of
 from finops.costs.spend_query import Filter
+from finops.lib.chart_markers import MarkerQuestion, markers_of
 from finops.lib.cost_access import CostLimit, cost_access
 from finops.lib.periods import DateRange
 from tests.cast import Cast, signed_in
