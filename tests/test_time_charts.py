@@ -225,7 +225,7 @@ def test_a_list_that_may_leave_out_events_says_so(cast: Cast, acme: Account) -> 
 
     page = signed_in(cast.viewer).get(address(acme, MARKED["costs/overview.html"])).content.decode()
 
-    assert f"Only the newest {MAX_MARKERS} events are marked and listed." in page
+    assert f"View change events (only the newest {MAX_MARKERS})" in " ".join(page.split())
 
 
 def markers_of_charts(page: str) -> list[list[str]]:

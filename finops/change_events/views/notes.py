@@ -22,7 +22,7 @@ from finops.change_events.services.notes import change_note, create_note, delete
 from finops.costs.spend_query import SpendQuery
 from finops.lib import clock
 from finops.lib.errors import UserError
-from finops.lib.periods import DEFAULT_PERIOD
+from finops.lib.periods import DEFAULT_PERIOD, resolve_range
 from finops.lib.url_query import query_from_params
 
 
@@ -40,7 +40,7 @@ def new(request: AccountRequest) -> HttpResponse:
     back = f"{reverse('cost_explorer', args=[request.account.slug])}?{request.GET.urlencode()}"
     if request.method != "POST":
         scope, left_out = scope_of_filters(question.filters)
-        initial = {"day": _first_day(question), "scope": text_of_scope(scope)}
+        initial = {"day": _last_day(request, question), "scope": text_of_scope(scope)}
         return _page(request, ChartNoteForm(initial=initial), back=back, left_out=left_out)
     form = ChartNoteForm(request.POST)
     if form.is_valid():
@@ -93,9 +93,23 @@ def _question(request: AccountRequest) -> SpendQuery:
         return first
 
 
-def _first_day(question: SpendQuery) -> date:
-    """Today, or the last day of a question that ended before."""
-    return min(clock.today(), question.end_date or clock.today())
+def _last_day(request: AccountRequest, question: SpendQuery) -> date:
+    """The last day of the chart, so that the note stands on it; today where it goes on, or without a chart."""
+    today = clock.today()
+    if not request.GET:
+        return today
+    try:
+        days = resolve_range(
+            start=question.start_date,
+            end=question.end_date,
+            period=question.period,
+            default=DEFAULT_PERIOD,
+            today=today,
+            fiscal_start_month=request.account.fiscal_start_month,
+        )
+    except UserError:
+        return today
+    return min(today, days.end)
 
 
 def _page(

@@ -14,9 +14,11 @@ from accounts.scoping import account_scope
 from finops.change_events.models import ChangeEvent
 from finops.change_events.services import notes
 from finops.change_events.services.notes import NoteDraft, create_note
+from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast, signed_in
 from tests.world.costs import add_source, cost
+from tests.world.days import NOON
 
 DAY = date(2026, 3, 3)
 NEW = "/a/acme/events/notes/new/"
@@ -36,6 +38,25 @@ def write_note(cast: Cast, client: Client, **fields: str) -> ChangeEvent:
     answer = client.post(NEW, FORM | fields)
     assert answer.status_code == 302
     return only_note(cast)
+
+
+@pytest.mark.parametrize(
+    ("question", "day"),
+    [
+        ({}, "2026-03-20"),
+        ({"period": "last_30_days"}, "2026-03-19"),
+        ({"period": "month_to_date"}, "2026-03-20"),
+        ({"period": "last_month"}, "2026-02-28"),
+        ({"granularity": "day"}, "2026-03-19"),
+    ],
+)
+def test_the_day_of_a_new_note_is_on_the_chart_that_it_is_written_on(
+    cast: Cast, question: dict[str, str], day: str
+) -> None:
+    with clock.frozen(NOON):
+        form = signed_in(cast.member).get(NEW, question).content.decode()
+
+    assert f'value="{day}"' in form
 
 
 def test_a_member_writes_a_note_with_the_scope_of_the_charts_filters(cast: Cast) -> None:
