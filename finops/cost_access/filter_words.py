@@ -1,4 +1,4 @@
-"""The filters of a limit as people read them."""
+"""Readable texts for the filters of a limit."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MAX_VALUES = 5
 
 
 def words_of_limit(limit: CostAccessLimit) -> list[str]:
-    """One text an alternative: `Service is EC2, S3 and Team is Core`. No query."""
+    """One text for each alternative: `Service is EC2, S3 and Team is Core`. No query."""
     return [" and ".join(map(words_of_filter, filters)) for filters in alternatives_of(limit)]
 
 
 def words_of_filter(item: CostFilter) -> str:
-    """`Service is EC2, S3`; of more than five values the first ones and how many more there are."""
+    """`Service is EC2, S3`; for more than five values, the first ones and the number of others."""
     titles = {kind.name: kind.title for kind in registry.kinds() if not kind.is_family}
     more = len(item.values) - MAX_VALUES
     values = ", ".join(item.values[:MAX_VALUES]) + (f" and {more} more" if more > 0 else "")
@@ -27,5 +27,5 @@ def words_of_filter(item: CostFilter) -> str:
 
 
 def all_words(limits: Sequence[CostAccessLimit]) -> dict[int, list[str]]:
-    """By the limit's id."""
+    """Texts by the limit's id."""
     return {limit.pk: words_of_limit(limit) for limit in limits}

@@ -1,4 +1,4 @@
-"""What limited cost access adds to the doors of accounts."""
+"""What limited cost access registers with the doors of accounts."""
 
 from __future__ import annotations
 

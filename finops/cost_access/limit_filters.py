@@ -1,6 +1,7 @@
-"""The filters of a limit in the URL of its form: a row of chips an alternative.
+"""The filters of a limit in the URL of its form: one row of chips for each alternative.
 
-Filter n of alternative k has the number 20 k + n, so that a row gets another filter without the others' numbers changing.
+Filter n of alternative k has the number 20 k + n, so that a filter can be added to a row without renumbering the
+others.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Params = Mapping[str, Sequence[str]]
 Rows = Sequence[Sequence[CostFilter]]
 
 DRAFT: Final = "draft"
-"""Of a URL whose filters are those of the form, and not the stored ones."""
+"""Marks a URL whose filters are those of the form, not the stored ones."""
 _NUMBER = re.compile(r"f(\d{1,3})(op|v)?")
 
 
@@ -34,7 +35,8 @@ class AlternativeFilters(FilteredQuery, frozen=True, kw_only=True):
 
 
 def alternatives_from(params: Params) -> list[list[CostFilter]]:
-    """The alternatives of a form or URL; filters that lack a value are left out, as the cost explorer does. Raises UserError."""
+    """The alternatives of a form or URL. Filters without a value are left out, as in the cost explorer. Raises
+    UserError."""
     groups: dict[int, dict[str, Sequence[str]]] = {}
     for name, values in params.items():
         match = _NUMBER.fullmatch(name)
@@ -50,7 +52,7 @@ def alternatives_from(params: Params) -> list[list[CostFilter]]:
 
 
 def params_of(alternatives: Rows) -> dict[str, list[str]]:
-    """The URL parameters of which `alternatives_from` makes the same."""
+    """The URL parameters from which `alternatives_from` returns the same alternatives."""
     params: dict[str, list[str]] = {DRAFT: ["1"]}
     for at, filters in enumerate(alternatives):
         for place, item in enumerate(filters):
@@ -62,7 +64,7 @@ def params_of(alternatives: Rows) -> dict[str, list[str]]:
 
 
 def alternative_rows(account: Account, alternatives: Rows, dimensions: DimensionChoices) -> list[FilterRow]:
-    """The chips of each alternative, and an empty row for one more. As costly as `value_labels`."""
+    """The chips of each alternative, and an empty row to add one. Costs as much as `value_labels`."""
     params = params_of(alternatives)
     every: list[Filter] = [item for filters in alternatives for item in filters]
     labels = value_labels(account, every)

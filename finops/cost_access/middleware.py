@@ -1,4 +1,4 @@
-"""Around every request: no cost until a door has decided whose cost its reader sees."""
+"""Middleware that denies all cost until a door has decided what its reader may see."""
 
 from __future__ import annotations
 

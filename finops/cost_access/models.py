@@ -1,4 +1,4 @@
-"""Limits of who may see what cost, and whom each is assigned to."""
+"""Limits on who may see what cost, and their assignments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from finops.lib.constraints import not_empty, unique_in_account
 
 
 class CostAccessLimit(AccountModel):
-    """Cost lines that its readers see: those that pass all filters of one of the alternatives."""
+    """A limit on cost: its readers see the lines that match all filters of at least one alternative."""
 
     name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
     alternatives: models.JSONField[list[list[dict[str, Any]]], list[list[dict[str, Any]]]] = models.JSONField(
@@ -52,8 +52,8 @@ def _only(name: str) -> Q:
 
 
 class CostAccessAssignment(AccountModel):
-    """Whom a limit holds for: a member, an MCP key or a connected app; or who accepts an invitation or is added by an identity
-    provider."""
+    """An assignment of a limit to a member, MCP key or connected app, to an invitation, or to members added by an
+    identity provider."""
 
     # RESTRICT: a limit that is deleted would leave its readers without one; with its account it goes.
     limit = models.ForeignKey(CostAccessLimit, on_delete=models.RESTRICT, related_name="assignments")
@@ -90,7 +90,7 @@ class CostAccessAssignment(AccountModel):
 
 
 class FormerMemberLimit(AccountModel):
-    """The limit of a member who left: single sign-on or SCIM may add her again."""
+    """The limit of a member who left, for the case that single sign-on or SCIM adds the person again."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     limit = models.ForeignKey(CostAccessLimit, on_delete=models.CASCADE, related_name="former_members")

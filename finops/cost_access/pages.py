@@ -1,4 +1,4 @@
-"""The door of pages: whose cost the reader sees, and which pages with a limit."""
+"""The door of pages: which cost the reader may see, and which pages are open to a limited reader."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from finops.lib.cost_access import REFUSED, cost_access
 from finops.lib.errors import UserError
 
 ATTRIBUTE = "cost_access_limit"
-"""Of a request: the limit's name. Others have none."""
+"""Request attribute: the name of the limit. Set only for limited readers."""
 PROBLEM = "cost_access_problem"
-"""Of a request: why its reader's limit cannot be applied."""
+"""Request attribute: why the reader's limit cannot be applied."""
 
 
 @contextmanager
 def page_access(request: AccountRequest) -> Iterator[None]:
-    """Around a page: the reader's limit. No query without one. Where it cannot be applied, no cost is decided."""
+    """Apply the reader's limit to a page. No query without a limit. If the limit cannot be applied, all cost stays
+    denied."""
     limit_id = getattr(request.membership, "cost_limit_id", None)
     if limit_id is None or request.membership.role not in LIMIT_ROLES:
         with cost_access(None):
@@ -47,12 +48,13 @@ def page_access(request: AccountRequest) -> Iterator[None]:
 
 
 def see_currencies(request: AccountRequest) -> None:
-    """The account's currencies are those that the reader's lines have. One lake query, which is kept."""
+    """Restrict the account's currencies to those of the reader's lines. One lake query, which is cached."""
     request.account.currencies = account_currencies(request.account)
 
 
 def refuse_page(request: AccountRequest) -> HttpResponse | None:
-    """The answer to a reader with a limit, where the page is not proven to stay within it; None where it is."""
+    """The response that refuses a page to a limited reader if the page is not proven to stay within the limit;
+    otherwise None."""
     if not limit_of_page(request):
         return None
     problem: str = getattr(request, PROBLEM, "")
@@ -74,8 +76,8 @@ def limit_of_page(request: HttpRequest) -> str:
 
 
 def limit_sentence(request: HttpRequest) -> str:
-    """What stands first in whatever leaves a page: `Cost access is limited to Core team.` and what the page never has then;
-    empty without a limit."""
+    """The first sentence of every export of a page: `Cost access is limited to Core team.`, and what the page leaves
+    out under a limit; empty without a limit."""
     name = limit_of_page(request)
     if not name:
         return ""

@@ -1,4 +1,4 @@
-"""What a reader would see with the filters of a form, of the last 30 days' cost."""
+"""Preview of a limit: the cost of the last 30 days within the filters of a form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ PREVIEW = SpendQuery(period="last_30_days")
 
 @dataclass(frozen=True)
 class PreviewAmount:
-    """Cost within the limit and of the account, in one currency. `share` is None where the account's cost is not positive."""
+    """Cost within the limit and of the whole account, in one currency. `share` is None if the account's cost is not
+    positive."""
 
     currency: str
     amount: Decimal
@@ -26,8 +27,8 @@ class PreviewAmount:
 
 
 def preview_limit(account: Account, alternatives: Alternatives) -> list[PreviewAmount]:
-    """By currency, in the account's order; empty without cost in the last 30 days. Two questions of the lake. Raises UserError
-    for a filter that cannot be applied."""
+    """Amounts by currency, in the account's order; empty without cost in the last 30 days. Two lake queries. Raises
+    UserError for a filter that cannot be applied."""
     limit = limit_of_alternatives(account, alternatives)
     with cost_access(None):
         whole = query_spend(account, PREVIEW).totals

@@ -30,19 +30,19 @@ def limits(account: Account) -> QuerySet[CostAccessLimit]:
 
 
 def limit_choices(account: Account) -> list[tuple[str, str]]:
-    """(id, name) for a form's field. One query."""
+    """(id, name) pairs for a form field. One query."""
     return [(str(pk), name) for pk, name in limits(account).values_list("pk", "name")]
 
 
 def limit_of_provider(provider: IdentityProvider) -> str:
-    """The id of the limit of members that a provider adds, as a form has it; empty: none. One query."""
+    """The id of the limit for members that a provider adds, as a form value; empty: none. One query."""
     rows = CostAccessAssignment.objects.filter(provider=provider).values_list("limit_id", flat=True)
     return next(map(str, rows), "")
 
 
 def own_limit_choices(memberships: Sequence[Membership]) -> dict[int, list[tuple[str, str]]]:
-    """(id, name) of the limits that a person may give an app of hers, by account. Where she is limited herself there are none:
-    the names of other limits are no matter of hers. One query."""
+    """(id, name) pairs of the limits that a person may give an app she connects, by account. Empty if she is limited
+    herself, so that she does not learn the names of other limits. One query."""
     limited = CostAccessAssignment.objects.unscoped().filter(
         membership__user__in={row.user_id for row in memberships},
         membership__role__in=LIMIT_ROLES,
@@ -59,14 +59,14 @@ def own_limit_choices(memberships: Sequence[Membership]) -> dict[int, list[tuple
 
 
 def limit_id_of_member() -> Subquery:
-    """For the door of pages: the id of the limit of the membership that it reads."""
+    """Annotation for the door of pages: the id of the limit of the membership that it reads."""
     # Unscoped: the door resolves who may enter, before an account is in scope.
     assigned = CostAccessAssignment.objects.unscoped().filter(membership=OuterRef("pk"))
     return Subquery(assigned.values("limit")[:1])
 
 
 def limits_by_reader(account: Account) -> dict[tuple[str, int], CostAccessLimit]:
-    """Every limit that is assigned, by the kind of reader (a field of the assignment) and its id. One query."""
+    """All assigned limits, by kind of reader (a field of the assignment) and its id. One query."""
     rows = CostAccessAssignment.objects.filter(account=account).select_related("limit")
     return {
         (name, pk): row.limit for row in rows for name in READER_FIELDS if (pk := getattr(row, f"{name}_id"))
@@ -74,8 +74,8 @@ def limits_by_reader(account: Account) -> dict[tuple[str, int], CostAccessLimit]
 
 
 def limits_of_credential(credential: Credential) -> list[CostAccessLimit]:
-    """The limits that hold for a key; for a connected app its own and its person's. One statement in an account without limits,
-    which is every call of most: the ORM's own took 1.7 ms of CPU there, of 5.9 of a kept answer."""
+    """The limits of a key; for a connected app, its own and its person's. One statement in an account without limits,
+    which is the usual call: through the ORM it took 1.7 ms of CPU, of 5.9 ms for a cached answer."""
     if not fetch(_ASSIGNED, (credential.account.pk,)):
         return []
     whose = Q(key=credential.id)
@@ -88,7 +88,7 @@ def limits_of_credential(credential: Credential) -> list[CostAccessLimit]:
 
 
 def limit_of_membership(membership: Membership) -> CostAccessLimit | None:
-    """The limit that holds for a member; None for admins. One query."""
+    """The limit of a member; None for admins. One query."""
     if membership.role not in LIMIT_ROLES:
         return None
     with account_scope(membership.account):
@@ -96,8 +96,8 @@ def limit_of_membership(membership: Membership) -> CostAccessLimit | None:
 
 
 def limited_addresses(account: Account) -> set[str]:
-    """E-mail addresses of members with limited cost access, and of those who left with it, in small letters: what is counted over
-    the whole account is not mailed to them. One query."""
+    """E-mail addresses, in small letters, of members with limited cost access and of former members who had it:
+    figures of the whole account are not mailed to them. One query."""
     # Unscoped: the pages of addresses have no account in scope.
     rows = CostAccessAssignment.objects.unscoped().filter(
         account=account, membership__isnull=False, membership__role__in=LIMIT_ROLES

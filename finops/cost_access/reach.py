@@ -1,5 +1,6 @@
-"""What a reader with limited cost access reaches: each is proven to answer as if the account had no other lines
-(tests/finops/cost_access/). Everything else is refused, so what is new is refused until it is proven."""
+"""What a reader with limited cost access can use: pages, tools and resources that are proven to answer as if the
+account had no other lines (tests/finops/cost_access/). Everything else is refused, so a new page or tool is refused
+until it is proven."""
 
 from __future__ import annotations
 
@@ -36,10 +37,10 @@ PAGES: Final = frozenset(
         *("alerts", "alerts_of_budget"),
     }
 )
-"""URL names of pages of an account, to read them alone."""
+"""URL names of account pages that can be read."""
 
 WRITES: Final = frozenset({"connected_app_end", "first_steps_dismiss"})
-"""URL names of what she changes: it is of herself."""
+"""URL names of changes that concern only the reader herself."""
 
 TOOLS: Final = frozenset(
     {
@@ -59,7 +60,7 @@ TOOLS: Final = frozenset(
         *("queryCostTag", "querySpend", "queryUnitCost", "queryUsage", "verifyAnswer"),
     }
 )
-"""Tools of assistants and of the REST API."""
+"""Tools of the MCP server and the REST API."""
 
 PROMPTS: Final = frozenset(
     {
@@ -71,10 +72,10 @@ PROMPTS: Final = frozenset(
         "weekly_cost_digest",
     }
 )
-"""Without their calls of other tools."""
+"""Prompts, without the calls of other tools in them."""
 
 RESOURCES: Final = frozenset({"glossary", "data-health", "budget", "cost-tag", "dashboard"})
-"""Resources and templates by name, beside those that are the same for all."""
+"""Resources and templates by name, in addition to those that are equal for all readers."""
 
 INSTEAD: Final = {
     "listAnomalies": "Use explainSpendChange.",
@@ -88,7 +89,7 @@ INSTEAD: Final = {
     "bill_versions": "See What changed.",
     "verify_answer": "Use the tool verifyAnswer.",
 }
-"""By tool, prompt or URL name: what she can use in place of what is refused."""
+"""Alternatives to what is refused, by tool, prompt or URL name."""
 
 _EVENTS: Final = "Change events of other or of all cost are not listed."
 
@@ -112,9 +113,9 @@ LEFT_OUT: Final = {
     "budgets": "Budgets beyond the limit are not listed.",
     "report": "Anomalies, recommendations of clouds and budgets beyond the limit are not included.",
 }
-"""By tool or URL name: what its answer never has with a limit, said whether or not there is any."""
+"""By tool or URL name: what an answer under a limit always leaves out, stated whether or not there is any."""
 
 
 def instead_of(name: str) -> str:
-    """What to use in place of a refused tool, prompt or page; empty where there is nothing."""
+    """The alternative to a refused tool, prompt or page; empty if there is none."""
     return INSTEAD.get(name, "")

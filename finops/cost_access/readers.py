@@ -1,4 +1,4 @@
-"""Who can have a limit: members below admin, active MCP keys, connected apps."""
+"""Readers that can have a limit: members below admin, active MCP keys, connected apps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KIND_LABELS: dict[Kind, str] = {"member": "Member", "key": "MCP key", "app": "Co
 
 @dataclass(frozen=True)
 class Reader:
-    """A member, key or app with the limit that it has. `detail` tells two of one name apart."""
+    """A member, key or app with its limit. `detail` distinguishes two readers of the same name."""
 
     kind: Kind
     id: int
@@ -35,12 +35,12 @@ class Reader:
 
     @property
     def url_name(self) -> str:
-        """Of the page that changes the limit; its argument is the id."""
+        """The URL name of the page that changes the limit; its argument is the id."""
         return f"cost_access_{self.kind}"
 
 
 def readers(account: Account) -> list[Reader]:
-    """All of them, members first. Four queries; the account is in scope."""
+    """All readers, members first. Four queries; the account is in scope."""
     assigned = list(CostAccessAssignment.objects.select_related("limit"))
     of_member = {row.membership_id: row.limit for row in assigned if row.membership_id}
     of_key = {row.key_id: row.limit for row in assigned if row.key_id}
@@ -62,7 +62,7 @@ def readers(account: Account) -> list[Reader]:
 
 
 def _name_of_app(row: OAuthConnection) -> tuple[str, str]:
-    """The name and what tells it apart: its person."""
+    """The name of an app, and its person as detail."""
     if row.user is None:
         return row.application.name, "Service account"
     return host_of_client(row.application, row.redirect_uri), row.user.label

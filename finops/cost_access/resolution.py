@@ -1,6 +1,6 @@
-"""From the filters of a limit to the condition that the lake puts into every statement.
+"""Resolves the filters of a limit into the condition that the lake adds to every statement.
 
-What cannot be resolved leaves nothing: a filter by a team that was deleted must not show its cost to those who were kept from it.
+A filter that cannot be resolved denies everything: a filter by a deleted team must not reveal the team's cost.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from finops.lib.sentences import quote
 
 Alternatives = Sequence[Sequence[CostFilter]]
 _NAMED = ("team", "source")
-"""Dimensions whose values are rows of the account: one that a filter leaves out by its name has to exist."""
+"""Dimensions whose values are rows of the account: a value in a negated filter must exist."""
 
 
 @dataclass(frozen=True)
 class WithinLimit:
-    """The condition that a line passes all filters of one alternative, of each limit."""
+    """The condition that a line matches, for each limit, all filters of at least one alternative."""
 
     limits: tuple[tuple[tuple[ResolvedFilter, ...], ...], ...]
 
@@ -49,10 +49,10 @@ def alternatives_of(limit: CostAccessLimit) -> Alternatives:
 
 
 def resolve_limits(account: Account, limits: Sequence[CostAccessLimit]) -> CostLimit | None:
-    """What all of these limits leave, None without any. The account is in scope.
+    """The lines within all of these limits, None without a limit. The account is in scope.
 
-    Two to four queries of PostgreSQL; a lake query for a filter by names of accounts, which is kept. Raises UserError where a
-    limit cannot be applied, without saying what of it: its reader may not know.
+    Two to four queries of PostgreSQL; a cached lake query for a filter by account names. Raises UserError if a limit
+    cannot be applied, without naming its filters, which the reader may not know.
     """
     if not limits:
         return None
@@ -67,7 +67,7 @@ def resolve_limits(account: Account, limits: Sequence[CostAccessLimit]) -> CostL
 
 
 def limit_of_alternatives(account: Account, alternatives: Alternatives) -> CostLimit:
-    """The limit of filters that are not stored. Costs and raises as `resolve_alternatives`."""
+    """The limit of filters that are not stored. Cost and errors are those of `resolve_alternatives`."""
     return _cost_limit("preview", resolve_alternatives(account, [alternatives]))
 
 
@@ -78,7 +78,7 @@ def _cost_limit(name: str, resolved: tuple[tuple[tuple[ResolvedFilter, ...], ...
 
 
 def _whole_values(resolved: tuple[tuple[tuple[ResolvedFilter, ...], ...], ...]) -> frozenset[tuple[str, str]]:
-    """Of each limit the values of alternatives that are one filter `in`; those that all limits have."""
+    """For each limit, the values of alternatives with a single filter `in`; only values that all limits have."""
     of_limits = [
         {
             (item.dimension.name, value.strip().lower())
@@ -94,7 +94,8 @@ def _whole_values(resolved: tuple[tuple[tuple[ResolvedFilter, ...], ...], ...]) 
 def resolve_alternatives(
     account: Account, limits: Sequence[Alternatives]
 ) -> tuple[tuple[tuple[ResolvedFilter, ...], ...], ...]:
-    """The filters with their dimensions found, over the whole account. Raises UserError that says which cannot be."""
+    """Resolve the dimensions of filters over the whole account. Raises UserError that names a filter that cannot be
+    resolved."""
     with cost_access(None):
         context = load_sources(account).context(account)
         resolved = tuple(

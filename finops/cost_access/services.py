@@ -1,4 +1,4 @@
-"""Writes on limited cost access. Who may call them is the door's matter: admins."""
+"""Writes of limited cost access. The doors authorize the caller: admins."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from finops.lib.params import id_of
 from finops.lib.sentences import quote
 
 OVER = Q(invitation__withdrawn_at__isnull=False) | Q(invitation__declined_at__isnull=False)
-"""Assignments to invitations that nobody can accept any more."""
+"""Assignments to invitations that can no longer be accepted."""
 
 MAX_LIMITS = 200
 MAX_ALTERNATIVES = 20
@@ -32,8 +32,8 @@ MAX_ALTERNATIVES = 20
 
 @transaction.atomic
 def create_limit(*, account: Account, actor: Actor, name: str, alternatives: Alternatives) -> CostAccessLimit:
-    """A limit that nobody has yet. Raises UserError for a filter that cannot be applied and beyond 200 limits, ValidationError
-    for a name that is empty or taken."""
+    """Create a limit, without readers. Raises UserError for a filter that cannot be applied and beyond 200 limits,
+    ValidationError for an empty or taken name."""
     lock_account(account)
     with account_scope(account):
         if CostAccessLimit.objects.count() >= MAX_LIMITS:
@@ -55,7 +55,7 @@ def create_limit(*, account: Account, actor: Actor, name: str, alternatives: Alt
 def change_limit(
     *, limit: CostAccessLimit, actor: Actor, name: str, alternatives: Alternatives
 ) -> CostAccessLimit:
-    """Give a limit another name or other filters; they hold from the next request. Raises as `create_limit` does."""
+    """Change the name or filters of a limit, from the next request on. Raises the errors of `create_limit`."""
     with account_scope(limit.account):
         limit = existing(CostAccessLimit.objects.select_for_update(), limit, "limit")
         before = {"name": limit.name, "filters": limit.alternatives}
@@ -73,7 +73,7 @@ def change_limit(
 
 @transaction.atomic
 def delete_limit(*, limit: CostAccessLimit, actor: Actor) -> None:
-    """Raises UserError while somebody has it: without it they would see all cost."""
+    """Delete a limit. Raises UserError while it has readers, who would then see all cost."""
     lock_account(limit.account)
     with account_scope(limit.account):
         limit = existing(CostAccessLimit.objects.select_for_update(), limit, "limit")
@@ -91,10 +91,10 @@ def delete_limit(*, limit: CostAccessLimit, actor: Actor) -> None:
 
 @transaction.atomic
 def limit_member(*, membership: Membership, limit: CostAccessLimit | None, actor: Actor) -> None:
-    """Limit what a member sees, or with None give her all cost of the account again.
+    """Limit the cost that a member sees; None: all cost of the account again.
 
-    MCP keys that she created without a limit get it too, since she knows them; they keep it. Raises UserError for an admin
-    or owner.
+    MCP keys that the member created without a limit get it too, since she knows them, and keep it. Raises UserError
+    for an admin or owner.
     """
     account = membership.account
     lock_account(account)
@@ -114,7 +114,7 @@ def limit_member(*, membership: Membership, limit: CostAccessLimit | None, actor
 
 
 def _limit_own_keys(account: Account, user: User, limit: CostAccessLimit) -> list[str]:
-    """Names of the keys that got it."""
+    """Limit the member's own keys and return the names of those that changed."""
     assigned = CostAccessAssignment.objects.filter(key__isnull=False).values("key")
     keys = list(MCPKey.objects.filter(created_by=user, revoked_at=None).exclude(pk__in=assigned))
     for key in keys:
@@ -124,7 +124,7 @@ def _limit_own_keys(account: Account, user: User, limit: CostAccessLimit) -> lis
 
 @transaction.atomic
 def limit_key(*, key: MCPKey, limit: CostAccessLimit | None, actor: Actor) -> None:
-    """Limit what an MCP key sees, from its next request; None: all cost of the account."""
+    """Limit the cost that an MCP key sees, from its next request on; None: all cost of the account."""
     with account_scope(key.account):
         lock_account(key.account)
         _assign(key.account, limit, key=key)
@@ -136,7 +136,7 @@ def limit_key(*, key: MCPKey, limit: CostAccessLimit | None, actor: Actor) -> No
 
 @transaction.atomic
 def limit_connection(*, connection: OAuthConnection, limit: CostAccessLimit | None, actor: Actor) -> None:
-    """Limit what a connected app sees, besides its person's own limit; None: as much as its person."""
+    """Limit the cost that a connected app sees, in addition to its person's own limit; None: as much as the person."""
     with account_scope(connection.account):
         lock_account(connection.account)
         _assign(connection.account, limit, connection=connection)
@@ -151,7 +151,7 @@ def limit_connection(*, connection: OAuthConnection, limit: CostAccessLimit | No
 
 @transaction.atomic
 def limit_invitation(*, invitation: Invitation, limit: CostAccessLimit | None, actor: Actor) -> None:
-    """Limit whoever accepts an invitation. Raises UserError where it is for an admin."""
+    """Limit the person who accepts an invitation. Raises UserError for the invitation of an admin."""
     if limit is not None and invitation.role not in LIMIT_ROLES:
         raise UserError("Admins and owners see all cost. Choose another role.", field="limit")
     account = invitation.account
@@ -173,7 +173,7 @@ def limit_invitation(*, invitation: Invitation, limit: CostAccessLimit | None, a
 
 @transaction.atomic
 def accept_invitation_limit(invitation: Invitation, membership: Membership) -> None:
-    """The new member gets the limit of her invitation."""
+    """Assign the invitation's limit to the new member."""
     with account_scope(invitation.account):
         row = CostAccessAssignment.objects.select_related("limit").filter(invitation=invitation).first()
     if row is None:
@@ -185,8 +185,8 @@ def accept_invitation_limit(invitation: Invitation, membership: Membership) -> N
 
 @transaction.atomic
 def limit_provider(*, provider: IdentityProvider, limit: CostAccessLimit | None, actor: Actor) -> None:
-    """Limit whoever single sign-on or SCIM adds from now on; who is a member keeps what she has. Raises UserError for a provider
-    of the whole service."""
+    """Limit members that single sign-on or SCIM adds from now on; existing members keep their access. Raises
+    UserError for a provider of the whole service."""
     account = provider.account
     if account is None:
         raise UserError("A provider of the whole service adds nobody to an account.", field="limit")
@@ -207,8 +207,9 @@ def limit_provider(*, provider: IdentityProvider, limit: CostAccessLimit | None,
 
 @transaction.atomic
 def join_limit(provider: IdentityProvider, membership: Membership, actor: Actor) -> None:
-    """The new member gets the limit that she had when she left, else that of her provider, an admin too: her groups may make her a
-    viewer a moment later, and an admin's limit is not applied. Keys that she created get it too, as by `limit_member`."""
+    """Assign to a new member the limit she had when she left, or else that of her provider. Also to an admin, whose
+    limit is not applied: her groups may make her a viewer a moment later. Keys that she created get it too, as in
+    `limit_member`."""
     account = membership.account
     with account_scope(account):
         former = FormerMemberLimit.objects.select_related("limit").filter(user=membership.user).first()
@@ -234,7 +235,7 @@ def join_limit(provider: IdentityProvider, membership: Membership, actor: Actor)
 
 
 def leave_limit(membership: Membership) -> None:
-    """Keep the limit of a member who leaves, in place of an earlier one."""
+    """Store the limit of a member who leaves, replacing an earlier one."""
     account = membership.account
     with account_scope(account):
         row = CostAccessAssignment.objects.filter(membership=membership).first()
@@ -249,7 +250,7 @@ def leave_limit(membership: Membership) -> None:
 
 
 def assign_choice(row: Limited, choice: str, actor: Actor) -> None:
-    """The choice of a form: the id of a limit, or empty. Raises UserError for a limit that is gone."""
+    """The limit of a form's choice: an id, or empty. Raises UserError for a limit that no longer exists."""
     if row.account is None:
         return
     with account_scope(row.account):
@@ -299,7 +300,7 @@ def _validate(account: Account, alternatives: Sequence[Sequence[CostFilter]]) ->
 
 
 def _refuse_warnings(items: Sequence[Any]) -> None:
-    """A tag key that no cost has is a typing error, and `not_in` of it would be no limit at all."""
+    """Refuse warnings: a tag key that no cost has is a typing error, and a `not_in` of it would limit nothing."""
     for item in items:
         problem = next((text for text in item.dimension.warnings if text.startswith("No cost has")), "")
         if problem:

@@ -1,4 +1,4 @@
-"""Settings → Cost access, beneath `/a/<slug>/`."""
+"""URLs of Settings → Cost access under `/a/<slug>/`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages show of limited cost access: the reader's own limit, and what others have."""
+"""Template tags for limited cost access: the reader's own limit and those of others."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def cost_access_limit(context: template.Context) -> str:
 
 @register.simple_tag(takes_context=True)
 def cost_access_sentence(context: template.Context) -> str:
-    """What a page of a reader with a limit begins with; empty without one. No query."""
+    """The first sentence of a page for a limited reader; empty without a limit. No query."""
     request = context.get("request")
     return limit_sentence(request) if request is not None else ""
 
 
 @register.simple_tag(takes_context=True)
 def can_open(context: template.Context, url_name: str) -> bool:
-    """Whether the reader's cost access lets her open a page of this URL name. No query."""
+    """Whether the reader's cost access includes the page of this URL name. No query."""
     reachable = getattr(context.get("request"), "reachable_pages", None)
     return reachable is None or url_name in reachable
 
 
 @register.inclusion_tag("cost_access/_reader_form.html", takes_context=True)
 def cost_access_form(context: template.Context, reader: Reader) -> dict[str, Any]:
-    """The choice of another limit for a member, key or app. One query a page, that of the limits."""
+    """The form to choose another limit for a member, key or app. One query a page, for the limits."""
     request = context["request"]
     rows = context.get("limits")
     return {
@@ -52,8 +52,8 @@ def cost_access_form(context: template.Context, reader: Reader) -> dict[str, Any
 
 @register.inclusion_tag("cost_access/_note.html", takes_context=True)
 def cost_access_note(context: template.Context, kind: str, pk: int, search: str = "") -> dict[str, Any]:
-    """The limit of a row in a list of members, invitations or keys; `search` finds it among the readers, where
-    there are limits to choose. Two queries a page."""
+    """The limit of a row in a list of members, invitations or keys; `search` links to it among the readers, if there
+    are limits to choose from. Two queries a page."""
     limit = _limits(context).get((kind, pk))
     may_change = bool(search and context["request"].membership.may(Role.ADMIN) and _choices(context))
     return {"limit": limit, "slug": context["account"].slug, "search": search if may_change else ""}
@@ -61,8 +61,8 @@ def cost_access_note(context: template.Context, kind: str, pk: int, search: str 
 
 @register.inclusion_tag("cost_access/_app_form.html", takes_context=True)
 def cost_access_of_app(context: template.Context, app: Any) -> dict[str, Any]:
-    """The limit of a connected app, and the choice of another: an admin changes any, others limit their own that has none.
-    Two queries a page."""
+    """The limit of a connected app, and the form to choose another: an admin changes any app, others limit an own app
+    without a limit. Two queries a page."""
     request = context["request"]
     limit = _limits(context).get(("connection", app.id))
     is_admin = request.membership.may(Role.ADMIN)

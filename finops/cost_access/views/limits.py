@@ -1,4 +1,4 @@
-"""Settings → Cost access: the limits, their form with filters and preview. Admins alone."""
+"""Settings → Cost access: limits, and their form with filters and preview. For admins."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from finops.lib.listing import Column, ListPage
 
 @dataclass(frozen=True)
 class LimitRow:
-    """A limit in the list; `words` are its alternatives."""
+    """A limit in the list; `words` has the texts of its alternatives."""
 
     limit: CostAccessLimit
     words: list[str]
@@ -111,7 +111,7 @@ def delete(request: AccountRequest, limit_id: int) -> HttpResponse:
 @account_page(Role.ADMIN)
 @require_safe
 def preview(request: AccountRequest) -> HttpResponse:
-    """How much of the last 30 days' cost the filters of the URL leave. Nothing is stored."""
+    """Preview the cost of the last 30 days within the filters of the URL. Stores nothing."""
     context: dict[str, Any] = {}
     try:
         alternatives = alternatives_from(dict(request.GET.lists()))
@@ -130,7 +130,7 @@ def _alternatives(request: AccountRequest) -> list[list[CostFilter]]:
 def _form_page(
     request: AccountRequest, form: LimitForm, limit: CostAccessLimit | None = None
 ) -> HttpResponse:
-    """The form; for htmx the filters alone, which are the URL's."""
+    """Render the form; for htmx, only the filters of the URL."""
     alternatives, problem = _form_filters(request, limit)
     dimensions = dimension_choices(
         registry.kinds(),
@@ -156,7 +156,7 @@ def _form_page(
 def _form_filters(
     request: AccountRequest, limit: CostAccessLimit | None
 ) -> tuple[list[list[CostFilter]], str]:
-    """Those that were sent, else those of the URL's draft, else the stored ones; and what is wrong with them."""
+    """The submitted filters, or those of the URL's draft, or the stored ones; and their errors."""
     params = request.POST if request.method == "POST" else request.GET
     stored = [list(filters) for filters in alternatives_of(limit)] if limit else []
     if request.method != "POST" and DRAFT not in params:

@@ -1,4 +1,4 @@
-"""Settings → Cost access → Readers: which limit each member, key and connected app has. Admins alone."""
+"""Settings → Cost access → Readers: the limit of each member, key and connected app. For admins."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ READERS = ListPage[Reader](
 @account_page(Role.ADMIN)
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
-    """Admins and owners are not listed: they see all cost."""
+    """List the readers. Admins and owners are not listed, since they see all cost."""
     context = {"limits": list(limits(request.account)), "all_cost": ALL_COST}
     return READERS.response(request, readers(request.account), "cost_access/readers.html", context)
 
@@ -84,7 +84,8 @@ def change_key(request: AccountRequest, key_id: int) -> HttpResponse:
 @account_page()
 @require_POST
 def change_app(request: AccountRequest, connection_id: int) -> HttpResponse:
-    """Everybody limits an app of her own that has no limit; the rest is for admins. Raises PermissionDenied for others."""
+    """Change an app's limit. A person may limit an own app that has no limit; everything else is for admins. Raises
+    PermissionDenied for others."""
     rows = OAuthConnection.objects.select_related("account", "application", "user")
     row = get_object_or_404(rows, pk=connection_id)
     is_limited = CostAccessAssignment.objects.filter(connection=row).exists()
@@ -100,7 +101,7 @@ def change_app(request: AccountRequest, connection_id: int) -> HttpResponse:
 def _change(
     request: AccountRequest, name: str, assign: Callable[[CostAccessLimit | None], Any]
 ) -> HttpResponse:
-    """Empty is all cost; the limit of another account, or one that is gone, changes nothing."""
+    """Store the choice. Empty means all cost; a limit that does not exist in this account changes nothing."""
     choice = request.POST.get("limit", "")
     limit = limits(request.account).filter(pk=id_of(choice) or 0).first() if choice else None
     with ErrorMessages(request):
@@ -113,7 +114,7 @@ def _change(
 
 
 def _back(request: AccountRequest) -> str:
-    """The page whose form it was, of this account."""
+    """Redirect to the page of this account that had the form."""
     back = request.POST.get("next", "")
     own = reverse("overview", args=[request.account.slug])
     if back.startswith(own) and url_has_allowed_host_and_scheme(back, allowed_hosts=None):
