@@ -19,7 +19,7 @@ from finops.alerts.triggers.budget import Crossing, budget_message, crossings
 from finops.alerts.triggers.complete_period import CompletePeriod, complete_period
 from finops.alerts.triggers.digest import digest_message, due_digest
 from finops.alerts.triggers.saved_view import DueReport
-from finops.alerts.triggers.sources import SourceEpisode
+from finops.alerts.triggers.sources import SourceEpisode, SourceStates, source_states
 from finops.alerts.triggers.spend import MessageSpend, comparison_error, message_spend
 from finops.budgets.cycles import period_of
 from finops.budgets.models import Budget
@@ -150,28 +150,29 @@ class Evaluation:
     def _import_message(self, job: CostImport, _keys: Collection[str]) -> Message:
         return imports.message(self.account, job)
 
+    @cached_property
+    def source_states(self) -> SourceStates:
+        """No lake query; PostgreSQL: five."""
+        names = {source_id: each.name for source_id, each in self.sources.health.items()}
+        return source_states(self.account, names)
+
     def late_sources(self) -> list[AlertCandidate]:
-        """Return starts of episodes, and ends of those that were sent. No lake query; PostgreSQL: five."""
+        """Return starts of episodes, and ends of those that were sent. No lake query; PostgreSQL: seven."""
         subscriptions = self.by_trigger(Trigger.SOURCE)
         if not subscriptions:
             return []
-        names = {source_id: each.name for source_id, each in self.sources.health.items()}
-        current, idle = sources.episodes(self.account, names)
-        since = clock.now() - timedelta(days=sources.OPEN_DAYS)
+        states, since = self.source_states, clock.now() - timedelta(days=sources.OPEN_DAYS)
         rows = AlertFiring.objects.filter(subscription__in=subscriptions, fired_at__gte=since)
         fired_keys = set(rows.values_list("subscription_id", "key"))
         candidates: list[AlertCandidate] = []
         for row in subscriptions:
             mine = {key for subscription_id, key in fired_keys if subscription_id == row.pk}
-            well = names.keys() - idle - {each.source_id for each in current}
-            for source_id, keys in sources.open_ends(mine).items():
-                if source_id in well:
-                    message = sources.end_message(self.account, source_id, names[source_id])
-                    candidates.append(AlertCandidate(row, keys, partial(_same_message, message)))
+            for source, name, keys in states.ends(mine):
+                message = sources.end_message(self.account, source, name)
+                candidates.append(AlertCandidate(row, keys, partial(_same_message, message)))
             candidates += [
                 AlertCandidate(row, (each.key,), partial(self._source_message, each))
-                for each in current
-                if each.is_news and each.key not in mine
+                for each in states.starts(mine)
             ]
         return candidates
 

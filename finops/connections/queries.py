@@ -35,6 +35,7 @@ __all__ = [
     "connection_overview",
     "connections_overview",
     "data_connections_overview",
+    "every_connection_overview",
     "months_to_read_again",
     "newest_pushes",
     "push_note",
@@ -87,6 +88,11 @@ def connections_overview(account: Account) -> list[ConnectionOverview]:
 def data_connections_overview(account: Account) -> list[ConnectionOverview]:
     """Every connection that fills a cost or usage source. Three queries."""
     return _overviews(account, Q(source__isnull=False) | Q(usage_source__isnull=False))
+
+
+def every_connection_overview(account: Account) -> list[ConnectionOverview]:
+    """Every connection of the account: of cost, usage and change events. Three queries."""
+    return _overviews(account, Q())
 
 
 def usage_connections_overview(account: Account) -> list[ConnectionOverview]:

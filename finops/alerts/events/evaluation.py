@@ -158,24 +158,19 @@ class EventEvaluation:
         ]
 
     def _sources(self, rows: list[EventSubscription]) -> list[EventCandidate]:
-        account = self.evaluation.account
-        names = {source_id: each.name for source_id, each in self.evaluation.sources.health.items()}
-        current, idle = sources.episodes(account, names)
-        well = names.keys() - idle - {each.source_id for each in current}
+        account, states = self.evaluation.account, self.evaluation.source_states
         candidates: list[EventCandidate] = []
         for row in rows:
             if not row.state:
-                candidates.append(_baseline(row, tuple(each.key for each in current)))
+                candidates.append(_baseline(row, tuple(each.key for each in states.episodes)))
                 continue
             mine = self._fired_keys[row.pk]
-            for source_id, keys in sources.open_ends(mine).items():
-                if source_id in well:
-                    end = partial(sources.end_message, account, source_id, names[source_id])
-                    candidates.append(EventCandidate(row, keys, end, row.state))
+            for source, name, keys in states.ends(mine):
+                end = partial(sources.end_message, account, source, name)
+                candidates.append(EventCandidate(row, keys, end, row.state))
             candidates += [
                 EventCandidate(row, (each.key,), partial(sources.message, account, each), row.state)
-                for each in current
-                if each.is_news and each.key not in mine
+                for each in states.starts(mine)
             ]
         return candidates
 

@@ -124,7 +124,7 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
         EventType(
             Event.CONNECTION_PROBLEM.value,
             "Connection late or failing",
-            "A cost source became late, its syncs began to fail, or it recovered. Details: getDataHealth.",
+            "A source of cost, usage or change events became late, its syncs began to fail, or it recovered. Details: getDataHealth.",
             NoArguments,
             {"source": _TEXT, "state": {"type": "string", "enum": ["late", "failing", "resolved"]}},
         ),

@@ -13,6 +13,7 @@ from accounts.models import Account, MCPKey
 from finops.alerts import services
 from finops.alerts.models import AlertDelivery, EventFiring, EventSubscription
 from finops.alerts.services.evaluation_runs import due_accounts, evaluate_if_due
+from finops.change_events.models import EventSource
 from finops.connections.models import CostConnection
 from finops.cost_access.services import create_limit, limit_key
 from finops.costs.models import CostSource
@@ -158,6 +159,23 @@ def test_a_source_that_is_late_and_one_that_recovers(acme: Account, door: Door, 
     assert event["data"]["title"] == "'Acme': source 'Linked' is failing"
     assert event["data"]["figures"]["state"] == "failing"
     CostConnection.objects.filter(pk=connection.pk).update(failing_since=None, failures=0)
+    (end,) = sent_events(acme, callback)
+    assert end["data"]["figures"]["state"] == "resolved"
+
+
+def test_a_pulled_event_source_that_fails_and_recovers(acme: Account, door: Door, callback: Callback) -> None:
+    subscribe(door, "connection.problem", callback)
+    assert sent_events(acme, callback) == []
+    source = EventSource.objects.create(account=acme, name="GitHub", kind="pull")
+    CostConnection.objects.create(
+        account=acme, event_source=source, connector="github", failures=2, failing_since=NOON
+    )
+
+    (event,) = sent_events(acme, callback)
+
+    check_payload(door, event)
+    assert event["data"]["title"] == "'Acme': source 'GitHub' is failing"
+    CostConnection.objects.update(failing_since=None, failures=0)
     (end,) = sent_events(acme, callback)
     assert end["data"]["figures"]["state"] == "resolved"
 
