@@ -250,7 +250,7 @@ def leave_limit(membership: Membership) -> None:
 
 
 def assign_choice(row: Limited, choice: str, actor: Actor) -> None:
-    """The limit of a form's choice: an id, or empty. Raises UserError for a limit that no longer exists."""
+    """Assign the limit of a form's choice: an id, or empty for none. Raises UserError for a limit that no longer exists."""
     if row.account is None:
         return
     with account_scope(row.account):
