@@ -1,4 +1,4 @@
-"""Where members do in the console what assistants have no tool for."""
+"""Console pages for what assistants have no tool for."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _PAGES = {
     "saving": "savings/",
     "team": "teams/",
 }
-"""The page of what the name of a tool that there is not may be about."""
+"""Console pages by what the name of an unknown tool may refer to."""
 
 
 def console_hint(name: str, call: ToolCall) -> str:
-    """A sentence with the page, for the name of a tool that there is not; empty for one that changes nothing."""
+    """A sentence with the page for the name of an unknown tool; empty for a name that does not suggest a change."""
     casefolded_name = name.casefold()
     if not casefolded_name.startswith(("update", "edit", "change", "set", "delete", "remove", "rename")):
         return ""

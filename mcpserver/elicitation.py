@@ -1,8 +1,8 @@
-"""Asking the person before a tool destroys something, and which of alike names she means, where the client can
-(`elicitation`, in the era of 2026-07-28 alone).
+"""Elicitation: ask the person before a tool destroys something, and which of several similar names is meant, if the
+client supports it (only in the revision 2026-07-28).
 
-The tool is called twice: the first answer is a question and a signed state; the client asks the person and calls again with
-the reply. Nothing is kept here in between (ADR 0079). A client that cannot ask calls once, as before.
+The tool is called twice. The first result is a question with a signed state; the client asks the person and calls
+again with the reply. No state is kept on the server (ADR 0079). A client without elicitation calls once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mcpserver.registry import Tool
 from mcpserver.results import ToolOutcome
 
 SECONDS: Final = 600
-"""How long a person may think: a reply later than that is asked for anew."""
+"""How long a reply is accepted; after that, the question is asked again."""
 
 _SALT: Final = "mcpserver.elicitation"
 _KEY: Final = "confirm"
@@ -31,20 +31,20 @@ _KEY: Final = "confirm"
 _CHOICE_SALT: Final = "mcpserver.elicitation.choice"
 _CHOICE: Final = "choice"
 FEWEST_CHOICES: Final = 2
-"""Of one name that is near, an assistant needs no person."""
+"""With a single similar name, an assistant can decide without the person."""
 
 NO_CHOICE: Final = "The person chose none of these names. Nothing was done. Ask which one is meant."
 DECLINED: Final = "The person declined. Nothing was changed. Do not call again unless the person asks for it."
 
 
 def can_ask(capabilities: Mapping[str, Any]) -> bool:
-    """Whether the client shows forms. An empty object means forms, as it did before there were URLs."""
+    """Whether the client supports forms. An empty capability means forms, as it did before URL mode existed."""
     elicitation = capabilities.get("elicitation")
     return isinstance(elicitation, dict) and (not elicitation or "form" in elicitation)
 
 
 def question_of(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> str:
-    """What to ask before the tool runs; empty for nothing, and where the call will be refused anyhow."""
+    """The question to ask before the tool runs; empty if there is none, or if the call will be refused anyway."""
     if tool.question is None:
         return ""
     try:
@@ -71,8 +71,8 @@ def ask(question: str, tool: Tool, arguments: Mapping[str, Any], call: ToolCall)
 
 
 def reply(params: Mapping[str, Any], question: str, tool: Tool, call: ToolCall) -> bool | None:
-    """Whether the person agreed to this very question, about these arguments; None where she was not asked it, or too
-    long ago."""
+    """Whether the person agreed to exactly this question about these arguments; None if it was not asked, or too long
+    ago."""
     try:
         asked = signing.loads(str(params.get("requestState", "")), salt=_SALT, max_age=SECONDS)
     except signing.BadSignature:
@@ -91,8 +91,8 @@ def refusal() -> ToolOutcome:
 
 
 def ask_choice(outcome: ToolOutcome, params: Mapping[str, Any], call: ToolCall) -> dict[str, Any] | None:
-    """The result that makes the client ask which of alike names of the account the person means; None where the problem is
-    another, and where it is not clear which argument the name would replace."""
+    """The result that makes the client ask which of several similar names is meant; None for another problem, and if
+    it is ambiguous which argument the name would replace."""
     arguments = params.get("arguments")
     if len(outcome.choices) < FEWEST_CHOICES or _occurrences(arguments, outcome.value) != 1:
         return None
@@ -113,8 +113,8 @@ def ask_choice(outcome: ToolOutcome, params: Mapping[str, Any], call: ToolCall) 
 
 
 def with_choice(params: Mapping[str, Any], call: ToolCall) -> Mapping[str, Any] | None:
-    """The parameters with the name that the person chose in place of the one that there is not; as they are where she was not
-    asked about this very call; None where she chose none."""
+    """The parameters with the chosen name in place of the unknown one; unchanged if the person was not asked about
+    exactly this call; None if the person chose none."""
     responses = params.get("inputResponses")
     response = responses.get(_CHOICE) if isinstance(responses, dict) else None
     try:
@@ -137,7 +137,7 @@ def _about(params: Mapping[str, Any], call: ToolCall) -> str:
 
 
 def _occurrences(value: Any, text: str) -> int:
-    """How often a text stands among the values of arguments."""
+    """How often a text occurs among the values of arguments."""
     if isinstance(value, dict):
         return sum(_occurrences(each, text) for each in value.values())
     if isinstance(value, list):
@@ -154,6 +154,6 @@ def _replace_text(value: Any, text: str, name: str) -> Any:
 
 
 def _digest(question: str, tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> str:
-    """Of who is asked what: an answer to another question, of another credential, is none."""
+    """A digest of question and credential: a reply to another question, or of another credential, is not accepted."""
     about = [call.credential.kind, call.credential.id, tool.name, question, arguments]
     return sha256(msgspec.json.encode(about, order="deterministic")).hexdigest()

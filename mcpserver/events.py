@@ -1,7 +1,8 @@
-"""Events that assistants subscribe to (MCP Events, SEP-3415), in the era of 2026-07-28: listed, subscribed to by webhook, ended.
+"""Events that assistants subscribe to (MCP Events, SEP-3415), in the revision 2026-07-28: list, subscribe by webhook,
+unsubscribe.
 
-The SEP and ChatGPT's profile of it differ in the codes of errors. A client that declares the extension gets those of the SEP,
-every other those of the profile, which came first (ADR 0092).
+The SEP and ChatGPT's profile of it use different error codes. A client that declares the extension gets those of the
+SEP, every other client those of the profile, which came first (ADR 0092).
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _PROFILE_CODES: Final = ErrorCodes(-32011, -32012, -32013, -32014, -32015)
 
 @dataclass(frozen=True)
 class EventRequest:
-    """One request about events: its parameters, who makes it, and what its client declares."""
+    """A request about events: its parameters, its credential, and the capabilities of its client."""
 
     params: Mapping[str, Any]
     call: ToolCall
@@ -64,13 +65,15 @@ class EventRequest:
 
 
 def list_events(request: EventRequest) -> Result:
-    """None for a reader with limited cost access: events are counted over the whole account. One query."""
+    """The events to subscribe to; None for a reader with limited cost access, because events are computed over the
+    whole account. One query."""
     types = () if request.call.cost_access_limits else EVENT_TYPES.values()
     return {"events": [_entry(each) for each in types]}
 
 
 def subscribe(request: EventRequest) -> Result:
-    """Raises RpcError; nothing is stored then. Asks the callback for its challenge: up to 15 s."""
+    """Create a subscription. Sends the challenge to the callback URL, which takes up to 15 s. Raises RpcError, and
+    then stores nothing."""
     kind, arguments, delivery = _read(request)
     mode = delivery.get("mode")
     if mode != MODE:
@@ -98,7 +101,7 @@ def subscribe(request: EventRequest) -> Result:
 
 
 def unsubscribe(request: EventRequest) -> Result:
-    """Raises RpcError; of the extension also where there is no such subscription."""
+    """Delete a subscription. Raises RpcError; for clients of the extension also if there is no such subscription."""
     kind, arguments, delivery = _read(request)
     with account_scope(request.call.account):
         was_living = delete_subscription(
@@ -158,7 +161,8 @@ def _check_access(request: EventRequest) -> None:
 
 
 def _lifetime(params: Mapping[str, Any]) -> timedelta | None:
-    """What the client suggests; None for the longest, which is also what it gets who asks for no end."""
+    """The lifetime that the client suggests; None for the longest one, which also applies to a client that asks for
+    no end."""
     suggestion = params.get("ttlMs")
     if suggestion is None:
         return None

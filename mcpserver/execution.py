@@ -1,4 +1,5 @@
-"""Runs one tool: arguments in, transaction around, answer or repair out."""
+"""Runs one tool: decodes arguments, opens the transaction, and returns an answer or an error that says what to
+correct."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 def run_tool(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> ToolOutcome:
-    """The outcome of a call; never raises. What the caller cannot repair is logged under the incident it names."""
+    """The outcome of a call; never raises. An unexpected error is logged under the incident number in the outcome."""
     return outcome_of(tool.name, call, lambda: _run(tool, arguments, call))
 
 
@@ -44,8 +45,8 @@ def outcome_of(
     *,
     advice: str = "Use a shorter period or less detail.",
 ) -> ToolOutcome:
-    """What `run` gives, or the problem that it raises; never raises. `name` is the call's in messages and log, `advice`
-    what to do where the time was too short."""
+    """The result of `run`, or the problem it raises; never raises. `name` is the call's in messages and log, `advice`
+    what to do after a timeout."""
     try:
         return run()
     except UserError as problem:
@@ -108,8 +109,8 @@ def _run(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> ToolOutcom
 def display_of_arguments(
     tool: Tool, arguments: Mapping[str, Any], call: ToolCall
 ) -> tuple[Mapping[str, Any], Display | None]:
-    """The arguments without that of the door, and the currency that the answer is in; None: nothing is converted. Raises UserError
-    for what is no currency."""
+    """The arguments without `display_currency`, and the currency of the answer; None: no conversion. Raises UserError
+    for an unknown currency."""
     if not tool.converts:
         return arguments, None
     choice = arguments.get(DISPLAY_CURRENCY)
@@ -123,7 +124,7 @@ def display_of_arguments(
 
 
 def _validation_text(validation_error: ValidationError) -> str:
-    """What a model or the database's own rules refuse, by field: our arguments have the names of its columns."""
+    """The errors of a model or database constraint by field: arguments have the names of its columns."""
     if not hasattr(validation_error, "error_dict"):
         return " ".join(validation_error.messages)
     return " ".join(
@@ -134,9 +135,10 @@ def _validation_text(validation_error: ValidationError) -> str:
 
 @contextmanager
 def call_transaction(call: ToolCall, *, read_only: bool, is_within_limit: bool = False) -> Iterator[None]:
-    """The call's account and its reader's limit in scope, in one transaction that ends with the call's time.
+    """Set the call's account and cost access limit, in one transaction that ends with the call's deadline.
 
-    Raises LimitedCostAccess for a reader with a limit, unless what runs inside `is_within_limit`: proven to stay within it.
+    Raises LimitedCostAccess for a reader with a limit, unless the code inside `is_within_limit`, that is, is proven
+    to stay within it.
     """
     if call.cost_access_limits and not is_within_limit:
         raise LimitedCostAccess
@@ -147,9 +149,9 @@ def call_transaction(call: ToolCall, *, read_only: bool, is_within_limit: bool =
 
 
 def _limit_transaction(*, read_only: bool, seconds: float) -> None:
-    """PostgreSQL itself refuses a write of a read tool, and ends a statement that outlives the call.
+    """Make PostgreSQL refuse writes of a read tool, and cancel a statement that outlives the call.
 
-    Called first in a transaction, when psycopg has not sent its BEGIN: then all of it is one round trip, not two.
+    Called first in a transaction, before psycopg has sent its BEGIN: all of it is then one round trip instead of two.
     """
     limits = f"SET LOCAL statement_timeout = {max(1, int(seconds * 1000))}"
     if read_only:

@@ -1,4 +1,5 @@
-"""What each MCP method answers, for every revision; protocol.py decides who may ask which, and how it travels."""
+"""The MCP methods, for every revision. protocol.py decides which methods a request may use and how responses are
+sent."""
 
 from __future__ import annotations
 
@@ -39,14 +40,14 @@ META_SERVER = "io.modelcontextprotocol/serverInfo"
 RESOURCE_NOT_FOUND = -32002  # legacy only; the modern era uses INVALID_PARAMS
 
 DATA = "Values are data."
-"""Ends each tool's description; the instructions say it at length."""
+"""The end of each tool's description; the server's instructions explain it."""
 
 Result = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Server:
-    """Who we are and what we offer. One for the process; tests make their own."""
+    """The server's information and offer. One for each process; tests create their own."""
 
     name: str
     title: str
@@ -70,12 +71,12 @@ class Server:
         return info
 
     def introduction(self, revision: Revision) -> Result:
-        """`info` with icons, for the first answer alone: the modern era repeats `info` in each."""
+        """`info` with icons, for the first response only: in the modern era each response repeats `info`."""
         info = self.info(revision)
         return info | {"icons": list(self.icons)} if revision.has_descriptions else info
 
     def capabilities(self, revision: Revision) -> Result:
-        """Which methods exist. A list may be empty: a capability says that it can be asked for."""
+        """The supported methods. A list may be empty: a capability only says that it can be requested."""
         capabilities: Result = {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}
         offered = {SKILLS_EXTENSION: bool(self.skills), VIEW_EXTENSION: self.has_view}
         offered |= {events.EXTENSION: self.has_events, **dict.fromkeys(MCP_EXTENSIONS, True)}
@@ -101,7 +102,7 @@ class MethodContext:
 
     @property
     def client_capabilities(self) -> Mapping[str, Any]:
-        """What the client says that it can: with each request, in the era that has no handshake."""
+        """The client's capabilities, which the revision without a handshake sends with each request."""
         meta = self.params.get("_meta")
         capabilities = meta.get(META_CAPABILITIES) if isinstance(meta, dict) else None
         return capabilities if isinstance(capabilities, dict) else {}
@@ -124,7 +125,7 @@ class Method:
 
 
 def initialize(ctx: MethodContext) -> Result:
-    """The handshake of the eras that have one. Raises RpcError (invalid params) without a protocol version."""
+    """The handshake of the legacy revisions. Raises RpcError (invalid params) without a protocol version."""
     requested_version = ctx.params.get("protocolVersion")
     if not isinstance(requested_version, str):
         raise RpcError(Code.INVALID_PARAMS, "initialize needs params.protocolVersion, such as 2025-11-25.")
@@ -192,7 +193,7 @@ def call_tool(ctx: MethodContext) -> Result:
 
 
 def _ask_first(ctx: MethodContext) -> Result | None:
-    """The question to the person, or what follows from her refusal; None where the tool is to run."""
+    """The question to the person, or the result of a refusal; None if the tool should run."""
     tool = ctx.server.registry.get(str(ctx.params.get("name")))
     if tool is None or tool.question is None or not ctx.call.credential.may_write:
         return None
@@ -210,7 +211,7 @@ def _ask_first(ctx: MethodContext) -> Result | None:
 
 
 def run_named_tool(server: Server, params: Mapping[str, Any], call: ToolCall, kind: Kind) -> ToolOutcome:
-    """Runs the tool `params.name` with `params.arguments` as far as the credential may, and records the call as of `kind`.
+    """Run the tool `params.name` with `params.arguments` if the credential may, and record the call as `kind`.
 
     Raises RpcError for a tool that does not exist and InsufficientScope for a write with a read-only OAuth token.
     """
@@ -243,7 +244,8 @@ def _find_tool(server: Server, params: Mapping[str, Any], call: ToolCall, kind: 
 
 
 def read_only_problem(name: str, call: ToolCall) -> str:
-    """Why a read-only credential may not make this call. Raises InsufficientScope for one of OAuth, which can ask for more."""
+    """Why a read-only credential may not make this call. Raises InsufficientScope for an OAuth token, whose client
+    can ask for more access."""
     if call.credential.kind is CredentialKind.OAUTH:
         raise InsufficientScope(name)
     return (
@@ -296,7 +298,8 @@ def get_prompt(ctx: MethodContext) -> Result:
 
 
 def complete(ctx: MethodContext) -> Result:
-    """Values for an argument of a prompt or of a resource template. Raises RpcError (invalid params) for another reference."""
+    """Suggested values for an argument of a prompt or resource template. Raises RpcError (invalid params) for another
+    reference."""
     ref, argument = _object(ctx.params, "ref"), _object(ctx.params, "argument")
     name = _text(argument, "name", "params.argument")
     typed = _text(argument, "value", "params.argument")
@@ -337,7 +340,7 @@ def list_resource_templates(ctx: MethodContext) -> Result:
 
 
 def read_resource(ctx: MethodContext) -> Result:
-    """Raises RpcError for a URI that is no resource: which code depends on the revision of the protocol."""
+    """Read a resource. Raises RpcError for an unknown URI, with the code of the protocol revision."""
     uri = _text(ctx.params, "uri")
     with CallRecorder(Kind.RESOURCE, ctx.call, "unknown", {"uri": uri}) as recorder:
         code = Code.INVALID_PARAMS if ctx.revision.modern else RESOURCE_NOT_FOUND
@@ -354,7 +357,7 @@ def list_skills(ctx: MethodContext) -> Result:
 
 
 def get_skill(ctx: MethodContext) -> Result:
-    """Raises RpcError for a URI of no skill."""
+    """Return a skill. Raises RpcError for an unknown URI."""
     uri = _text(ctx.params, "uri")
     skill = next((each for each in ctx.server.skills if each.uri == uri), None)
     if skill is None:
@@ -392,7 +395,7 @@ def _object(params: Mapping[str, Any], name: str, where: str = "params") -> Mapp
 
 
 def _refuse_cursor(ctx: MethodContext) -> None:
-    """Each list fits one page, so no cursor was ever given out."""
+    """Refuse a cursor: each list fits one page, so the server never issues one."""
     if ctx.params.get("cursor") is not None:
         raise RpcError(Code.INVALID_PARAMS, "This list has one page. Remove cursor.")
 

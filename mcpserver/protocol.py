@@ -1,12 +1,13 @@
-"""The two eras of MCP on one URL: which one a message belongs to, what it may ask, and with which status it is answered.
+"""The two eras of MCP on one URL: which era a message belongs to, which methods it may call, and the HTTP status of
+the response.
 
-* Modern (2026-07-28) is stateless: each request names its revision in `params._meta` and again in headers, and the
-  first rung of a ladder of checks that fails decides the error.
-* Legacy (three revisions) starts with `initialize`; later requests name the revision in a header. Nothing is
-  remembered between them, so there is no session.
+* Modern (2026-07-28) is stateless: each request names its revision in `params._meta` and in headers. Its checks run in a fixed order, and the first
+  that fails decides the error.
+* Legacy (three revisions) starts with `initialize`; later requests name the revision in a header. The server keeps no state between them, so there is
+  no session.
 
-Legacy clients treat any HTTP status but 2xx as a broken transport and never look at the body: their JSON-RPC errors
-travel with 200.
+Legacy clients treat every HTTP status but 2xx as a failed connection and ignore the body: their JSON-RPC errors are
+sent with 200.
 """
 
 from __future__ import annotations
@@ -41,13 +42,14 @@ from mcpserver.revisions import MODERN, OLDEST, REVISIONS, Revision, legacy
 HEADER_MISMATCH = -32020
 UNSUPPORTED_VERSION = -32022
 NOT_RUN = -32001
-"""A request of a batch that was never begun; the SDKs' RequestTimeout, so that a client knows it may send it again."""
+"""The error of a request in a batch that was not started; it is the SDKs' RequestTimeout, so that a client knows it
+may send it again."""
 
 META_VERSION = "io.modelcontextprotocol/protocolVersion"
 
 BATCH_SECONDS = 5.0
-"""No request of a batch begins later. A batch holds one place of the door and is paid for with few bytes: so it keeps
-others waiting no longer than a few questions do, and a byte of it buys no more work than a byte of one question."""
+"""No request of a batch starts later than this. A batch occupies one slot of the server and needs few bytes, so it
+may keep others waiting no longer than a few single requests do."""
 _NAME_PARAMS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _SENTINEL = re.compile(r"=\?base64\?(.*)\?=")
 
@@ -56,7 +58,7 @@ log = logging.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Headers:
-    """The request headers that the protocol reads; None where absent, edge whitespace gone."""
+    """The request headers of the protocol, stripped of whitespace; None if missing."""
 
     version: str | None = None
     method: str | None = None
@@ -72,7 +74,7 @@ class Reply:
 
 
 def answer(body: bytes, headers: Headers, server: Server, call: ToolCall) -> Reply:
-    """The reply to one POST body. Raises InsufficientScope alone."""
+    """Return the reply to one POST body. Raises only InsufficientScope."""
     try:
         message = jsonrpc.parse(body)
     except RpcError as error:
@@ -89,7 +91,8 @@ def answer(body: bytes, headers: Headers, server: Server, call: ToolCall) -> Rep
 
 
 def count_requests(body: bytes) -> int:
-    """How many requests a body may hold, for the rate limit: an upper bound (each begins with a brace)."""
+    """The number of requests that a body may contain, for the rate limit: an upper bound, since each begins with a
+    brace."""
     return min(body.count(b"{"), MAX_BATCH) if body.lstrip()[:1] == b"[" else 1
 
 
@@ -98,7 +101,7 @@ def _refusal(error: RpcError, id_: Id | None = None) -> Reply:
 
 
 def _accept(message: Message, headers: Headers) -> Reply:
-    """Notifications, and answers to requests we never sent: taken, and nothing comes of them."""
+    """Accept notifications, and responses to requests that the server never sends, without an effect."""
     if headers.version not in (None, *(revision.name for revision in REVISIONS)):
         return _refusal(_unsupported_version_error(str(headers.version)))
     if headers.version == MODERN.name and not isinstance(message, RpcNotification):
@@ -109,7 +112,8 @@ def _accept(message: Message, headers: Headers) -> Reply:
 
 
 def _is_modern(request: Request, headers: Headers) -> bool:
-    """The body decides first: a legacy client behind a modern proxy may send modern headers."""
+    """Whether the message is of the modern era. The body decides first: a legacy client behind a modern proxy may
+    send modern headers."""
     meta = request.params.get("_meta")
     if isinstance(meta, dict) and META_VERSION in meta:
         return True
@@ -133,7 +137,8 @@ def _answer_modern(request: Request, headers: Headers, server: Server, call: Too
 
 
 def _validate_request_headers(request: Request, headers: Headers) -> None:
-    """The ladder of checks in the order the conformance suite expects. Raises RpcError at the first that fails."""
+    """Check the headers in the order that the conformance suite expects. Raises RpcError at the first check that
+    fails."""
     version = _meta_version(request.params)
     if headers.version != version:
         raise RpcError(HEADER_MISMATCH, "MCP-Protocol-Version header does not match the request body")
@@ -161,7 +166,7 @@ def _meta_version(params: Mapping[str, Any]) -> str:
 
 
 def _decode_header(value: str | None) -> str | None:
-    """A header value out of its base64 wrapping. Raises RpcError for broken wrapping."""
+    """Decode a header value in base64. Raises RpcError for invalid encoding."""
     wrapped = _SENTINEL.fullmatch(value) if value else None
     if wrapped is None:
         return value
@@ -180,7 +185,8 @@ def _unsupported_version_error(version: str) -> RpcError:
 
 
 def _answer_legacy(request: Request, headers: Headers, server: Server, call: ToolCall) -> Reply:
-    """A request without a version header is of the oldest revision: the others demand the header."""
+    """Reply to a legacy request. One without a version header is of the oldest revision, since later ones require the
+    header."""
     revision = legacy(headers.version) or OLDEST
     method = _method(request, revision)
     if method is None:
@@ -238,7 +244,7 @@ def _method_not_found_error(request: Request) -> RpcError:
 def _call_method(
     request: Request, method: Method, server: Server, revision: Revision, call: ToolCall
 ) -> Reply:
-    """The method's answer. Its errors travel with 200 in both eras: all clients read them there."""
+    """The method's response. Its errors are sent with status 200 in both eras, since all clients read them there."""
     try:
         result = method.answer(
             MethodContext(server=server, params=request.params, revision=revision, call=call)

@@ -1,4 +1,4 @@
-"""A tool's answer on its way out: Decimal becomes a number of at most six places, here and nowhere earlier."""
+"""Encodes a tool's answer: a Decimal becomes a number with at most six decimal places, here and nowhere earlier."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from finops.receipts.figures import decode_figures
 
 
 def new_incident() -> str:
-    """What a caller is told of a fault of ours: a number that finds the log line, and nothing of the inside."""
+    """The number of an unexpected error, which finds its log line; callers see nothing else of it."""
     return uuid.uuid4().hex[:12]
 
 
@@ -28,17 +28,17 @@ _encoder = msgspec.json.Encoder(decimal_format="number")
 
 
 class InsufficientScope(Exception):
-    """A write tool was called with a read-only OAuth token; the client can ask the person for more."""
+    """A write tool was called with a read-only OAuth token; the client can ask the person for more access."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ToolOutcome:
-    """What a call came to: an answer as JSON, or the one text that says what to repair.
+    """The outcome of a call: an answer as JSON, or a text that says what to correct.
 
-    `console_url` is the answer's; `incident` the number under which a fault of ours is logged; `field` the argument
-    that the problem is about, where it is one; `is_refused`: the credential may only read, or its cost access is limited.
-    `choices` are names of the account that `value`, an argument's, may mean. `csv_uri` is a link to all rows of an answer
-    that leaves some out.
+    `console_url` is the answer's; `incident` the number of an unexpected error in the log; `field` the invalid
+    argument, if the problem is about one; `is_refused`: the credential is read-only, or its cost access is limited.
+    `choices` are names of the account that `value`, an argument's, may mean. `csv_uri` is a link to all rows of an
+    answer that leaves some out.
     """
 
     answer: bytes = b""
@@ -65,7 +65,7 @@ def encode_answer(answer: msgspec.Struct) -> bytes:
 
 
 def _encode_visible(value: Any) -> tuple[Any, bytes]:
-    """The value, and as JSON, with the hidden characters of all its texts and keys shown escaped."""
+    """The value, and its JSON, with hidden characters in all texts and keys escaped."""
     encoded = _encoder.encode(value)
     # JSON has control characters in it as a backslash and a letter. 50 µs for 25 KB.
     if not _CONTROL.search(encoded) and (encoded.isascii() or not HIDDEN_CHARACTERS.search(encoded.decode())):
@@ -89,11 +89,11 @@ MAX_ANSWER_BYTES = 25_000
 
 
 CONVERSION_BYTES = 4_500
-"""What an answer has less of them where its rates stand beside it."""
+"""Bytes reserved for exchange rates in a converted answer."""
 
 
 RECEIPT_BYTES = 40
-"""What each answer has less of them, whether or not it carries a receipt."""
+"""Bytes reserved for a receipt in every answer."""
 
 
 def fits(answer: msgspec.Struct) -> bool:
@@ -106,7 +106,7 @@ Page = TypeVar("Page", bound=msgspec.Struct)
 
 
 def page_that_fits(make: Callable[[int], Page], limit: int) -> Page:
-    """`make(limit)`, or the page with half as many rows until the answer fits; `truncated` then says so and why."""
+    """`make(limit)`, with half as many rows until the answer fits; `truncated` then gives the reason."""
 
     def page_of(count: int) -> Page:
         answer = make(count)
@@ -119,7 +119,7 @@ def page_that_fits(make: Callable[[int], Page], limit: int) -> Page:
 
 
 def _conversion(conversion: AppliedConversion) -> dict[str, Any]:
-    """Rates keep all their digits, as text: six places are too few for a yen."""
+    """The exchange rates with all their digits, as text: six decimal places are too few for a yen."""
     fields: dict[str, Any] = msgspec.to_builtins(conversion, builtin_types=(Decimal,))
     for rate in fields["exchange_rates"]:
         rate["rate"] = f"{rate['rate'].normalize():f}"
@@ -141,11 +141,12 @@ def encode_to_size(
     conversion: AppliedConversion | None = None,
     receipt: Callable[[bytes], str] | None = None,
 ) -> bytes:
-    """The answer as JSON, with its conversion and receipt where it has one; when it has more bytes than `limit`, with its longest texts cut, which it says.
+    """The answer as JSON, with its conversion and receipt, if any. If it has more than `limit` bytes, its longest
+    texts are cut, and it says so.
 
-    `receipt` makes one of the answer's figures (`encode_figures`).
+    `receipt` issues the receipt of the answer's figures (`encode_figures`).
 
-    Whoever pushes usage or writes a bill may put megabytes into a name. Many short rows are for the tool to sum up.
+    Names in pushed usage and bills may have megabytes. To summarize many short rows is the tool's task.
     """
     builtins = msgspec.to_builtins(answer, builtin_types=(Decimal,))
     if conversion is not None:
@@ -168,7 +169,7 @@ def encode_to_size(
 TEXTS = frozenset(
     {"account", "summary", "warnings", "hint", "console_url", "truncated", "conversion", "receipt"}
 )
-"""Fields of an answer that are no figures."""
+"""Fields of an answer that hold text and no figures."""
 
 
 def encode_figures(whole: Mapping[str, Any]) -> bytes:
@@ -177,7 +178,7 @@ def encode_figures(whole: Mapping[str, Any]) -> bytes:
 
 
 def figures(answer: msgspec.Struct) -> dict[str, Any]:
-    """The same of an answer as a tool gives it, decoded."""
+    """The figures of a decoded answer."""
     builtins = msgspec.to_builtins(answer, builtin_types=(Decimal,))
     whole, _ = _encode_visible(_to_json_numbers(builtins))
     return decode_figures(encode_figures(whole))
@@ -209,8 +210,8 @@ UNITS = {"currency": "amounts", "unit": "quantities"}
 
 
 def _with_units(fields: dict[str, Any]) -> dict[str, Any]:
-    """The same, its series each an object with the currency (or unit) and the figures by day: whoever takes a series out
-    of an answer takes its currency along."""
+    """The answer with each series as an object of its currency (or unit) and its figures by day, so that a series
+    taken out of an answer keeps its currency."""
     unit = next((name for name in UNITS if name in fields), "")
     for name in SERIES if unit else ():
         if name in fields:
@@ -219,7 +220,7 @@ def _with_units(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _number(value: Decimal) -> Decimal | int | None:
-    """Without trailing zeros or exponent, as a person would write it. NaN is not JSON, so it is null."""
+    """A number without trailing zeros or exponent. NaN is not valid JSON and becomes null."""
     if not value.is_finite():
         return None
     short = round_amount(value).normalize()

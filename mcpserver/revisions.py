@@ -1,6 +1,6 @@
-"""The protocol revisions this server speaks, and what each has. Newest first.
+"""The supported protocol revisions and their features, newest first.
 
-Nothing is sent that a revision's schema does not know, so that a strict client has nothing to stumble over.
+Responses contain only what the schema of the revision defines, since clients may be strict.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Revision:
-    """`modern` is the stateless era, where each request says its own revision; before, `initialize` agreed on one."""
+    """A protocol revision. `modern`: stateless, each request names its revision; earlier ones negotiate it by
+    `initialize`."""
 
     name: str
     modern: bool = False

@@ -18,17 +18,17 @@ Schema = dict[str, Any]
 
 
 class SchemaError(TypeError):
-    """A type that has no place in a tool's schema: recursive, or not an object at the root."""
+    """A type that a tool's schema cannot have: recursive, or not an object at the root."""
 
 
 def arguments_schema(kind: type[msgspec.Struct]) -> Schema:
-    """The `inputSchema` of a tool. An optional field is one that may be left out; null needs no mention."""
+    """The `inputSchema` of a tool. An optional field may be omitted; null is not listed as a value."""
     return _strict(_inline_references(kind))
 
 
 def answer_schema(kind: type[msgspec.Struct], common_fields: Collection[str] = ()) -> Schema:
-    """The `outputSchema` of a tool: the fields of its own that a sentence explains, or whose rows one does, where a type
-    is certain. Names that say all themselves are left out; empty where all do."""
+    """The `outputSchema` of a tool: its own fields with a description, or with rows that have one, where the type is
+    certain. Self-explanatory fields are left out; empty if all are."""
     properties = {}
     for name, field in whole_answer_schema(kind)["properties"].items():
         description = field.get("description") or field.get("items", {}).get("description")
@@ -38,7 +38,7 @@ def answer_schema(kind: type[msgspec.Struct], common_fields: Collection[str] = (
 
 
 def whole_answer_schema(kind: type[msgspec.Struct]) -> Schema:
-    """All that the types of an answer say: what every real answer, nulls included, fits. Too long for assistants."""
+    """The complete schema of an answer, which every real answer matches, nulls included. Too long for `tools/list`."""
     return _inline_references(kind)
 
 
@@ -66,7 +66,7 @@ def _resolve(node: Any, components: Mapping[str, Schema], ancestors: tuple[str, 
 
 
 def _with_units(fields: dict[str, Schema]) -> dict[str, Schema]:
-    """As answers travel, see results.py: a series is an object with its currency or unit."""
+    """The schema of a series as encoded by results.py: an object with its currency or unit."""
     unit = next((name for name in UNITS if name in fields), "")
     series = {name: fields[name] for name in SERIES if unit and name in fields}
     return fields | {
@@ -88,7 +88,8 @@ def _resolve_ref(node: Schema, components: Mapping[str, Schema], ancestors: tupl
 
 
 def _number(schema: Schema) -> Schema:
-    """A Decimal travels as a JSON number, see results.py; so does its default, which msgspec writes as text."""
+    """The schema of a Decimal, which results.py encodes as a JSON number; also its default, which msgspec writes as
+    text."""
     number = {**{key: value for key, value in schema.items() if key != "format"}, "type": "number"}
     if isinstance(number.get("default"), str):
         number["default"] = float(number["default"])
@@ -96,7 +97,7 @@ def _number(schema: Schema) -> Schema:
 
 
 def _with_enum_type(schema: Schema) -> Schema:
-    """An enum of texts says so: some hosts refuse an enum without a type."""
+    """An enum of texts with its type: some hosts refuse an enum without one."""
     if any(not isinstance(value, str) for value in schema["enum"]):
         return schema
     return {"type": "string", **schema}

@@ -1,4 +1,4 @@
-"""The one server of this process: the registry as it stands after the start, and how an assistant is welcomed."""
+"""The server of this process: the registry after start, and the instructions for assistants."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ dashboards. Members make all other changes, including changes to budgets and ale
 
 Tools that change something need a read/write credential. Ask the person before calling one.\
 """
-"""The first 512 characters are all that some hosts show a model: what matters most, and what cannot be asked."""
+"""Some hosts show a model only the first 512 characters: they have what matters most, and what cannot be asked."""
 
 
 _ICONS: Final = (("img/logo.svg", "image/svg+xml", "any"), ("img/logo.png", "image/png", "96x96"))
 
 
 def icons() -> list[dict[str, Any]]:
-    """Addresses on the console's own host: hosts load icons of no other."""
+    """Icon URLs on the console's own host: hosts load no icons from others."""
     return [
         {"src": f"{settings.PUBLIC_URL}{static(path)}", "mimeType": media_type, "sizes": [size]}
         for path, media_type, size in _ICONS

@@ -1,7 +1,7 @@
-"""POST /api/mcp, the HTTP of it: http_request.py checks credential, rate, origin and size; protocol.py does the rest.
+"""POST /api/mcp over HTTP: http_request.py checks credential, rate, origin and size; protocol.py does the rest.
 
-The credential comes first, so that every request made with a key counts as a use of it, refused ones too. Each
-answer is JSON, whatever happens: an HTML page means nothing to an MCP client.
+The credential is checked first, so that every request with a key counts as a use of it, also a refused one. Every
+response is JSON, since MCP clients cannot use HTML.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from mcpserver.server import server as default_server
 PATH = "/api/mcp"
 ID_BYTES = 64 * 1024
 ID_SECONDS = 0.25
-"""How much of a body is read, and for how long, of a request that is refused before its body counts: for its id alone,
-and strangers are refused so. Longer bodies, and such as come late, are answered without."""
+"""How long to read the body of a request that is refused before its body matters, only to find its id; anonymous
+requests are refused this way. Longer or slower bodies are answered without an id."""
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ View = Callable[[HttpRequest], HttpResponse]
 
 
 def make_endpoint(server: Callable[[], Server]) -> View:
-    """The view of a server; tests give it one with tools of their own."""
+    """The view of a server; tests pass a server with tools of their own."""
 
     @csrf_exempt
     def endpoint(request: HttpRequest) -> HttpResponse:
@@ -109,7 +109,8 @@ def _header(request: HttpRequest, name: str) -> str | None:
 def _error(
     status: HTTPStatus, message: str, headers: dict[str, str] | None = None, id_: jsonrpc.Id | None = None
 ) -> HttpResponse:
-    """HTTP refused it, so the JSON-RPC code is the status: outside the range that JSON-RPC and MCP reserve."""
+    """The response to a request refused by HTTP. Its JSON-RPC code is the HTTP status, which is outside the range
+    that JSON-RPC and MCP reserve."""
     return json_response(status, jsonrpc.encode_refusal(RpcError(status, message), id_), headers)
 
 

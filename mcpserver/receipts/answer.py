@@ -1,4 +1,4 @@
-"""A verification as the tool and the page show it."""
+"""The answer of a verification, for tool and page."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ class VerifiedAnswer(AccountAnswer, frozen=True, kw_only=True):
 
 
 def verified_answer(call: ToolCall, receipt: str) -> VerifiedAnswer:
-    """Inside the call's transaction. Costs and raises as `verify`; without a receipt it says what one is."""
+    """Verify a receipt inside the call's transaction. Cost and errors are those of `verify`; without a receipt the
+    answer explains what one is."""
     account = AccountRef(slug=call.account.slug, name=call.account.name)
     if not receipt.strip():
         return VerifiedAnswer(

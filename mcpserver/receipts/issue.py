@@ -29,8 +29,9 @@ def receipt_of(
     inputs: AnswerInputs,
     answer: msgspec.Struct,
 ) -> Callable[[bytes], str] | None:
-    """What makes the receipt of the answer's figures and has it stored. None where the answer could not be computed again: the bills
-    changed while it was computed, or its arguments are too long or hold a secret, which is never stored."""
+    """A function that issues and stores the receipt of an answer's figures. None if the answer cannot be computed
+    again: the bills changed during the computation, or its arguments are too long or contain a secret, which is never
+    stored."""
     encoded = _encode({**arguments, **currency_argument(tool, display)})
     has_secret = without_secrets(encoded.decode()) != encoded.decode()
     if len(inputs.manifests) != 1 or len(encoded) > MAX_ARGUMENT_BYTES or has_secret:
@@ -62,14 +63,14 @@ def receipt_of(
 
 
 def currency_argument(tool: Tool, display: Display | None) -> dict[str, str]:
-    """The currency that the answer is in, whatever the account chooses later."""
+    """The argument for the currency of the answer, independent of the account's later choice."""
     if not tool.converts:
         return {}
     return {DISPLAY_CURRENCY: display.currency if display else OWN}
 
 
 def cost_access_digest(call: ToolCall) -> str:
-    """Of the limits that hold for the call, with their filters; empty for the whole account."""
+    """A digest of the call's cost access limits and their filters; empty for the whole account."""
     limits = sorted((limit.pk, limit.alternatives) for limit in call.cost_access_limits)
     return hashlib.sha256(_encode(limits)).hexdigest()[:32] if limits else ""
 

@@ -1,4 +1,4 @@
-"""The page of `verifyAnswer`, and for how long the account keeps receipts and their bills."""
+"""The page of `verifyAnswer`, and its setting for how long the account keeps receipts and their bills."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from mcpserver.receipts.answer import VerifiedAnswer, verified_answer
 @require_safe
 @never_cache
 def verify_answer(request: AccountRequest) -> HttpResponse:
-    """Refused to readers with limited cost access: the call below is of the whole account."""
+    """Render the page. Refused for readers with limited cost access, because the call below covers the whole account."""
     receipt = request.GET.get("receipt", "").strip()
     if not receipt:
         return _page(request, receipt)
@@ -56,7 +56,7 @@ def receipt_retention(request: AccountRequest) -> HttpResponse:
 
 
 def _call(request: AccountRequest) -> ToolCall:
-    """The call that a credential of the whole account would make."""
+    """The call of a credential with access to the whole account."""
     label = str(request.user)
     return ToolCall(
         credential=Credential(CredentialKind.MCP_KEY, 0, request.account, Access.READ, label, request.actor),

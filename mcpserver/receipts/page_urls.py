@@ -1,4 +1,4 @@
-"""Verifying an answer in the console."""
+"""URLs of the page that verifies an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sentences of a verification."""
+"""Sentences of a verification."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _change(change: Decimal, then: Decimal | None, now: Decimal | None, currency
 
 
 def changed_settings(verification: Verification) -> list[str]:
-    """`cost tag 'team' changed on 2026-10-05`, the newest first."""
+    """`cost tag 'team' changed on 2026-10-05`, newest first."""
     texts = [_setting_text(each) for each in verification.changes[:SHOWN_CHANGES]]
     more = len(verification.changes) - SHOWN_CHANGES
     return [*texts, f"{more} more settings changed"] if more > 0 else texts

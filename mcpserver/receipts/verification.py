@@ -1,4 +1,5 @@
-"""Whether an answer can be given again: the same tool, arguments, clock and bills; and what today's bills give (ADR 0080)."""
+"""Verifies an answer: runs the same tool with the same arguments, clock and bills, and then with today's bills (ADR
+0080)."""
 
 from __future__ import annotations
 
@@ -29,14 +30,14 @@ from mcpserver.registry import Tool, registry
 from mcpserver.results import figures
 
 Outcome = Literal["same", "restated", "different", "unproven"]
-"""same: same figures. restated: same on the bills of then, others on today's. different: others on the bills of then too.
-unproven: the bills of then, or the receipt, are not what they were."""
+"""same: equal figures. restated: equal on the original bills, different on today's. different: different on the
+original bills too. unproven: the original bills or the receipt have changed."""
 
 
 @dataclass(frozen=True)
 class Rerun:
-    """What the tool answers again; `figures` are None where it does not, and then `problem` says why, or `removed` has the
-    bills that are gone."""
+    """The result of a rerun. `figures` is None without one; then `problem` says why, or `removed` names the bills
+    that were deleted."""
 
     figures: dict[str, Any] | None = None
     summary: str = ""
@@ -50,12 +51,12 @@ class Verification:
     receipt: AnswerReceipt
     arguments: dict[str, Any]
     figures: dict[str, Any]
-    """As they were answered."""
+    """The figures of the original answer."""
     is_intact: bool
     then: Rerun
-    """On the bills of then."""
+    """The rerun on the original bills."""
     now: Rerun
-    """On today's."""
+    """The rerun on today's bills."""
     removed_months: Sequence[str]
     restatements: Restatements
     changes: Sequence[queries.SettingChange]
@@ -85,14 +86,15 @@ class Verification:
 
     @property
     def other_rates(self) -> bool:
-        """Whether the exchange rates of the same days are others now."""
+        """Whether the exchange rates of the same days have changed."""
         inputs = self.then.inputs or self.now.inputs
         return inputs is not None and inputs.rates != self.receipt.rates
 
 
 def verify(call: ToolCall, text: str) -> Verification:
-    """Inside the call's transaction. Costs what the tool costs, up to twice, and one scan of both versions of each month that was
-    restated. Raises UserError for what is no receipt of the account and of the call's cost access: whether another has it is not said."""
+    """Verify a receipt inside the call's transaction. Costs up to twice what the tool costs, and one scan of both
+    versions of each restated month. Raises UserError for a text that is no receipt of the account and the call's cost
+    access, without telling whether another account has it."""
     receipt = _find(call, text)
     arguments = msgspec.json.decode(receipt.arguments)
     tool = registry.get(receipt.tool)

@@ -1,4 +1,4 @@
-"""Resources of the account: its glossary, the health of its data, and budgets, dashboards and cost tags as configuration."""
+"""Resources of the account: glossary, data health, and budgets, dashboards and cost tags as configuration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mcpserver.tools.health import GetDataHealthArguments, get_data_health
 
 
 def _read_glossary(call: ToolCall) -> str:
-    """Terms of the account first: where both have one, its own meaning counts."""
+    """The account's own terms first; they take precedence over ours."""
     own = [f"- **{row.term}**: {row.meaning}" for row in glossary(call.account)]
     parts = [f"# Glossary of {call.account.name}"]
     if own:
@@ -58,7 +58,7 @@ RESOURCES = (
 
 
 def _template(kind: str, *, name: str, argument: str, title: str, description: str) -> ResourceTemplate:
-    """Rows of a kind of configuration as code, each as a file that plan and apply take."""
+    """A template for the rows of one kind of configuration as code, each as a file for plan and apply."""
 
     def names(call: ToolCall) -> Sequence[str]:
         return list(configuration_rows(call.account, kind))
@@ -87,7 +87,7 @@ def _file(kind: str, body: Body) -> str:
 
 
 def _visible(text: str) -> str:
-    """Texts of people and bills, with their hidden characters escaped; lines stay lines."""
+    """Text from people and bills with its hidden characters escaped; line breaks stay."""
     return "\n".join(map(escape_hidden, text.split("\n")))
 
 

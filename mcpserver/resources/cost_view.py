@@ -1,4 +1,5 @@
-"""The view that hosts draw beside answers with figures (MCP Apps, SEP-1865): one HTML, built by `npm run build` from `mcp_app/`."""
+"""The view that hosts show beside answers with figures (MCP Apps, SEP-1865): one HTML file, built by `npm run build`
+from `mcp_app/`."""
 
 from __future__ import annotations
 
@@ -16,11 +17,11 @@ EXTENSION: Final = "io.modelcontextprotocol/ui"
 MIME_TYPE: Final = "text/html;profile=mcp-app"
 URI: Final = "ui://finops-console/view.html"
 TOOL_META: Final = {"ui": {"resourceUri": URI}}
-"""Of the definition of a tool whose answers the view draws."""
+"""Metadata in the definition of a tool whose answers the view shows."""
 
 
 def view_resource() -> McpResource | None:
-    """None where the front end is not built: tools answer without a view then."""
+    """The view; None if the front end is not built, and tools then answer without it."""
     path = settings.NODE_MODULES / MCP_VIEW
     if not path.is_file():
         return None
@@ -42,8 +43,8 @@ def view_resource() -> McpResource | None:
 
 
 def offers_view(revision: Revision, capabilities: Mapping[str, Any]) -> bool:
-    """Whether a client is told of the view. Before 2026-07-28 it says what it can once, to a server that remembers nothing:
-    then it is told, and one that knows no views ignores it."""
+    """Whether to offer the view to a client. Before 2026-07-28 a client states its capabilities only once, to a
+    server without sessions; it is then always offered, and clients that do not know views ignore it."""
     if not revision.modern:
         return revision.has_titles
     extensions = capabilities.get("extensions")

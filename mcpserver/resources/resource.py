@@ -1,7 +1,7 @@
-"""What a resource is, and the resources of a server.
+"""Resources and the catalog of a server's resources.
 
-A resource is read by the host or by the person, not by the model's choice: it is context to attach. What an assistant asks for
-by itself is a tool.
+A resource is attached as context by the host or the person, not requested by the model. What an assistant requests by
+itself is a tool.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ JSON: Final = "application/json"
 CSV: Final = "text/csv"
 
 MAX_URI: Final = 2_000
-"""The longest URI that is read."""
+"""The maximum length of a URI."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ResourceContent:
-    """`name` is the resource's or the template's: what the activity log calls it."""
+    """A text with its type. `name` is that of the resource or template, for the activity log."""
 
     name: str
     mime_type: str
@@ -34,8 +34,8 @@ class ResourceContent:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class McpResource:
-    """A text at one URI. `read` runs in the account's scope, READ ONLY, unless the text is `same_for_all`, when `size` counts its
-    bytes."""
+    """A text at one URI. `read` runs in the account's scope, READ ONLY, unless the text is `same_for_all`; then
+    `size` is its size in bytes."""
 
     uri: str
     name: str
@@ -49,8 +49,8 @@ class McpResource:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ResourceTemplate:
-    """Texts at `prefix` and a name, percent-encoded. `read` raises UserError for a name that there is not; `names` gives all of
-    the account, for completion."""
+    """Texts at `prefix` and a percent-encoded name. `read` raises UserError for an unknown name; `names` returns all
+    names of the account, for completion."""
 
     prefix: str
     argument: str
@@ -72,7 +72,7 @@ class ResourceTemplate:
 
 
 class ResourceCatalog:
-    """The resources and templates of a server, in the order in which they are listed."""
+    """The resources and templates of a server, in listing order."""
 
     def __init__(
         self, resources: Sequence[McpResource] = (), templates: Sequence[ResourceTemplate] = ()
@@ -82,7 +82,7 @@ class ResourceCatalog:
         self._by_uri = {resource.uri: resource for resource in self.resources}
 
     def find(self, uri: str) -> McpResource | tuple[ResourceTemplate, str] | None:
-        """The resource, or a template and the name that the URI has in it; None where there is neither."""
+        """The resource at a URI, or a template and the name in the URI; None for neither."""
         if resource := self._by_uri.get(uri):
             return resource
         for template in self.templates:

@@ -1,4 +1,4 @@
-"""What a client wants of a resource, checked whatever the resource is."""
+"""Requests for resources, with the checks that all resources share."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def read(
 
 
 def _with_limit(yaml: str, call: ToolCall) -> str:
-    """With the limit of its reader as a comment, which plan and apply pass over."""
+    """The text with the reader's limit as a comment, which plan and apply ignore."""
     sentence = call.limit_sentence()
     return f"# {sentence}\n{yaml}" if sentence else yaml
 
@@ -71,7 +71,7 @@ def _with_limit(yaml: str, call: ToolCall) -> str:
 def complete(
     catalog: ResourceCatalog, uri_template: str, argument: str, typed: str, call: ToolCall
 ) -> Completion:
-    """Names that fit what was typed. Raises RpcError for a template or argument that there is not."""
+    """Names that match the typed text. Raises RpcError for an unknown template or argument."""
     template = catalog.find_template(uri_template)
     if template is None or argument != template.argument:
         valid = ", ".join(f"{each.argument} of {each.uri_template}" for each in catalog.templates)

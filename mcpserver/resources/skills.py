@@ -1,6 +1,7 @@
-"""The skills of the plugin folder, served over MCP (SEP-2640): how to answer what people ask most, by which calls.
+"""The skills of the plugin folder over MCP (SEP-2640): which calls answer frequent questions, and how.
 
-The files are the plugin's own, byte by byte, so a host that checks digests and one that installs the plugin read the same.
+The files are those of the plugin, byte for byte, so that a host that checks digests and one that installs the plugin
+read the same.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class SkillFile:
 
 @dataclasses.dataclass(frozen=True)
 class Skill:
-    """`files` begin with SKILL.md."""
+    """A skill; `files` begins with SKILL.md."""
 
     frontmatter: Mapping[str, Any]
     files: Sequence[SkillFile]
@@ -59,7 +60,7 @@ class Skill:
 
 @functools.cache
 def read_skills(folder: str = FOLDER) -> tuple[Skill, ...]:
-    """All skills in the order of their names. Raises ValueError for a SKILL.md whose name is not its folder's."""
+    """All skills by name. Raises ValueError for a SKILL.md whose name is not that of its folder."""
     manifests = sorted((settings.BASE_DIR / folder).glob(f"*/{MANIFEST}"))
     return tuple(_read_skill(path.parent) for path in manifests)
 
@@ -81,7 +82,7 @@ def _frontmatter(text: str) -> Mapping[str, Any]:
 
 
 def skill_resources(skills: Sequence[Skill]) -> list[McpResource]:
-    """Each file as a resource: skills are read by resources/read."""
+    """Each file as a resource, for resources/read."""
     return [_resource(skill, file) for skill in skills for file in skill.files]
 
 
