@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from datetime import timedelta
+from typing import Final, TypeGuard
 
 from django.conf import settings
+from django.db.models import Q
 
 from accounts.models import Account
-from finops.lib import memory
+from finops.lib import clock, memory
+from finops.lib.errors import UserError
 from finops.lib.formats import numbers
 
 
@@ -50,7 +53,7 @@ class Limit:
             bounds += f"Minimum: {numbers.number(self.minimum)}. "
         return f"{bounds}Maximum: {numbers.number(self.maximum)}. {self.effect}".strip()
 
-    def accepts(self, value: object) -> bool:
+    def accepts(self, value: object) -> TypeGuard[int]:
         return type(value) is int and self.minimum <= value <= self.maximum
 
 
@@ -58,6 +61,89 @@ MOST_REQUESTS: Final = 100_000
 """The highest limit a minute: the process that counts requests stores a time for each."""
 
 LAKE_MEMORY: Final = "LAKE_MEMORY_MB"
+
+
+def _retention(name: str, label: str, days: int, most: int, effect: str, *, least: int = 7) -> Limit:
+    return Limit(name, f"{label} kept", most, minimum=least, unit="days", server_value=days, effect=effect)
+
+
+def _ceiling(
+    name: str, label: str, value: int, most: int, effect: str, *, least: int, unit: str = "days"
+) -> Limit:
+    return Limit(
+        name, f"{label} kept at most", most, minimum=least, unit=unit, server_value=value, effect=effect
+    )
+
+
+RETENTIONS: Final = (
+    _retention("ALERT_DELIVERY_DAYS", "Alert deliveries", 90, 1_100, "Older ones are deleted daily."),
+    _retention(
+        "AUDIT_DELIVERY_DAYS", "Deliveries of the audit log", 90, 1_100, "Older ones are deleted daily."
+    ),
+    _retention(
+        "SYNC_DAYS",
+        "Syncs",
+        90,
+        1_100,
+        "The newest 20 of each source stay. Without new data a sync stays 2 days.",
+    ),
+    _retention(
+        "DATA_EXPORT_RUN_DAYS", "Runs of data exports", 90, 1_100, "The newest 50 of each export stay."
+    ),
+    _retention(
+        "ACCOUNT_EXPORT_DAYS",
+        "Account exports",
+        7,
+        90,
+        "Each is a ZIP of all cost and usage on the disk of VAR_DIR.",
+        least=1,
+    ),
+    _retention("NOTIFICATION_DAYS", "Notifications", 90, 400, "Older ones are deleted daily."),
+    _ceiling(
+        "ASSISTANT_ACTIVITY_DAYS",
+        "Assistant activity",
+        400,
+        1_100,
+        "The account chooses up to this many, 90 by default. Older calls are deleted hourly.",
+        least=7,
+    ),
+    _ceiling(
+        "CHANGE_EVENT_DAYS",
+        "Change events",
+        3_650,
+        3_650,
+        "The account chooses up to this many, 1,100 by default. Older events are deleted daily.",
+        least=400,
+    ),
+    _ceiling(
+        "RECEIPT_DAYS",
+        "Receipts",
+        400,
+        1_100,
+        "The account chooses up to this many, 90 by default. Older receipts are deleted daily.",
+        least=7,
+    ),
+    _ceiling(
+        "BILL_VERSION_DAYS",
+        "Replaced bills",
+        400,
+        1_100,
+        "The account chooses up to this many, 0 by default. Each import of a month keeps another file of it in the lake: 62 to 83 MB "
+        "a million lines.",
+        least=0,
+    ),
+    _ceiling(
+        "USAGE_MONTHS",
+        "Raw usage",
+        0,
+        240,
+        "0: the account may keep usage forever, as by default. Older events are deleted each night, and with them usage and unit "
+        "cost of those months. A million events take 22 MB of lake.",
+        least=0,
+        unit="months",
+    ),
+)
+"""How long data of an account is kept. Of what the account sets itself, the limit is its ceiling."""
 
 LIMITS: Final = (
     Limit("MCP_RATE_LIMIT_PER_MINUTE", "MCP and REST requests per minute, each key", MOST_REQUESTS),
@@ -79,6 +165,7 @@ LIMITS: Final = (
         effect="The account's queries, rollups and compaction then have memory of their own in each process, besides what all "
         "other accounts share.",
     ),
+    *RETENTIONS,
 )
 
 LIMITS_BY_NAME: Final = {limit.name: limit for limit in LIMITS}
@@ -87,13 +174,38 @@ LIMITS_BY_NAME: Final = {limit.name: limit for limit in LIMITS}
 def limit_of(account: Account, name: str) -> int:
     """Return the account's limit. No query: `account` has its limits however it was loaded, by credentials too."""
     value = account.limits.get(name)
-    return LIMITS_BY_NAME[name].default if value is None else value
+    limit = LIMITS_BY_NAME[name]
+    return value if limit.accepts(value) else limit.default
 
 
 def lake_memory_of(account: Account) -> int | None:
     """Return the memory of the account's own DuckDB, in bytes; None where it shares the process's: an operator set none, or one
     that this machine does not have."""
     value = account.limits.get(LAKE_MEMORY)
-    if value is None or not LIMITS_BY_NAME[LAKE_MEMORY].accepts(value):
-        return None
-    return value * memory.MB
+    return value * memory.MB if value is not None and LIMITS_BY_NAME[LAKE_MEMORY].accepts(value) else None
+
+
+def own_limits(name: str) -> dict[int, int]:
+    """Return the limits that operators set, by account id; for clean-up over all accounts. One query."""
+    limit = LIMITS_BY_NAME[name]
+    rows = Account.objects.filter(limits__has_key=name).values_list("pk", "limits")
+    return {pk: limits[name] for pk, limits in rows if limit.accepts(limits[name])}
+
+
+def older_than_retention(name: str, field: str) -> Q:
+    """Return the condition on rows of an account whose `field`, a time, is before the account's retention. One query."""
+    now, own = clock.now(), own_limits(name)
+    days = timedelta(days=LIMITS_BY_NAME[name].default)
+    condition = Q(**{f"{field}__lt": now - days}) & ~Q(account_id__in=list(own))
+    for account_id, kept in own.items():
+        condition |= Q(account_id=account_id, **{f"{field}__lt": now - timedelta(days=kept)})
+    return condition
+
+
+def check_ceiling(account: Account, name: str, value: int, *, field: str) -> None:
+    """Raise UserError for a retention that an account chooses above its ceiling."""
+    ceiling, unit = limit_of(account, name), LIMITS_BY_NAME[name].unit
+    if value > ceiling:
+        raise UserError(
+            f"This account may keep {ceiling:,} {unit} at most. Ask the operator for more.", field=field
+        )

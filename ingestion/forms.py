@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 
+from accounts.limits import limit_of
+from accounts.models import Account
 from ingestion.formats.otlp import CUSTOMER_ATTRIBUTES
 from ingestion.models import UsageMetric
+from ingestion.services.retention import MONTHS_LIMIT
 
 
 class UsageSourceForm(forms.Form):
@@ -33,19 +38,31 @@ class UsageUploadForm(forms.Form):
 
 
 class UsageRetentionForm(forms.Form):
-    months = forms.IntegerField(
-        label="Keep raw usage for",
-        required=False,
-        min_value=1,
-        max_value=240,
-        help_text="Full months before the current one, by event time. Default: forever.",
-        error_messages={
-            "invalid": "Enter a whole number of months, or leave empty to keep usage forever.",
-            "min_value": "Keep usage for 1 to 240 months, or forever.",
-            "max_value": "Keep usage for 1 to 240 months, or forever.",
-        },
-    )
+    """The months that the account keeps, up to its ceiling."""
+
     confirmed = forms.BooleanField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, account: Account, data: Any = None, *, months: int | None = None) -> None:
+        super().__init__(data)
+        ceiling = limit_of(account, MONTHS_LIMIT)
+        most = ceiling or 240
+        bounds = f"Keep usage for 1 to {most} months" + ("." if ceiling else ", or forever.")
+        longest = f"At most {most}, as by default" if ceiling else "Default: forever"
+        self.fields["months"] = forms.IntegerField(
+            label="Keep raw usage for",
+            required=False,
+            min_value=1,
+            max_value=most,
+            initial=months,
+            help_text=f"Full months before the current one, by event time. {longest}.",
+            error_messages={
+                "invalid": "Enter a whole number of months"
+                + ("." if ceiling else ", or leave empty to keep usage forever."),
+                "min_value": bounds,
+                "max_value": bounds,
+            },
+        )
+        self.order_fields(["months", "confirmed"])
 
 
 class MetricForm(forms.Form):

@@ -157,6 +157,15 @@ class Account(models.Model):
                 violation_error_message="The fiscal year starts in a month from 1 to 12.",
             ),
             models.CheckConstraint(
+                condition=models.Func(
+                    models.F("limits"),
+                    template="""NOT jsonb_path_exists(%(expressions)s, 'strict $.* ? (@.type() <> "number" || @ < 0)')""",
+                    output_field=models.BooleanField(),
+                ),
+                name="account_limits_are_numbers",
+                violation_error_message="Limits of an account are numbers from 0 on.",
+            ),
+            models.CheckConstraint(
                 condition=models.Q(second_factor_grace_days__lte=90),
                 name="account_grace_is_at_most_90_days",
                 violation_error_message="The grace period is 90 days at most.",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from accounts.scoping import AccountModel
 
-DEFAULT_DAYS, FEWEST_DAYS, MOST_DAYS = 90, 7, 400
+DAYS_LIMIT: Final = "ASSISTANT_ACTIVITY_DAYS"
+DEFAULT_DAYS, FEWEST_DAYS, MOST_DAYS = 90, 7, 1_100
+"""The most is for an account whose ceiling (`accounts/limits.py`) an operator raised."""
 
 
 class CallMethod(models.TextChoices):
@@ -123,8 +127,8 @@ class ActivityRetention(AccountModel):
     days = models.PositiveSmallIntegerField(
         default=DEFAULT_DAYS,
         validators=[
-            MinValueValidator(FEWEST_DAYS, f"Keep activity for {FEWEST_DAYS} to {MOST_DAYS} days."),
-            MaxValueValidator(MOST_DAYS, f"Keep activity for {FEWEST_DAYS} to {MOST_DAYS} days."),
+            MinValueValidator(FEWEST_DAYS, f"Keep activity for {FEWEST_DAYS} to {MOST_DAYS:,} days."),
+            MaxValueValidator(MOST_DAYS, f"Keep activity for {FEWEST_DAYS} to {MOST_DAYS:,} days."),
         ],
     )
 

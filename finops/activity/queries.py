@@ -14,8 +14,9 @@ import msgspec
 from django.db.models import Q, QuerySet
 from msgspec import Meta
 
+from accounts.limits import limit_of
 from accounts.models import Account, Membership, Role
-from finops.activity.models import DEFAULT_DAYS, MOST_DAYS, ActivityRetention, AssistantCall
+from finops.activity.models import DAYS_LIMIT, DEFAULT_DAYS, MOST_DAYS, ActivityRetention, AssistantCall
 from finops.lib import clock
 from finops.lib.cursors import foreign_cursor_error, key_cursor, key_of
 from finops.lib.params import id_of
@@ -98,7 +99,7 @@ def call(account: Account, call_id: int, reader: ActivityReader) -> AssistantCal
 
 def retention_days(account: Account) -> int:
     row = ActivityRetention.objects.filter(account=account).first()
-    return row.days if row else DEFAULT_DAYS
+    return min(row.days if row else DEFAULT_DAYS, limit_of(account, DAYS_LIMIT))
 
 
 def visible_to(reader: ActivityReader) -> Q:

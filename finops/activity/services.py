@@ -9,9 +9,10 @@ from django.db.models import Min
 
 from accounts import audit
 from accounts.audit import Actor
+from accounts.limits import LIMITS_BY_NAME, check_ceiling, own_limits
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.activity.models import DEFAULT_DAYS, ActivityRetention, AssistantCallCount
+from finops.activity.models import DAYS_LIMIT, DEFAULT_DAYS, ActivityRetention, AssistantCallCount
 from finops.lib import clock
 
 SWEPT_AT_ONCE = 5_000
@@ -21,8 +22,10 @@ SWEPT_AT_ONCE = 5_000
 def set_activity_retention(*, account: Account, actor: Actor, days: int) -> ActivityRetention:
     """Set how many days of calls before the current one are kept; older ones are permanently deleted within the hour.
 
-    Raises ValidationError outside 7 to 400 days.
+    Raises ValidationError outside 7 to 1,100 days, UserError above the ceiling that an operator set for the account, 400 by
+    default.
     """
+    check_ceiling(account, DAYS_LIMIT, days, field="days")
     with account_scope(account):
         row = ActivityRetention.objects.select_for_update().first() or ActivityRetention(account=account)
         before, row.days = row.days, days
@@ -51,11 +54,13 @@ def sweep() -> int:
     """
     # Of every account: beat asks for all at once.
     days_by_account = dict(ActivityRetention.objects.unscoped().values_list("account_id", "days"))
+    ceilings, ceiling = own_limits(DAYS_LIMIT), LIMITS_BY_NAME[DAYS_LIMIT].default
     counts = AssistantCallCount.objects.unscoped().order_by()
     oldest = counts.values_list("account_id").annotate(oldest=Min("day"))
     deleted_calls = 0
     for account_id, day in oldest:
-        first = first_retained_day(days_by_account.get(account_id, DEFAULT_DAYS))
+        days = days_by_account.get(account_id, DEFAULT_DAYS)
+        first = first_retained_day(min(days, ceilings.get(account_id, ceiling)))
         if day < first:
             deleted_calls += _delete_calls(account_id, first)
             counts.filter(account_id=account_id, day__lt=first).delete()

@@ -15,10 +15,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import FormErrors
-from accounts.models import Role
+from accounts.limits import limit_of
+from accounts.models import Account, Role
 from finops.activity import queries, services
 from finops.activity.calls import MAX_ARGUMENT_BYTES
-from finops.activity.models import FEWEST_DAYS, MOST_DAYS, AssistantCall, CallOutcome
+from finops.activity.models import DAYS_LIMIT, FEWEST_DAYS, AssistantCall, CallOutcome
 from finops.activity.queries import ActivityQuery, ActivityReader
 from finops.activity.statistics import calls_table, choices, statistics
 from finops.lib.errors import UserError
@@ -71,7 +72,7 @@ def call(request: AccountRequest, call_id: int) -> HttpResponse:
 @require_POST
 def retention(request: AccountRequest) -> HttpResponse:
     """Change the retention; only for admins, since it deletes calls of the whole account."""
-    form = ActivityRetentionForm(request.POST)
+    form = ActivityRetentionForm(request.account, request.POST)
     if form.is_valid():
         with FormErrors(form):
             row = services.set_activity_retention(
@@ -115,7 +116,7 @@ def _page(
         "reader": reader,
         "is_empty": not names and not credentials,
         "mcp_url": f"{settings.PUBLIC_URL}/api/mcp",
-        "form": form or ActivityRetentionForm(initial={"days": days_kept}),
+        "form": form or ActivityRetentionForm(account, days=days_kept),
         **(more or {}),
     }
     return render(request, "activity/activity.html", context, status=status)
@@ -162,19 +163,22 @@ def _pretty(arguments: str) -> str:
     return json.dumps(json.loads(arguments), indent=2, ensure_ascii=False)
 
 
-_BOUNDS = f"Keep activity for {FEWEST_DAYS} to {MOST_DAYS} days."
-
-
 class ActivityRetentionForm(forms.Form):
-    days = forms.IntegerField(
-        label="Days to keep",
-        min_value=FEWEST_DAYS,
-        max_value=MOST_DAYS,
-        help_text=(f"{FEWEST_DAYS} to {MOST_DAYS} days. Older calls are permanently deleted within an hour."),
-        error_messages={
-            "required": _BOUNDS,
-            "invalid": "Enter a whole number of days.",
-            "min_value": _BOUNDS,
-            "max_value": _BOUNDS,
-        },
-    )
+    """The days that the account keeps, up to its ceiling."""
+
+    def __init__(self, account: Account, data: Any = None, *, days: int | None = None) -> None:
+        super().__init__(data)
+        bounds = f"{FEWEST_DAYS} to {limit_of(account, DAYS_LIMIT):,} days."
+        self.fields["days"] = forms.IntegerField(
+            label="Days to keep",
+            min_value=FEWEST_DAYS,
+            max_value=limit_of(account, DAYS_LIMIT),
+            initial=days,
+            help_text=f"{bounds} Older calls are permanently deleted within an hour.",
+            error_messages={
+                "required": f"Keep activity for {bounds}",
+                "invalid": "Enter a whole number of days.",
+                "min_value": f"Keep activity for {bounds}",
+                "max_value": f"Keep activity for {bounds}",
+            },
+        )

@@ -39,6 +39,6 @@ def send_delivery(account_id: int, delivery_id: int) -> None:
 
 @shared_task(name="alerts.sweep")
 def sweep() -> None:
-    """Daily: delete deliveries that ended 90 days ago, and seal targets with the current key."""
+    """Daily: delete deliveries beyond their account's retention, and seal targets with the current key."""
     services.sweep()
     services.sweep_events()

@@ -17,10 +17,11 @@ from typing import Any, Final
 
 import msgspec
 from django.db import transaction
-from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, Max, OuterRef, QuerySet
 from standardwebhooks import Webhook
 
 from accounts.audit import Actor
+from accounts.limits import older_than_retention
 from accounts.models import Account, AuditEntry
 from accounts.scoping import account_scope
 from finops.alerts.senders.http import post_bytes
@@ -44,7 +45,6 @@ LONGEST_WAIT: Final = timedelta(hours=6)
 PAUSE_AFTER: Final = timedelta(days=3)
 COMMIT_GRACE: Final = timedelta(hours=24)
 """Longer than any transaction."""
-RETENTION: Final = timedelta(days=90)
 KEPT_ATTEMPTS: Final = 20
 ACTOR: Final = Actor(label="Audit log webhook")
 
@@ -240,13 +240,13 @@ def _fail(row: AuditWebhook, outcome: DeliveryOutcome, now: datetime) -> None:
 
 
 def sweep() -> int:
-    """Delete deliveries that arrived 90 days ago, reseal targets under the current key, and return how many deliveries."""
+    """Delete deliveries that arrived before their account's retention, reseal targets under the current key, and return how many deliveries."""
     # Unscoped: a sweep over all accounts. Entries above low_water say what was sent already, so theirs stay.
     needed = AuditDeliveryEntry.objects.unscoped().filter(
         delivery=OuterRef("pk"), entry_id__gt=F("webhook__low_water")
     )
     old = AuditDelivery.objects.unscoped().filter(
-        Q(status=Status.DELIVERED, delivered_at__lt=clock.now() - RETENTION), ~Exists(needed)
+        older_than_retention("AUDIT_DELIVERY_DAYS", "delivered_at"), ~Exists(needed), status=Status.DELIVERED
     )
     removed: int = old.delete()[1].get(AuditDelivery._meta.label, 0)
     for row in AuditWebhook.objects.unscoped():

@@ -23,5 +23,5 @@ def send(account_id: int, webhook_id: int) -> None:
 
 @shared_task(name="audit_webhooks.sweep")
 def sweep() -> None:
-    """Daily: delete deliveries that arrived 90 days ago, and reseal targets under the current key."""
+    """Daily: delete deliveries beyond their account's retention, and reseal targets under the current key."""
     sending.sweep()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 
-from finops.change_events.models import FEWEST_DAYS, MAX_TITLE, MAX_URL, MOST_DAYS, ChangeEvent
+from accounts.limits import limit_of
+from accounts.models import Account
+from finops.change_events.models import DAYS_LIMIT, FEWEST_DAYS, MAX_TITLE, MAX_URL, ChangeEvent
 from finops.change_events.scope_text import MAX_TEXT, scope_from_text, text_of_scope
 from finops.change_events.services.notes import NoteDraft
 from finops.lib.errors import UserError
@@ -19,13 +23,22 @@ class EventSourceForm(forms.Form):
 
 
 class ChangeEventRetentionForm(forms.Form):
-    days = forms.IntegerField(
-        label="Days to keep",
-        min_value=FEWEST_DAYS,
-        max_value=MOST_DAYS,
-        help_text=f"{FEWEST_DAYS} to {MOST_DAYS:,} days. Older events are permanently deleted within a day.",
-        error_messages={"required": "Enter a number of days.", "invalid": "Enter a whole number of days."},
-    )
+    """The days that the account keeps, up to its ceiling."""
+
+    def __init__(self, account: Account, data: Any = None, *, days: int | None = None) -> None:
+        super().__init__(data)
+        most = limit_of(account, DAYS_LIMIT)
+        self.fields["days"] = forms.IntegerField(
+            label="Days to keep",
+            min_value=FEWEST_DAYS,
+            max_value=most,
+            initial=days,
+            help_text=f"{FEWEST_DAYS} to {most:,} days. Older events are permanently deleted within a day.",
+            error_messages={
+                "required": "Enter a number of days.",
+                "invalid": "Enter a whole number of days.",
+            },
+        )
 
 
 class ChartNoteForm(forms.Form):

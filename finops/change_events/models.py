@@ -161,6 +161,7 @@ class ChangeEvent(AccountModel):
         return self.title
 
 
+DAYS_LIMIT: Final = "CHANGE_EVENT_DAYS"
 FEWEST_DAYS: Final = 400
 """Syncs and derived events are of the last 13 months: what is younger would come back."""
 MOST_DAYS: Final = 3_650

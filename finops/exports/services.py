@@ -1,4 +1,4 @@
-"""Exports of accounts: requested by an operator, written by a worker, kept for a week."""
+"""Exports of accounts: requested by an operator, written by a worker, kept for a week unless the account has another limit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import logging
 import tempfile
 import zipfile
 from collections.abc import Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +15,7 @@ from django.db import transaction
 
 from accounts import audit
 from accounts.audit import Actor
+from accounts.limits import older_than_retention
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.configuration.services import export_configuration
@@ -32,7 +32,7 @@ from finops.worker.broker import publish
 from ingestion.models import UsageSource
 
 RUN_TASK: Final = "exports.run"
-RETENTION: Final = timedelta(days=7)
+EXPORT_DAYS: Final = "ACCOUNT_EXPORT_DAYS"
 MAX_ATTEMPTS: Final = 3
 ExportStatus = AccountExport.ExportStatus
 
@@ -202,9 +202,9 @@ def _manifest(export: AccountExport, files: list[dict[str, str | int]]) -> dict[
 
 
 def delete_old_exports() -> int:
-    """Delete exports older than a week with their files, and return how many."""
+    """Delete exports beyond their account's retention with their files, and return how many."""
     # Unscoped: the sweep serves every account.
-    rows = AccountExport.objects.unscoped().filter(finished_at__lt=clock.now() - RETENTION)
+    rows = AccountExport.objects.unscoped().filter(older_than_retention(EXPORT_DAYS, "finished_at"))
     for export in rows:
         path_of(export).unlink(missing_ok=True)
     return rows.delete()[0]

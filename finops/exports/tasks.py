@@ -9,7 +9,7 @@ from finops.exports import services
 
 @shared_task(name="exports.run_due")
 def run_due_exports() -> None:
-    """Every minute: queue a task for each due export, and delete those older than a week."""
+    """Every minute: queue a task for each due export, and delete those beyond their account's retention."""
     services.delete_old_exports()
     for account_id, export_id in services.unfinished_exports():
         run_export.apply_async([account_id, export_id], expires=60)

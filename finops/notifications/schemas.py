@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from finops.lib.answers import AccountAnswer
 
-MAX_DAYS = 90
+MAX_DAYS = 400
 MAX_LIMIT = 50
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from hashlib import sha256
 from typing import Final
 
 from django.db import transaction
 from django.urls import reverse
 
+from accounts.limits import older_than_retention
 from accounts.models import Account, User
 from accounts.scoping import account_scope
 from finops.lib import clock
 from finops.lib.sentences import truncate
 from finops.notifications.models import MAX_PATH, Notification, NotificationRead, NotificationReader
 
-RETENTION: Final = timedelta(days=90)
 DELETE_BATCH_SIZE: Final = 5_000
 
 
@@ -73,11 +73,11 @@ def mark_all_read(*, account: Account, user: User, until: datetime) -> None:
 
 
 def sweep() -> int:
-    """Delete notifications older than RETENTION of every account, in batches; returns how many."""
-    count = 0
+    """Delete notifications beyond their account's retention, in batches; returns how many."""
+    count, expired = 0, older_than_retention("NOTIFICATION_DAYS", "created_at")
     while True:
         # Unscoped: by age, of every account.
-        old = Notification.objects.unscoped().filter(created_at__lt=clock.now() - RETENTION)
+        old = Notification.objects.unscoped().filter(expired)
         keys = list(old.values_list("pk", flat=True)[:DELETE_BATCH_SIZE])
         Notification.objects.unscoped().filter(pk__in=keys).delete()
         count += len(keys)

@@ -9,5 +9,5 @@ from finops.notifications import services
 
 @shared_task(name="notifications.sweep")
 def sweep() -> None:
-    """Daily: delete notifications older than 90 days."""
+    """Daily: delete notifications beyond their account's retention."""
     services.sweep()

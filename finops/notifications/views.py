@@ -12,6 +12,7 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
+from accounts.limits import limit_of
 from finops.lib import clock
 from finops.lib.listing import Column, ListFilter, ListPage
 from finops.notifications import services
@@ -53,7 +54,11 @@ def _state(row: Notification) -> str:
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     rows = list(notifications_of(request.membership)[:MOST_ROWS])
-    context = {"unread": sum(_state(row) == "unread" for row in rows), "until": clock.now().isoformat()}
+    context = {
+        "unread": sum(_state(row) == "unread" for row in rows),
+        "until": clock.now().isoformat(),
+        "retention_days": limit_of(request.account, "NOTIFICATION_DAYS"),
+    }
     return NOTIFICATIONS.response(request, rows, "notifications/notifications.html", context)
 
 

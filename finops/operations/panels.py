@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final
 
-from accounts.limits import LIMITS, Limit
+from accounts.limits import LIMITS, Limit, limit_of
 from accounts.models import Account, AccountDeletion
 from accounts.sso.models import IdentityProvider
 from accounts.sso.services import provider_urls
 from finops.exports.models import AccountExport
-from finops.exports.services import RETENTION
+from finops.exports.services import EXPORT_DAYS
 from finops.operations.catalog import entries
 from finops.operations.links import row_href
 from finops.operations.rows import Row
@@ -74,7 +75,7 @@ def _limit_row(account: Account, limit: Limit) -> dict[str, Any]:
 def _export_panel(export: AccountExport) -> RowPanel:
     values = {"export": export, "href": row_href(export), "expires_at": export.finished_at}
     if export.finished_at is not None:
-        values["expires_at"] = export.finished_at + RETENTION
+        values["expires_at"] = export.finished_at + timedelta(days=limit_of(export.account, EXPORT_DAYS))
     return RowPanel("operations/_export.html", values)
 
 

@@ -156,7 +156,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         ),
         "export": RowAction(
             "Export account",
-            "A worker writes cost as FOCUS Parquet, usage and configuration into a ZIP, kept for 7 days. The account's audit "
+            "A worker writes cost as FOCUS Parquet, usage and configuration into a ZIP, kept for 7 days unless the account has another limit. The account's audit "
             "log names you.",
             service_call(request_export, "account", "The export is queued."),
             begin=_export_page,

@@ -9,9 +9,12 @@ from django.db import models
 
 from accounts.scoping import AccountModel
 
-DEFAULT_DAYS, FEWEST_DAYS, MOST_DAYS = 90, 7, 400
-_RECEIPT_BOUNDS: Final = f"Keep receipts for {FEWEST_DAYS} to {MOST_DAYS} days."
-_BILL_BOUNDS: Final = f"Keep replaced bills for 0 to {MOST_DAYS} days."
+DAYS_LIMIT: Final = "RECEIPT_DAYS"
+BILL_DAYS_LIMIT: Final = "BILL_VERSION_DAYS"
+DEFAULT_DAYS, FEWEST_DAYS, MOST_DAYS = 90, 7, 1_100
+"""The most is for an account whose ceilings (`accounts/limits.py`) an operator raised."""
+_RECEIPT_BOUNDS: Final = f"Keep receipts for {FEWEST_DAYS} to {MOST_DAYS:,} days."
+_BILL_BOUNDS: Final = f"Keep replaced bills for 0 to {MOST_DAYS:,} days."
 
 
 class AnswerState(AccountModel):

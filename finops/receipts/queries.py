@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from django.db.models import Exists, OuterRef, Q, Sum
 
+from accounts.limits import LIMITS_BY_NAME, limit_of, own_limits
 from accounts.models import Account, AuditEntry
 from finops.lake.models import LakeRollup, LakeSegment
 from finops.lake.schema import Kind
@@ -17,7 +18,7 @@ from finops.lake.storage.manifest import Manifest, decode_segments
 from finops.lib import clock
 from finops.receipts import codes
 from finops.receipts.figures import decode_figures
-from finops.receipts.models import AnswerReceipt, AnswerState, ReceiptRetention
+from finops.receipts.models import BILL_DAYS_LIMIT, DAYS_LIMIT, AnswerReceipt, AnswerState, ReceiptRetention
 from finops.receipts.records import receipt_content
 
 
@@ -98,16 +99,20 @@ def changed_settings(receipt: AnswerReceipt) -> list[SettingChange]:
 
 
 def retention(account: Account) -> ReceiptRetention:
-    """As the account set it, else the defaults. One query."""
-    return ReceiptRetention.objects.filter(account=account).first() or ReceiptRetention(account=account)
+    """As the account set it, else the defaults, within its ceilings; not to be saved. One query."""
+    row = ReceiptRetention.objects.filter(account=account).first() or ReceiptRetention(account=account)
+    row.days = min(row.days, limit_of(account, DAYS_LIMIT))
+    row.bill_days = min(row.bill_days, limit_of(account, BILL_DAYS_LIMIT))
+    return row
 
 
 def bills_named_by_receipts() -> Q:
     """A condition on LakeSegment: a receipt names the file, of an account that keeps such bills and for so long."""
     # Of every account: garbage collection serves all at once.
     kept = ReceiptRetention.objects.unscoped().filter(bill_days__gt=0)
+    ceilings, ceiling = own_limits(BILL_DAYS_LIMIT), LIMITS_BY_NAME[BILL_DAYS_LIMIT].default
     conditions = [
-        Q(_named_since(days), account_id=account_id)
+        Q(_named_since(min(days, ceilings.get(account_id, ceiling))), account_id=account_id)
         for account_id, days in kept.values_list("account_id", "bill_days")
     ]
     return Q(*conditions, _connector=Q.OR) if conditions else Q(pk__in=[])

@@ -10,11 +10,19 @@ from django.db.models import Exists, OuterRef
 
 from accounts import audit
 from accounts.audit import Actor
+from accounts.limits import LIMITS_BY_NAME, check_ceiling, own_limits
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.lib import clock
 from finops.lib.errors import UserError
-from finops.receipts.models import DEFAULT_DAYS, AnswerReceipt, AnswerState, ReceiptRetention
+from finops.receipts.models import (
+    BILL_DAYS_LIMIT,
+    DAYS_LIMIT,
+    DEFAULT_DAYS,
+    AnswerReceipt,
+    AnswerState,
+    ReceiptRetention,
+)
 
 UNUSED_STATE_PERIOD: Final = timedelta(days=1)
 """A state without receipts stays for so long: receipts that name it may be under way."""
@@ -24,7 +32,9 @@ UNUSED_STATE_PERIOD: Final = timedelta(days=1)
 def set_receipt_retention(*, account: Account, actor: Actor, days: int, bill_days: int) -> ReceiptRetention:
     """Keep receipts for so many days, and the replaced bills that they name for `bill_days`, 0 for no longer than all others. What
     is older goes within a day, for good. Raises ValidationError for what is out of bounds, UserError for bills that would outlive
-    the receipts that name them."""
+    the receipts that name them, and above the ceilings that an operator set for the account."""
+    check_ceiling(account, DAYS_LIMIT, days, field="days")
+    check_ceiling(account, BILL_DAYS_LIMIT, bill_days, field="bill_days")
     if bill_days > days:
         raise UserError(
             f"bill_days: {bill_days} is more than the {days} days of receipts. Keep receipts as long as bills.",
@@ -48,15 +58,22 @@ def set_receipt_retention(*, account: Account, actor: Actor, days: int, bill_day
 
 def sweep() -> int:
     """Delete receipts that are older than their account keeps, and states that none names; how many receipts. One statement for
-    each account that chose its days, and two more."""
+    each account that chose its days or has a ceiling of its own, and four more."""
     # Of every account: beat asks for all at once.
     receipts = AnswerReceipt.objects.unscoped()
     chosen = dict(ReceiptRetention.objects.unscoped().values_list("account_id", "days"))
+    ceilings, ceiling = own_limits(DAYS_LIMIT), LIMITS_BY_NAME[DAYS_LIMIT].default
+    days_by_account = {
+        account_id: min(chosen.get(account_id, DEFAULT_DAYS), ceilings.get(account_id, ceiling))
+        for account_id in chosen | ceilings
+    }
     now = clock.now()
     deleted = (
-        receipts.exclude(account__in=chosen).filter(at__lt=now - timedelta(days=DEFAULT_DAYS)).delete()[0]
+        receipts.exclude(account__in=days_by_account)
+        .filter(at__lt=now - timedelta(days=DEFAULT_DAYS))
+        .delete()[0]
     )
-    for account_id, days in chosen.items():
+    for account_id, days in days_by_account.items():
         deleted += receipts.filter(account_id=account_id, at__lt=now - timedelta(days=days)).delete()[0]
     unused = AnswerState.objects.unscoped().filter(last_used_at__lt=now - UNUSED_STATE_PERIOD)
     unused.filter(~Exists(receipts.filter(state=OuterRef("pk")))).delete()

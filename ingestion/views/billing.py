@@ -24,7 +24,7 @@ from ingestion.forms import UsageRetentionForm
 from ingestion.models import UsageRetention
 from ingestion.queries import billing
 from ingestion.queries.billing import MeteredMonth
-from ingestion.services.retention import retention_start
+from ingestion.services.retention import kept_months, retention_start
 
 MONTHS = ListPage[MeteredMonth](
     name="metered-usage",
@@ -45,23 +45,24 @@ MONTHS = ListPage[MeteredMonth](
 def index(request: AccountRequest) -> HttpResponseBase:
     if wants_csv(request):
         return MONTHS.csv(MONTHS.listing(request, billing.metered_months(request.account)).matches)
-    return _page(request, UsageRetentionForm(initial={"months": _retention_months()}))
+    return _page(request, UsageRetentionForm(request.account, months=_retention_months(request)))
 
 
 @account_page(Role.ADMIN)
 @require_POST
 def retention(request: AccountRequest) -> HttpResponse:
     """Asks first when events would be deleted: the form comes back with how many, and a second button."""
-    form = UsageRetentionForm(request.POST)
+    form = UsageRetentionForm(request.account, request.POST)
     if not form.is_valid():
         return _page(request, form, status=422)
     months: int | None = form.cleaned_data["months"]
-    deleted_events, first = _count_deletions(request, months)
+    kept = kept_months(request.account, months)
+    deleted_events, first = _count_deletions(request, kept)
     if deleted_events and not form.cleaned_data["confirmed"]:
-        return _page(request, form, {"doomed": deleted_events, "first_kept": first, "months_asked": months})
+        return _page(request, form, {"doomed": deleted_events, "first_kept": first, "months_asked": kept})
     with FormErrors(form):
         services.set_usage_retention(account=request.account, actor=request.actor, months=months)
-        messages.success(request, _retention_message(months, deleted_events))
+        messages.success(request, _retention_message(kept, deleted_events))
         return redirect("usage_billing", slug=request.account.slug)
     return _page(request, form, status=422)
 
@@ -82,9 +83,9 @@ def _count_deletions(request: AccountRequest, months: int | None) -> tuple[int, 
     return billing.events_before(request.account, first), first
 
 
-def _retention_months() -> int | None:
+def _retention_months(request: AccountRequest) -> int | None:
     row = UsageRetention.objects.first()
-    return row.months if row else None
+    return kept_months(request.account, row.months if row else None)
 
 
 def _page(
@@ -95,7 +96,7 @@ def _page(
     status: int = 200,
 ) -> HttpResponse:
     every = billing.metered_months(request.account)
-    months, retention_months = every[: billing.MONTHS], _retention_months()
+    months, retention_months = every[: billing.MONTHS], _retention_months(request)
     context = {
         "form": form,
         "months": months,

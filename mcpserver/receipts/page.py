@@ -17,11 +17,12 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.credentials import Access, Credential, CredentialKind
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import FormErrors
-from accounts.models import Role
+from accounts.limits import limit_of
+from accounts.models import Account, Role
 from finops.lib.errors import UserError
 from finops.lib.time_limit import limit_time
 from finops.receipts import queries, services
-from finops.receipts.models import FEWEST_DAYS, MOST_DAYS
+from finops.receipts.models import BILL_DAYS_LIMIT, DAYS_LIMIT, FEWEST_DAYS, ReceiptRetention
 from mcpserver.context import ToolCall
 from mcpserver.receipts.answer import VerifiedAnswer, verified_answer
 
@@ -44,7 +45,7 @@ def verify_answer(request: AccountRequest) -> HttpResponse:
 @account_page(Role.ADMIN)
 @require_POST
 def receipt_retention(request: AccountRequest) -> HttpResponse:
-    form = ReceiptRetentionForm(request.POST)
+    form = ReceiptRetentionForm(request.account, request.POST)
     if form.is_valid():
         with FormErrors(form):
             row = services.set_receipt_retention(
@@ -75,14 +76,13 @@ def _page(
     status: int = 200,
 ) -> HttpResponse:
     kept = queries.retention(request.account)
-    initial = {"days": kept.days, "bill_days": kept.bill_days}
     context = {
         "receipt": receipt,
         "answer": answer,
         "arguments": _pretty(answer.arguments) if answer else "",
         "problem": problem,
         "kept": queries.kept_bills(request.account),
-        "form": form or ReceiptRetentionForm(initial=initial),
+        "form": form or ReceiptRetentionForm(request.account, kept=kept),
     }
     return render(request, "mcpserver/verify_answer.html", context, status=status)
 
@@ -91,13 +91,14 @@ def _pretty(arguments: dict[str, Any]) -> str:
     return msgspec.json.format(msgspec.json.encode(arguments), indent=2).decode()
 
 
-def _days_field(label: str, least: int, help_text: str) -> forms.IntegerField:
-    bounds = f"Enter {least} to {MOST_DAYS} days."
+def _days_field(label: str, least: int, most: int, initial: int | None, effect: str) -> forms.IntegerField:
+    bounds = f"Enter {least} to {most:,} days."
     return forms.IntegerField(
         label=label,
         min_value=least,
-        max_value=MOST_DAYS,
-        help_text=help_text,
+        max_value=most,
+        initial=initial,
+        help_text=f"{least} to {most:,}{effect}",
         error_messages={
             "required": bounds,
             "invalid": "Enter a whole number of days.",
@@ -108,11 +109,21 @@ def _days_field(label: str, least: int, help_text: str) -> forms.IntegerField:
 
 
 class ReceiptRetentionForm(forms.Form):
-    days = _days_field(
-        "Days to keep receipts", FEWEST_DAYS, f"{FEWEST_DAYS} to {MOST_DAYS}. Older receipts are deleted."
-    )
-    bill_days = _days_field(
-        "Days to keep replaced bills",
-        0,
-        f"0 to {MOST_DAYS}, for bills that receipts name. 0: only the previous version of a month, 14 days.",
-    )
+    """What the account keeps, up to its ceilings."""
+
+    def __init__(self, account: Account, data: Any = None, *, kept: ReceiptRetention | None = None) -> None:
+        super().__init__(data)
+        self.fields["days"] = _days_field(
+            "Days to keep receipts",
+            FEWEST_DAYS,
+            limit_of(account, DAYS_LIMIT),
+            kept.days if kept else None,
+            ". Older receipts are deleted.",
+        )
+        self.fields["bill_days"] = _days_field(
+            "Days to keep replaced bills",
+            0,
+            limit_of(account, BILL_DAYS_LIMIT),
+            kept.bill_days if kept else None,
+            ", for bills that receipts name. 0: only the previous version of a month, 14 days.",
+        )

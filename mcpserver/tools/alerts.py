@@ -75,7 +75,7 @@ def list_alert_subscriptions(call: ToolCall, arguments: SubscriptionsQuery) -> A
     name="listAlertDeliveries",
     title="List alert deliveries",
     access=ToolAccess.READ,
-    description="Alerts sent in the last 90 days, newest first, with delivery status.",
+    description="Alerts sent, newest first, with delivery status.",
     examples=[{}, {"status": ["failed", "waiting"], "include_tests": False, "limit": 5}],
 )
 def list_alert_deliveries(call: ToolCall, arguments: DeliveriesQuery) -> AlertDeliveriesAnswer:

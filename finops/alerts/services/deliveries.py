@@ -20,6 +20,7 @@ from django.db.models import Q
 
 from accounts import audit
 from accounts.audit import Actor
+from accounts.limits import older_than_retention
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.alerts import senders
@@ -52,7 +53,6 @@ logger = logging.getLogger(__name__)
 SPELL_SECONDS: Final = 30.0
 """The time that one task spends on a channel's backlog: the broker of a single machine takes a second per message."""
 
-RETENTION: Final = timedelta(days=90)
 
 BACK_OFF: Final = tuple(timedelta(minutes=minutes) for minutes in (0.5, 2, 10, 60, 240, 720))
 """Waits between attempts: seven attempts in 17 hours. Each is up to a fifth longer, to spread retries after an
@@ -306,11 +306,11 @@ def send_due() -> list[tuple[int, int]]:
 
 
 def sweep() -> int:
-    """Delete deliveries older than 90 days that are not waiting, and reseal targets sealed with an earlier key.
+    """Delete deliveries beyond their account's retention that are not waiting, and reseal targets sealed with an earlier key.
     Returns the number deleted."""
-    before = clock.now() - RETENTION
+    expired = older_than_retention("ALERT_DELIVERY_DAYS", "created_at")
     # Unscoped: a sweep over all accounts.
-    old = AlertDelivery.objects.unscoped().filter(created_at__lt=before).exclude(status=Status.WAITING)
+    old = AlertDelivery.objects.unscoped().filter(expired).exclude(status=Status.WAITING)
     removed: int = old.delete()[1].get(AlertDelivery._meta.label, 0)
     for channel in AlertChannel.objects.unscoped():
         if not is_sealed_now(channel):

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import ErrorMessages
+from accounts.limits import limit_of
 from accounts.models import Role
 from finops.alerts import services
 from finops.alerts.models import AlertDelivery
@@ -21,7 +22,6 @@ from finops.lib.listing import Column, ListFilter, ListPage
 from finops.lib.params import as_arguments, id_of
 
 PAGE_ROWS = 50
-RETENTION_DAYS = 90
 
 DELIVERIES = ListPage[DeliveryRow](
     name="alert-deliveries",
@@ -57,7 +57,10 @@ def index(request: AccountRequest) -> HttpResponseBase:
     """Render the list, newest first. `?status=` and `?channel=` filter it."""
     every = every_delivery(request.account)
     declared = replace(DELIVERIES, filters=_filters(every))
-    context = {"retention_days": RETENTION_DAYS, "mcp_arguments": as_arguments(_query(request.GET))}
+    context = {
+        "retention_days": limit_of(request.account, "ALERT_DELIVERY_DAYS"),
+        "mcp_arguments": as_arguments(_query(request.GET)),
+    }
     return declared.response(request, every, "alerts/deliveries.html", context)
 
 

@@ -10,9 +10,10 @@ from django.db.models import Min
 
 from accounts import audit
 from accounts.audit import Actor
+from accounts.limits import LIMITS_BY_NAME, check_ceiling, limit_of, own_limits
 from accounts.models import Account
-from accounts.scoping import account_scope
-from finops.change_events.models import DEFAULT_DAYS, ChangeEvent, ChangeEventRetention
+from accounts.scoping import account_scope, current_account
+from finops.change_events.models import DAYS_LIMIT, DEFAULT_DAYS, MOST_DAYS, ChangeEvent, ChangeEventRetention
 from finops.lib import clock
 
 SWEPT_AT_ONCE: Final = 5_000
@@ -21,7 +22,10 @@ SWEPT_AT_ONCE: Final = 5_000
 @transaction.atomic
 def set_change_event_retention(*, account: Account, actor: Actor, days: int) -> ChangeEventRetention:
     """Keep change events of so many days before the running one, notes too; what is older goes within a day, for good. What was
-    metered stays metered. Raises ValidationError outside 400 to 3,650 days."""
+    metered stays metered. Raises ValidationError outside 400 to 3,650 days, UserError above the ceiling that an operator set for the
+    account."""
+    if days <= MOST_DAYS:
+        check_ceiling(account, DAYS_LIMIT, days, field="days")
     with account_scope(account):
         row = ChangeEventRetention.objects.select_for_update().first() or ChangeEventRetention(
             account=account
@@ -42,18 +46,23 @@ def set_change_event_retention(*, account: Account, actor: Actor, days: int) -> 
 def retention_days() -> int:
     """Of the account in scope."""
     row = ChangeEventRetention.objects.first()
-    return row.days if row else DEFAULT_DAYS
+    return min(row.days if row else DEFAULT_DAYS, limit_of(current_account(), DAYS_LIMIT))
 
 
 def sweep() -> int:
     """Delete what is older than its account keeps, a few thousand a statement; how many events that were."""
     # Of every account: beat asks for all at once.
     days_by_account = dict(ChangeEventRetention.objects.unscoped().values_list("account_id", "days"))
+    ceilings, ceiling = own_limits(DAYS_LIMIT), LIMITS_BY_NAME[DAYS_LIMIT].default
+
+    def days_of(account_id: int) -> int:
+        return min(days_by_account.get(account_id, DEFAULT_DAYS), ceilings.get(account_id, ceiling))
+
     oldest = ChangeEvent.objects.unscoped().order_by().values_list("account_id").annotate(Min("occurred_at"))
     return sum(
         _delete_before(account_id, first)
         for account_id, moment in oldest
-        if moment < (first := _first_moment(days_by_account.get(account_id, DEFAULT_DAYS)))
+        if moment < (first := _first_moment(days_of(account_id)))
     )
 
 

@@ -51,14 +51,14 @@ EVENTS = ListPage[ChangeEvent](
 @require_safe
 @never_cache
 def index(request: AccountRequest) -> HttpResponseBase:
-    return _page(request, ChangeEventRetentionForm(initial={"days": retention_days()}))
+    return _page(request, ChangeEventRetentionForm(request.account, days=retention_days()))
 
 
 @account_page(Role.ADMIN)
 @require_POST
 def retention(request: AccountRequest) -> HttpResponseBase:
     """An admin's, since it deletes for the whole account."""
-    form = ChangeEventRetentionForm(request.POST)
+    form = ChangeEventRetentionForm(request.account, request.POST)
     if form.is_valid():
         with FormErrors(form):
             row = set_change_event_retention(

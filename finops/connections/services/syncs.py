@@ -7,11 +7,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, F, OuterRef, Window
+from django.db.models import Exists, F, OuterRef, Q, Window
 from django.db.models.functions import RowNumber
 
 from accounts import audit
 from accounts.audit import Actor
+from accounts.limits import older_than_retention
 from accounts.scoping import account_scope
 from finops.connections.models import UNFINISHED_STATUSES, CostConnection, CostSync
 from finops.connections.schedule import next_sync
@@ -25,7 +26,6 @@ LOOK_TASK: Final = "connections.look"
 RUN_TASK: Final = "connections.run_sync"
 MESSAGE_SECONDS: Final = 3600
 
-RETENTION: Final = timedelta(days=90)
 QUIET_RETENTION: Final = timedelta(days=2)
 """How long syncs without new data are kept: an hourly source has 24 a day."""
 NEWEST_KEPT: Final = 20
@@ -146,16 +146,14 @@ def remove_old_syncs() -> int:
     newest = Window(RowNumber(), partition_by=F("connection_id"), order_by=F("pk").desc())
     # Unscoped: the sweep serves every account.
     rows = CostSync.objects.unscoped().exclude(status__in=UNFINISHED_STATUSES).annotate(place=newest)
-    old = rows.filter(place__gt=NEWEST_KEPT).values_list("pk", "finished_at", "status", "months_imported")
-    now = clock.now()
-    pks = [
-        pk
-        for pk, finished_at, status, imported in old
-        if finished_at is not None
-        and finished_at < now - (QUIET_RETENTION if status == SyncStatus.DONE and not imported else RETENTION)
-    ]
-    CostSync.objects.unscoped().filter(pk__in=pks).delete()
-    return len(pks)
+    is_quiet = Q(status=SyncStatus.DONE, months_imported=0, finished_at__lt=clock.now() - QUIET_RETENTION)
+    expired = older_than_retention("SYNC_DAYS", "finished_at") | is_quiet
+    # A query of its own: conditions beside a window would apply before it, and number the old syncs alone.
+    beyond = rows.filter(place__gt=NEWEST_KEPT).values("pk")
+    removed: int = (
+        CostSync.objects.unscoped().filter(expired, pk__in=beyond).delete()[1].get(CostSync._meta.label, 0)
+    )
+    return removed
 
 
 def cancel_queued_sync(connection: CostConnection) -> None:

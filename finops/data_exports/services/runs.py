@@ -11,6 +11,7 @@ from django.db.models.functions import RowNumber
 
 from accounts import audit
 from accounts.audit import Actor
+from accounts.limits import older_than_retention
 from accounts.scoping import account_scope
 from finops.data_exports.models import UNFINISHED_STATUSES, DataExport, DataExportRun
 from finops.data_exports.schedule import next_after_cancel
@@ -25,7 +26,6 @@ from finops.worker.broker import publish
 
 RUN_TASK: Final = "data_exports.run"
 MESSAGE_SECONDS: Final = 3_600
-RETENTION: Final = timedelta(days=90)
 RULES_CHECK: Final = timedelta(days=1)
 NEWEST_KEPT: Final = 50
 """The newest runs of each export that are kept, however old."""
@@ -143,7 +143,9 @@ def remove_old_runs() -> int:
     newest = Window(RowNumber(), partition_by=F("export_id"), order_by=F("pk").desc())
     # Unscoped: the sweep serves every account.
     rows = DataExportRun.objects.unscoped().exclude(status__in=UNFINISHED_STATUSES).annotate(place=newest)
-    old = rows.filter(place__gt=NEWEST_KEPT).values_list("pk", "finished_at")
-    pks = [pk for pk, ended in old if ended is not None and ended < clock.now() - RETENTION]
-    DataExportRun.objects.unscoped().filter(pk__in=pks).delete()
-    return len(pks)
+    # A query of its own: conditions beside a window would apply before it, and number the old runs alone.
+    beyond = rows.filter(place__gt=NEWEST_KEPT).values("pk")
+    expired = older_than_retention("DATA_EXPORT_RUN_DAYS", "finished_at")
+    old = DataExportRun.objects.unscoped().filter(expired, pk__in=beyond)
+    removed: int = old.delete()[1].get(DataExportRun._meta.label, 0)
+    return removed
