@@ -1,4 +1,4 @@
-"""What a valid change event is. Pure: values in, an event to store or the sentence that says what is wrong."""
+"""Validation of change events. Pure: values in, an event to store or an error sentence out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OTHER_CONTENT: Final = "event_id must not be that of an event with other content
 
 
 class NewEvent(Struct, frozen=True):
-    """An event to store. Without `occurred_at` it happened when it was received; an empty `event_id` is none."""
+    """An event to store. Without `occurred_at` it takes the time of receipt; an empty `event_id` means none."""
 
     position: int
     occurred_at: datetime | None
@@ -43,15 +43,15 @@ class NewEvent(Struct, frozen=True):
 
 
 def with_occurred_at(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields, `timestamp` as `occurred_at` where that is absent: who pushes usage too calls it so, and an event without
-    a time would be one of the moment it was received."""
+    """The fields with `timestamp` as `occurred_at` if that is missing: pushes of usage use that name, and an event
+    without a time would take the time of receipt."""
     if fields.get("occurred_at") is not None or fields.get("timestamp") is None:
         return fields
     return {**fields, "occurred_at": fields["timestamp"]}
 
 
 def violation(fields: Mapping[str, Any]) -> str | None:
-    """What is wrong with the first wrong field, in the order of the API reference; None for a valid event."""
+    """The error of the first invalid field, in the order of the API reference; None for a valid event."""
     for name, problem in _PROBLEMS.items():
         if message := problem(fields.get(name)):
             return message
@@ -59,7 +59,7 @@ def violation(fields: Mapping[str, Any]) -> str | None:
 
 
 def new_event(position: int, fields: Mapping[str, Any]) -> NewEvent:
-    """The event of fields without a violation."""
+    """The event with these fields, which have no violation."""
     moment = fields.get("occurred_at")
     return NewEvent(
         position=position,
@@ -74,7 +74,7 @@ def new_event(position: int, fields: Mapping[str, Any]) -> NewEvent:
 
 
 def dimension_name(name: str) -> str | None:
-    """A dimension as cost answers call it, kindly read (`Usage Type`, `tag:env`); None for none."""
+    """The name of a dimension as in cost answers, parsed with tolerance (`Usage Type`, `tag:env`); None for none."""
     stripped = name.strip()
     prefix, colon, key = stripped.partition(":")
     families = {kind.name for kind in registry.kinds() if kind.is_family}
@@ -87,7 +87,7 @@ def dimension_name(name: str) -> str | None:
 
 
 def is_web_address(text: str) -> bool:
-    """Whether a page may link to it: http or https, a host, no user and password, no blanks."""
+    """Whether a page may link to the address: http or https, with a host, without user, password and blanks."""
     if len(text) > MAX_URL or _BLANKS.search(text):
         return False
     try:

@@ -42,7 +42,7 @@ class ChangeEventRetentionForm(forms.Form):
 
 
 class ChartNoteForm(forms.Form):
-    """A note on charts of cost."""
+    """The form of a note on a cost chart."""
 
     day = forms.DateField(
         widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
@@ -65,7 +65,7 @@ class ChartNoteForm(forms.Form):
             raise forms.ValidationError(error.message) from error
 
     def draft(self) -> NoteDraft:
-        """Of a form that is valid."""
+        """The note of a valid form."""
         data = self.cleaned_data
         return NoteDraft(day=data["day"], title=data["title"], scope=data["scope"], url=data["url"].strip())
 

@@ -1,4 +1,4 @@
-"""What change events add to accounts and to the meter."""
+"""What change events register with accounts and the meter."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ other_meters.add("change events", OtherMeter(metered_by_month, month_by_event_so
 
 
 MAX_READ = 2_000
-"""Events of a chart's days, the newest first, whose scope is compared with its filters."""
+"""The newest events in a chart's days whose scope is compared with its filters."""
 
 
 @chart_markers.register("change events")
 def event_markers(question: MarkerQuestion) -> list[Marker]:
-    """Events that the reader sees and that fit the filters. One query."""
+    """Events that the reader may see and that match the filters. One query."""
     filters = scope_filters_of(question.filters)
     events = events_between(question.days.start, question.days.end)[:MAX_READ]
     return [
@@ -50,7 +50,7 @@ def event_markers(question: MarkerQuestion) -> list[Marker]:
 
 @resource_panels.register("actor")
 def resource_actor_panel(question: ResourceQuestion) -> ResourcePanel | None:
-    """Who created or changed the resource, where an event names it. One query."""
+    """The panel with the actor who created or changed the resource, if an event names it. One query."""
     name = pinned_values(question.question.query).get("resource")
     actor = actor_of_resource(name) if name else None
     return ResourcePanel("change_events/_resource_actor.html", {"actor": actor}) if actor else None
@@ -58,5 +58,5 @@ def resource_actor_panel(question: ResourceQuestion) -> ResourcePanel | None:
 
 @receiver(pre_delete, sender=Account, dispatch_uid="change_events.pushes")
 def end_pushes_of_account(instance: Account, **_: Any) -> None:
-    """Without it, a push could store an event of an account that is being deleted."""
+    """Stop pushes first: otherwise one could store an event of an account that is being deleted."""
     end_pushes(account=instance)

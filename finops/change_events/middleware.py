@@ -1,4 +1,4 @@
-"""Serves /api/events before the middleware that is for pages: no session is read, no HTML page can answer."""
+"""Serves /api/events before the middleware for pages: no session is read, and no HTML page is returned."""
 
 from __future__ import annotations
 

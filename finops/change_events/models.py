@@ -1,4 +1,4 @@
-"""Change events, the sources that send them, and the keys of those."""
+"""Change events, their sources, and the sources' keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_EVENT_ID: Final = 255
 
 
 class EventSource(AccountModel):
-    """A connection that change events come in by: pushed with a key of its own, or pulled with a vendor's credential."""
+    """A source of change events: pushed with a key of its own, or pulled with a vendor's credential."""
 
     class Kind(models.TextChoices):
         PUSH = "push", "Push/API"
@@ -50,7 +50,7 @@ class EventSource(AccountModel):
 
 
 class EventKey(AccountModel):
-    """The key of an event source. Only its hash is stored; a source has one living key at most."""
+    """The key of an event source. Only its hash is stored; a source has at most one active key."""
 
     source = models.ForeignKey(EventSource, on_delete=models.CASCADE, related_name="keys")
     lookup = models.CharField(max_length=12, unique=True, editable=False)
@@ -79,14 +79,14 @@ class EventKey(AccountModel):
 
     @property
     def masked_key(self) -> str:
-        """What may be shown after generation: the typed prefix, the lookup part, dots."""
+        """The part of a key that may be shown after generation: prefix, lookup part and dots."""
         return f"fevt_{self.lookup}{'•' * 8}"
 
 
 class ChangeEvent(AccountModel):
     """Something that happened and may explain a change of cost.
 
-    `scope` is `{dimension: [values]}`, what of the cost it is about; empty: all of it.
+    `scope` is `{dimension: [values]}`, the cost that the event concerns; empty: all cost.
     """
 
     class Kind(models.TextChoices):
@@ -163,14 +163,14 @@ class ChangeEvent(AccountModel):
 
 DAYS_LIMIT: Final = "CHANGE_EVENT_DAYS"
 FEWEST_DAYS: Final = 400
-"""Syncs and derived events are of the last 13 months: what is younger would come back."""
+"""Syncs and derived events cover the last 13 months: events deleted earlier than that would be created again."""
 MOST_DAYS: Final = 3_650
 DEFAULT_DAYS: Final = 1_100
 _DAYS_BOUNDS: Final = f"Keep change events for {FEWEST_DAYS} to {MOST_DAYS:,} days."
 
 
 class ChangeEventRetention(AccountModel):
-    """For how many days before the running one the account keeps its change events. No row: DEFAULT_DAYS."""
+    """The number of days before the current one for which the account keeps change events. No row: DEFAULT_DAYS."""
 
     days = models.PositiveSmallIntegerField(
         default=DEFAULT_DAYS,
@@ -193,7 +193,8 @@ class ChangeEventRetention(AccountModel):
 
 
 class EventMonth(AccountModel):
-    """What a source sent in a month of receipt: the meter. It outlives its source, as what was metered stays metered."""
+    """The number of events that a source sent in a month of receipt, for the meter. It outlives its source, since
+    metered events stay metered."""
 
     source = models.ForeignKey(
         EventSource, null=True, blank=True, on_delete=models.SET_NULL, related_name="months"

@@ -1,5 +1,5 @@
-"""The OpenAPI document of `/api/events`. Kept by hand beside the rules that it takes its limits from; tests hold it against
-the door."""
+"""The OpenAPI document of `/api/events`, maintained by hand; limits come from the validation rules, and tests compare
+it with the endpoint."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def document() -> Schema:
 
 
 def _operation(usage: Schema) -> Schema:
-    """As the operation of usage events (ingestion.openapi): the same parameters, limits and errors."""
+    """An operation like that of usage events (ingestion.openapi), with the same parameters, limits and errors."""
     accepted = usage["responses"]["200"]
     limits = {name: each for name, each in accepted["headers"].items() if name.startswith("RateLimit-")}
     items = {"type": "array", "maxItems": MAX_EVENTS, "items": {"$ref": "#/components/schemas/ChangeEvent"}}

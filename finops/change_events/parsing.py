@@ -1,4 +1,4 @@
-"""From a request's body to checked events: JSON in, what to store and what to refuse out. Pure."""
+"""Parses a request's body into events to store and events to reject. Pure."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ingestion.parsing import MalformedBody, Rejection, raw_events, utf8_without
 
 
 class EventBatch(msgspec.Struct, frozen=True):
-    """A structurally valid body, each event judged alone. `rejected` is ascending by index."""
+    """A structurally valid body with each event validated alone. `rejected` is ascending by index."""
 
     events: Sequence[NewEvent]
     rejected: Sequence[Rejection]
 
 
 class _UntypedEvent(msgspec.Struct):
-    """Any object: the fields of an event as their JSON text, empty where absent. The last of two of a name counts."""
+    """Any object: the event's fields as JSON text, empty if missing. Of two fields with one name the last counts."""
 
     occurred_at: msgspec.Raw = msgspec.Raw()
     kind: msgspec.Raw = msgspec.Raw()
@@ -33,11 +33,11 @@ class _UntypedEvent(msgspec.Struct):
 
 _OBJECT: Final = msgspec.json.Decoder(_UntypedEvent)
 _WRONG: Final = object()
-"""A value that no rule takes."""
+"""A value that every rule rejects."""
 
 
 def check_events(body: bytes) -> EventBatch:
-    """The events of a body, each checked on its own. Raises MalformedBody."""
+    """Validate each event of a body. Raises MalformedBody."""
     try:
         items = raw_events(utf8_without_lone_surrogates(body))
         checked = [_check(position, item) for position, item in enumerate(items)]

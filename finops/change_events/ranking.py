@@ -1,9 +1,10 @@
-"""How well a change event fits a change of cost: a candidate beside it, never its cause. Pure. docs/how-we-count.md says it in words.
+"""How well a change event fits a change of cost: a candidate for it, never its cause. Pure. docs/how-we-count.md
+explains it.
 
 score = time x share x movement
 
-time     = part of the days with the change on or after the event - the same of the days before them: what of a step
-           on the event's day the comparison would show
+time     = part of the days with the change on or after the event - the same part of the days before them: how much of a
+           step on the event's day the comparison would show
 share    = change of cost in the event's scope / whole change, at most 1
 movement = change of cost in the event's scope / cost in its scope, of the larger side
 """
@@ -24,12 +25,12 @@ from finops.lib.periods import DateRange
 
 SHOWN: Final = 5
 LOWEST: Final = Decimal("0.01")
-"""What scores less is no candidate."""
+"""The lowest score of a candidate."""
 _PLACES = Decimal("0.001")
 
 
 class ScopeCost(Struct, frozen=True):
-    """What the cost of an event's scope was with the change and before it, in one currency, beside the whole change."""
+    """Cost in an event's scope during the change and before it, in one currency, and the whole change."""
 
     now: Decimal
     before: Decimal
@@ -45,7 +46,7 @@ class ScopeCost(Struct, frozen=True):
 
 
 def time_share(day: date, changed: DateRange, before: DateRange) -> Decimal:
-    """0 to 1: what of a step of cost on that day a comparison of these days would show."""
+    """How much of a step of cost on that day a comparison of these days would show, 0 to 1."""
     return max(Decimal(0), _part_since(day, changed) - _part_since(day, before))
 
 
@@ -55,7 +56,7 @@ def _part_since(day: date, days: DateRange) -> Decimal:
 
 
 def best_candidates(scores: Iterable[tuple[ChangeEvent, Decimal]]) -> list[ChangeCandidate]:
-    """The best SHOWN; of equal scores the newest first."""
+    """The best SHOWN candidates; of equal scores the newest first."""
     found = [(event, score.quantize(_PLACES)) for event, score in scores if score >= LOWEST]
     found.sort(key=lambda pair: (-pair[1], -pair[0].occurred_at.timestamp(), -pair[0].pk))
     return [candidate_of(event, score) for event, score in found[:SHOWN]]

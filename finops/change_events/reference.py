@@ -1,4 +1,4 @@
-"""The reference of `/api/events` as its page shows it, read from the OpenAPI document and from the rules themselves."""
+"""The reference of `/api/events` for its page, from the OpenAPI document and the validation rules."""
 
 from __future__ import annotations
 

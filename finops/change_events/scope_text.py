@@ -1,4 +1,4 @@
-"""A scope as people write it: `dimension=value` a line, several values of a dimension on lines of their own."""
+"""A scope as text: one `dimension=value` a line, several values of a dimension on separate lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ MAX_TEXT: Final = 20_000
 
 
 def scope_from_text(text: str) -> dict[str, list[str]]:
-    """Raises UserError for a line that is no `dimension=value`. Whether there is the dimension is not looked at."""
+    """Parse a scope. Raises UserError for a line that is not `dimension=value`. Does not check that the dimension
+    exists."""
     scope: dict[str, list[str]] = {}
     for line in filter(None, map(str.strip, text.splitlines())):
         dimension, equals, value = (part.strip() for part in line.partition("="))
@@ -32,8 +33,8 @@ def text_of_scope(scope: Mapping[str, Sequence[str]]) -> str:
 
 
 def scope_of_filters(filters: Iterable[Filter]) -> tuple[dict[str, list[str]], int]:
-    """The scope that filters on cost leave, and how many of them a scope cannot say, such as one that leaves values out. Of two
-    filters on a dimension the second says nothing that the first does not, or cannot be said."""
+    """The scope of filters on cost, and the number of filters that a scope cannot express, such as one that excludes
+    values. A second filter on a dimension is either implied by the first or cannot be expressed."""
     scope: dict[str, list[str]] = {}
     unknown = 0
     for item in filters:

@@ -1,7 +1,8 @@
-"""Whether the scope of a change event fits filters on cost. By names alone, without reading cost.
+"""Whether the scope of a change event matches filters on cost. Compares names only, without reading cost.
 
-An event that says nothing of a filter's dimension fits it: a deployment of the service EC2 may be of any team. One that
-names the dimension fits where one of its values passes. Names that bills and people use for the same count as equal.
+An event that does not name a filter's dimension matches it: a deployment of the service EC2 may concern any team. An
+event that names the dimension matches if one of its values does. Different names of bills and people for the same
+thing are equal.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _NEGATED: Final = {"not_in": "in", "not_contains": "contains"}
 
 @dataclass(frozen=True)
 class ScopeFilter:
-    """A filter as far as names go. `values` in small letters, with what else bills call them."""
+    """A filter for comparing names. `values` are in small letters and include other names that bills use."""
 
     dimension: str
     op: str
@@ -42,7 +43,7 @@ class ScopeFilter:
 
 
 def scope_filters(scope: Scope) -> list[ScopeFilter]:
-    """What passes where it is of these values. Raises UserError for a dimension that there is not."""
+    """Filters for events about these values. Raises UserError for an unknown dimension."""
     found = []
     for dimension, values in scope.items():
         name = dimension_name(dimension)
@@ -57,7 +58,7 @@ def scope_filters(scope: Scope) -> list[ScopeFilter]:
 
 
 def scope_filters_of(filters: Iterable[DimensionFilter]) -> list[ScopeFilter]:
-    """Of a question about cost, whose dimensions there are."""
+    """The filters of a question about cost, whose dimensions exist."""
     names = ((dimension_name(each.dimension) or each.dimension, each) for each in filters)
     return [_scope_filter(name, each.op, each.values) for name, each in names]
 

@@ -1,4 +1,4 @@
-"""What a person pastes to send change events: each works as it stands, with the key in it."""
+"""Snippets that send change events, complete with the key."""
 
 from __future__ import annotations
 

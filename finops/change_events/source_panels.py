@@ -1,4 +1,5 @@
-"""What higher apps show on the page of an event source, such as how it is pulled. They add theirs to `event_source_panels`."""
+"""Panels that higher apps add to the page of an event source, such as the settings of a pull. They register in
+`event_source_panels`."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from finops.lib.registry import Registry
 
 @dataclass(frozen=True)
 class EventSourcePanel:
-    """A part of the page: a template, which gets `part`, the context of this part."""
+    """A panel of the page: a template and its context, `part`."""
 
     template: str
     context: Mapping[str, Any] = field(default_factory=dict)
@@ -21,10 +22,10 @@ class EventSourcePanel:
 event_source_panels: Registry[Callable[[EventSource], EventSourcePanel | None]] = Registry(
     "event source panel"
 )
-"""None: there is nothing to show. The account is in scope."""
+"""Functions that return a panel, or None if there is nothing to show. The account is in scope."""
 
 
 def panels_of(source: EventSource) -> list[EventSourcePanel]:
-    """Every part that has something to show, in the order of registration."""
+    """Every panel with something to show, in order of registration."""
     panels = [panel(source) for panel in event_source_panels.values()]
     return [panel for panel in panels if panel is not None]

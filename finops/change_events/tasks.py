@@ -1,4 +1,4 @@
-"""What beat asks of change events."""
+"""Scheduled tasks of change events."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from finops.change_events.services import retention
 
 @shared_task(name="change_events.sweep")
 def sweep() -> None:
-    """Daily: events that their account keeps no longer are deleted."""
+    """Daily: delete events beyond their account's retention."""
     retention.sweep()

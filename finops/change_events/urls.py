@@ -1,4 +1,4 @@
-"""Pages of change events beneath `/a/<slug>/`."""
+"""URLs of change events under `/a/<slug>/`."""
 
 from __future__ import annotations
 

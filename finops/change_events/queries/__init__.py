@@ -1,4 +1,4 @@
-"""What is read of change events: lists, and the meter."""
+"""Reads of change events: lists and the meter."""
 
 from __future__ import annotations
 

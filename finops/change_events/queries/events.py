@@ -1,4 +1,4 @@
-"""Change events as lists show them: the page's, and the answer of `listChangeEvents`."""
+"""Change events for lists: the page and the answer of `listChangeEvents`."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from finops.lib.errors import UserError
 from finops.lib.sentences import join_with_and, quote
 
 MAX_READ = 20_000
-"""Events, the newest first, whose scope is compared with filters."""
+"""The newest events whose scope is compared with filters."""
 
 CANDIDATES = "Events are candidates by scope and time, not causes. explainSpendChange ranks those beside a change of spend."
 NO_EVENT_HINT = "Widen the days, kinds or scope. Members connect sources of events under Connections."
 
 
 def listed_events(*, kind: str = "", origin: str = "", search: str = "") -> QuerySet[ChangeEvent]:
-    """Events of the account in scope that the reader sees, the newest first. `origin` is the id of a source, `note` or `derived`; every word
-    of `search` occurs in title, actor or scope."""
+    """Events of the account in scope that the reader may see, newest first. `origin` is the id of a source, `note` or
+    `derived`; every word of `search` occurs in title, actor or scope."""
     events = visible_events()
     if kind:
         events = events.filter(kind=kind)
@@ -41,9 +41,9 @@ def listed_events(*, kind: str = "", origin: str = "", search: str = "") -> Quer
 
 
 def list_change_events(account: Account, query: ChangeEventsQuery) -> ChangeEventsAnswer:
-    """The events that a query asks for, the newest first; `cursor` goes on below the last one, whatever comes meanwhile.
+    """The events of a query, newest first; `cursor` continues below the last one, whatever events arrive in between.
 
-    Three queries. Raises UserError for days in the wrong order, an unknown dimension and a foreign cursor.
+    Three queries. Raises UserError for days in the wrong order, an unknown dimension and an invalid cursor.
     """
     _check_days(query)
     filters = scope_filters(query.scope)
@@ -89,7 +89,7 @@ def row_of(event: ChangeEvent) -> ChangeEventRow:
 
 
 def events_between(first: date, last: date) -> QuerySet[ChangeEvent]:
-    """What the reader sees of the account in scope, on these days (UTC) both included, the newest first."""
+    """Events of the account in scope on these days (UTC, inclusive) that the reader may see, newest first."""
     start, end = datetime.combine(first, time.min, UTC), datetime.combine(last, time.max, UTC)
     return visible_events().filter(occurred_at__gte=start, occurred_at__lte=end)
 

@@ -1,4 +1,4 @@
-"""The meter of change events: what was received and stored, by month of receipt."""
+"""The meter of change events: events received and stored, by month of receipt."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def metered_by_month(account: Account) -> Mapping[date, int]:
 
 
 def month_by_event_source(account: Account) -> list[SourceMonth]:
-    """This month so far by source; without a name the source is deleted."""
+    """The current month by source; a row without a name belongs to a deleted source."""
     with account_scope(account):
         rows = EventMonth.objects.filter(month=month_start(clock.today())).select_related("source")
         return [

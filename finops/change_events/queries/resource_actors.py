@@ -1,4 +1,5 @@
-"""Who created or changed a resource, by change events whose scope names it; bills seldom say so. A candidate with its confidence."""
+"""The actor who created or changed a resource, from change events whose scope names it; bills seldom have actors. A
+candidate with its confidence."""
 
 from __future__ import annotations
 
@@ -12,9 +13,10 @@ from finops.change_events.models import ChangeEvent
 from finops.change_events.queries.visible import visible_events
 
 MAX_READ: Final = 20_000
-"""Events with a resource and an actor, the newest first."""
+"""The newest events with a resource and an actor."""
 _CREATION: Final = re.compile(r"(Run|Create|Allocate|Restore|Copy|Import|Launch|Purchase)[A-Z]\w*/")
-"""As ids of events of cloud audit logs begin: the API's action (`finops.connections.vendor_apis.cloudtrail`)."""
+"""Prefixes of event ids from cloud audit logs that mean creation: the API's action
+(`finops.connections.vendor_apis.cloudtrail`)."""
 _SERVICE: Final = ".amazonaws.com"
 
 Confidence = Literal["high", "medium", "low"]
@@ -27,7 +29,7 @@ REASONS: Final[dict[Confidence, str]] = {
 
 @dataclass(frozen=True)
 class ResourceActor:
-    """Who a resource's cost is of, most likely."""
+    """The most likely actor behind a resource's cost."""
 
     actor: str
     confidence: Confidence
@@ -41,13 +43,13 @@ class ResourceActor:
 
 
 def actor_of_resource(resource: str) -> ResourceActor | None:
-    """Of the account in scope, as far as the reader sees. One query."""
+    """The actor of a resource of the account in scope, from events that the reader may see. One query."""
     events = visible_events().filter(scope__resource__contains=[resource]).exclude(actor="")
     return _best(events[:MAX_READ])
 
 
 def resource_actors() -> dict[str, ResourceActor]:
-    """By the resource's id or ARN, those of the newest MAX_READ events first. One query."""
+    """Actors by the resource's id or ARN, from the newest MAX_READ events. One query."""
     by_resource: dict[str, list[ChangeEvent]] = {}
     for event in visible_events().filter(scope__has_key="resource").exclude(actor="")[:MAX_READ]:
         for resource in event.scope["resource"]:
@@ -57,7 +59,7 @@ def resource_actors() -> dict[str, ResourceActor]:
 
 
 def _best(events: Iterable[ChangeEvent]) -> ResourceActor | None:
-    """The newest creation, else the newest change; of a person before one of a service. Events come newest first."""
+    """The newest creation, or else the newest change; of a person before one of a service. Events are newest first."""
     ranked = sorted(events, key=lambda event: _RANKS.index(_confidence(event)))
     if not ranked:
         return None

@@ -1,4 +1,4 @@
-"""Change events that a reader sees: with limited cost access those that are of cost within the limit alone."""
+"""Change events that a reader may see: with limited cost access, only events about cost within the limit."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class _SmallLetters(Func):
 
 
 def visible_events() -> QuerySet[ChangeEvent]:
-    """Of the account in scope. With a limit those whose scope names, in one dimension, only values that the limit has whole: what is
-    of such a value and of something else besides is less of it. Decided by the scope, not by the lines. An event without a scope is of
-    all cost. Raises NoCostAccess where no door has decided."""
+    """Events of the account in scope. With a limit, events whose scope names, in one dimension, only values that the
+    limit contains whole: further dimensions only narrow such a scope. Decided by the scope, without reading lines. An
+    event without a scope is about all cost. Raises NoCostAccess if no door has decided the reader's cost access."""
     events = ChangeEvent.objects.select_related("source")
     limit = current_limit()
     return events if limit is None else _within(events, limit.whole_values)
 
 
 def visible_sources() -> QuerySet[EventSource]:
-    """Sources of events that the reader sees; without a limit all of the account in scope."""
+    """Sources of the events that the reader may see; without a limit, all sources of the account in scope."""
     sources = EventSource.objects.all()
     if current_limit() is None:
         return sources

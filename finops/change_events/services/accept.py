@@ -1,4 +1,5 @@
-"""Accepting pushed events: a request is stored whole or not at all, and only under a key that lives until the commit.
+"""Accepts pushed events: a request is stored whole or not at all, and only with a key that is active until the
+commit.
 
 Every push takes its locks in one order: the key, the Idempotency-Key, the source's event ids.
 """
@@ -30,12 +31,12 @@ from ingestion.services.idempotency import Receipt, Result, Retry
 
 
 class RevokedEventKey(Exception):
-    """The key was revoked or replaced while its push was under way; nothing of it is stored."""
+    """The key was revoked or replaced during the push; nothing of the push is stored."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Partition:
-    """A batch after its event ids were looked at: what is new of it, and what is not."""
+    """A batch by its event ids: new events, and events that are stored already."""
 
     events: Sequence[NewEvent]
     duplicates: int
@@ -46,10 +47,10 @@ class Partition:
 def accept_events(
     *, credential: EventCredential, batch: EventBatch, retry: Retry | None = None, dry_run: bool = False
 ) -> Receipt:
-    """Store the new events of a batch. A retry of what was stored gets the answer of then; a dry run the answer that it
-    would get, and stores nothing.
+    """Store the new events of a batch. A retry of a stored batch returns its original response; a dry run returns the
+    response it would get, and stores nothing.
 
-    Raises RevokedEventKey when the key no longer lives, and IdempotencyKeyConflict.
+    Raises RevokedEventKey if the key is no longer active, and IdempotencyKeyConflict.
     """
     if not lock_active_key(credential.key_id):
         raise RevokedEventKey
@@ -71,12 +72,12 @@ def accept_events(
 
 
 def retry_of(key: str, body: bytes) -> Retry:
-    """Apart from the keys of usage pushes, which have no space; of 255 characters at most."""
+    """The stored key of a retry, distinct from keys of usage pushes, which have no space; at most 255 characters."""
     return Retry.of(f"api/events {sha256(key.encode()).hexdigest()}", body)
 
 
 def _contents_by_event_id(source_id: int, events: Iterable[NewEvent]) -> dict[str, tuple[Any, ...]]:
-    """What the source's events with these ids say, by id."""
+    """The stored contents of the source's events with these ids, by id."""
     ids = {event.event_id for event in events if event.event_id}
     if not ids:
         return {}
@@ -134,7 +135,7 @@ def _store(credential: EventCredential, partition: Partition) -> None:
 def count_events(
     *, account: Account, source_id: int, stored: int, duplicates: int = 0, rejected: int = 0
 ) -> None:
-    """Add to the meter of the account, which is in scope, in the caller's transaction."""
+    """Add to the meter of the account in scope, in the caller's transaction."""
     month = month_start(clock.today())
     row, _is_new = EventMonth.objects.get_or_create(account=account, source_id=source_id, month=month)
     EventMonth.objects.filter(pk=row.pk).update(

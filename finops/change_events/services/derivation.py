@@ -1,4 +1,5 @@
-"""Derived change events: what the console makes of cost and settings, stored so that lists and charts have them as any other."""
+"""Derived change events: computed from cost and settings, and stored so that lists and charts treat them like all
+others."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ _FIELDS: Final = ("occurred_at", "kind", "title", "actor", "url", "scope")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DerivedEvent:
-    """`key` is what it is found again by, and `weight` what is kept where there are too many. An event of a day is at noon (UTC);
-    `at` is its moment, where that is known."""
+    """A derived event. `key` identifies it, and `weight` decides which are kept if there are too many. An event of a
+    day is at noon (UTC); `at` is its time, if known."""
 
     key: tuple[str, ...]
     day: date
@@ -48,8 +49,8 @@ class DerivedEvent:
 
 @transaction.atomic
 def store_derived_events(*, account: Account, since: date, events: Collection[DerivedEvent]) -> int:
-    """Make the account's derived events since a day these; how many were new. What is no longer derived goes, what changed
-    changes in place; older ones stay. Run twice it changes nothing."""
+    """Replace the account's derived events since a day by these, and return the number of new ones. Events that are
+    no longer derived are deleted, changed ones are updated, older ones stay. Idempotent."""
     lock_until_commit(f"derived change events of account {account.pk}")
     first = datetime.combine(since, time.min, UTC)
     with account_scope(account):

@@ -1,4 +1,4 @@
-"""Event keys, which event sources have for `/api/events` (`accounts/source_keys.py`)."""
+"""Keys of event sources for `/api/events` (`accounts/source_keys.py`)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ PREFIX: Final = "fevt_"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EventCredential(SourceCredential):
-    """An event key that was alive when it was shown: whose events come, and by which source."""
+    """An active event key, with its account and source."""
 
 
 def lock_source(source: EventSource) -> None:
-    """Until the transaction ends nobody else changes the source's key. Raises UserError for a source that is deleted."""
+    """Lock the source, so that its key cannot change until the end of the transaction. Raises UserError for a deleted
+    source."""
     # Unscoped: the caller found the source in its account. NO KEY: a push that has locked the key refers to the source
     # when it stores its events, and would wait for us while we wait for it.
     rows = EventSource.objects.unscoped().select_for_update(no_key=True)
@@ -28,7 +29,7 @@ def lock_source(source: EventSource) -> None:
 
 
 def _lock_push_source(source: EventSource) -> None:
-    """As `lock_source`. Raises UserError for a source that pulls, too."""
+    """Lock a source as `lock_source` does. Raises UserError also for a source that pulls."""
     lock_source(source)
     if source.kind != EventSource.Kind.PUSH:
         raise UserError(
@@ -37,8 +38,8 @@ def _lock_push_source(source: EventSource) -> None:
 
 
 def end_pushes(*, account: Account, source_id: int | None = None) -> None:
-    """Wait for the pushes of an account, or of one source of it, that are storing; later ones wait for the caller's
-    transaction and are refused when it has deleted the keys."""
+    """Wait for pushes in progress of an account, or of one of its sources. Later ones wait for the caller's
+    transaction and are refused if it deleted the keys."""
     # Unscoped: the caller found the account. FOR UPDATE waits for requests under these keys.
     keys = EventKey.objects.unscoped().select_for_update().filter(account=account)
     if source_id is not None:

@@ -1,4 +1,4 @@
-"""Notes: change events that people write beside their cost. Who may call is the door's matter."""
+"""Notes: change events that people write on charts of cost. The doors authorize the caller."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from finops.change_events.models import ChangeEvent
 from finops.lib.errors import UserError
 
 MAX_NOTES: Final = 5_000
-"""Of an account."""
+"""Notes that an account may have."""
 NOON: Final = time(12, tzinfo=UTC)
-"""A note is of a day: at noon it is of that day for readers of nearly every time zone."""
+"""The time of a note: noon (UTC) is on the same day in nearly every time zone."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class NoteDraft:
-    """A note as somebody wants it; `scope` as of any change event."""
+    """The contents of a note; `scope` is that of a change event."""
 
     day: date
     title: str
@@ -35,7 +35,8 @@ class NoteDraft:
 
 @transaction.atomic
 def create_note(*, account: Account, actor: Actor, draft: NoteDraft) -> ChangeEvent:
-    """A new note of the person who acts. Raises UserError for a draft that is no valid change event, and for a full account."""
+    """Create a note by the acting person. Raises UserError for a draft that is not a valid change event, and beyond
+    MAX_NOTES."""
     with account_scope(account):
         lock_account(account)
         if ChangeEvent.objects.filter(origin=ChangeEvent.Origin.NOTE).count() >= MAX_NOTES:
@@ -57,7 +58,7 @@ def create_note(*, account: Account, actor: Actor, draft: NoteDraft) -> ChangeEv
 
 @transaction.atomic
 def change_note(*, note: ChangeEvent, actor: Actor, draft: NoteDraft) -> ChangeEvent:
-    """Make a note what the draft says. Raises UserError as `create_note` does, and for a note that is gone."""
+    """Change a note to the draft. Raises UserError as `create_note` does, and for a deleted note."""
     with account_scope(note.account):
         row = existing(_notes(), note, "note")
         before = _snapshot(row)
@@ -70,7 +71,7 @@ def change_note(*, note: ChangeEvent, actor: Actor, draft: NoteDraft) -> ChangeE
 
 @transaction.atomic
 def delete_note(*, note: ChangeEvent, actor: Actor) -> None:
-    """Raises UserError for a note that is gone."""
+    """Delete a note. Raises UserError for a deleted note."""
     with account_scope(note.account):
         row = existing(_notes(), note, "note")
         account, title, detail = row.account, row.title, _snapshot(row)

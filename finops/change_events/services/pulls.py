@@ -1,9 +1,9 @@
-"""Change events that are pulled from a vendor: a month of a source is made what the vendor has of it now.
+"""Change events pulled from a vendor: a month of a source is replaced by what the vendor has now.
 
-An event is found again by its event id, so a month that is read twice counts once, and what changed of an event (the status of a
-deployment) changes here. What the vendor no longer has is removed, and leaves the meter: what else of a repository that was taken
-out of the settings, or of a release that was a mistake, would explain cost for ever. Each event is judged alone, by the rules of
-pushed ones.
+An event is identified by its event id, so a month that is read twice counts once, and changes of an event (such as
+the status of a deployment) are stored. Events that the vendor no longer has are deleted, also from the meter:
+otherwise events of a repository that was removed from the settings, or of a mistaken release, would stay candidates
+forever. Each event is validated alone, by the rules of pushed ones.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FIELDS: Final = ("occurred_at", "kind", "title", "actor", "url", "scope")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PulledMonth:
-    """What a source has of a month now. `error` is the first reason for which an event was rejected."""
+    """The result for a month of a source. `error` is the first reason for which an event was rejected."""
 
     events: int
     rejected: int = 0
@@ -50,11 +50,11 @@ def store_event_month(
     path: Path | None,
     checkpoint: Callable[[], None] = lambda: None,
 ) -> PulledMonth:
-    """Make a month (UTC) of a pull source what a file says: an event as JSON a line, as it would be pushed, with an event id. Without
-    a file the month is empty. Whole or not at all.
+    """Replace a month (UTC) of a pull source by the events of a file: one JSON object a line, like a pushed event,
+    with an event id. Without a file the month becomes empty. All or nothing.
 
-    `checkpoint` is called every thousand events and may raise, which leaves the month as it was. Raises UserError when the source
-    is deleted.
+    `checkpoint` is called every thousand events and may raise, which leaves the month unchanged. Raises UserError for
+    a deleted source.
     """
     lock_until_commit(f"change events of source {source.pk}")
     lock_source(source)
@@ -70,7 +70,7 @@ def store_event_month(
 
 
 class _MonthStore:
-    """The account is in scope, in a transaction that holds the source."""
+    """Stores the events of a month. The account is in scope, in a transaction that holds the source."""
 
     def __init__(self, source: EventSource, month: date) -> None:
         self._source, self._now = source, clock.now()
@@ -88,7 +88,7 @@ class _MonthStore:
         self._error = self._error or next((each.error for each in rejected), "")
 
     def put(self, events: Iterable[NewEvent]) -> None:
-        """An event that comes twice counts once: lists shift while they are read."""
+        """Store an event. An event that comes twice counts once: lists shift while they are read."""
         new = {event.event_id: event for event in events if event.event_id not in self._ids}
         self._ids.update(new)
         rows = {
@@ -120,8 +120,8 @@ class _MonthStore:
         return row
 
     def _change(self, row: ChangeEvent, event: NewEvent) -> bool:
-        """Whether it says anything else now. Raises ValueError for an event that the month would not find again: the file is of our
-        own making."""
+        """Whether the event differs from the stored one. Raises ValueError for an event outside the month, since our
+        own connectors write the file."""
         if (
             not event.event_id
             or event.occurred_at is None
@@ -147,7 +147,7 @@ def _midnight(day: date) -> datetime:
 
 
 def _chunks(path: Path | None) -> Iterator[list[bytes]]:
-    """A thousand lines each."""
+    """Chunks of a thousand lines."""
     if path is None:
         return
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Event sources: created, renamed, deleted."""
+"""Writes of event sources: create, rename, delete."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from finops.change_events.services.keys import end_pushes, lock_source
 def create_event_source(
     *, account: Account, actor: Actor, name: str, kind: str = EventSource.Kind.PUSH.value
 ) -> EventSource:
-    """A new source without a key. Raises ValidationError for a name that is empty, too long or taken."""
+    """Create a source without a key. Raises ValidationError for a name that is empty, too long or taken."""
     source = EventSource(account=account, name=name.strip(), kind=kind, created_by=actor.user)
     with account_scope(account):
         source.full_clean()
@@ -33,7 +33,7 @@ def create_event_source(
 
 @transaction.atomic
 def rename_event_source(*, source: EventSource, actor: Actor, name: str) -> None:
-    """Call a source something else; its key and events stay. Raises ValidationError as on creating."""
+    """Rename a source; its key and events stay. Raises ValidationError as `create_event_source` does."""
     before, source.name = source.name, name.strip()
     with account_scope(source.account):
         source.full_clean()
@@ -46,8 +46,8 @@ def rename_event_source(*, source: EventSource, actor: Actor, name: str) -> None
 
 @transaction.atomic
 def delete_event_source(*, source: EventSource, actor: Actor) -> None:
-    """Delete a source with its key and events; what it brought stays on the meter. A push that is storing is waited for,
-    and goes with the source; a later one gets 401. Raises UserError for one that is deleted already."""
+    """Delete a source with its key and events; its events stay on the meter. Waits for a push in progress, whose
+    events are deleted too; later ones get 401. Raises UserError for a source that is already deleted."""
     account, name = source.account, source.name
     lock_source(source)
     end_pushes(account=account, source_id=source.pk)

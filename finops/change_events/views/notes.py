@@ -1,4 +1,4 @@
-"""Notes on charts of cost: written by members, changed and deleted by their author or an admin."""
+"""Notes on cost charts: members write them, their author or an admin changes and deletes them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from finops.lib.url_query import query_from_params
 
 
 def may_change(request: AccountRequest, note: ChangeEvent) -> bool:
-    """Its author, while a member, and admins."""
+    """Whether the reader may change the note: its author, while a member, and admins."""
     is_author = note.created_by_id == request.user.pk and request.membership.may(Role.MEMBER)
     return note.origin == ChangeEvent.Origin.NOTE and (is_author or request.membership.may(Role.ADMIN))
 
@@ -35,7 +35,7 @@ def may_change(request: AccountRequest, note: ChangeEvent) -> bool:
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: AccountRequest) -> HttpResponse:
-    """The URL is a question of the cost explorer: its filters are the scope, `day` the day."""
+    """Create a note from a question of the cost explorer in the URL: its filters are the scope, `day` the day."""
     question = _question(request)
     back = f"{reverse('cost_explorer', args=[request.account.slug])}?{request.GET.urlencode()}"
     if request.method != "POST":
@@ -94,7 +94,7 @@ def _question(request: AccountRequest) -> SpendQuery:
 
 
 def _last_day(request: AccountRequest, question: SpendQuery) -> date:
-    """The last day of the chart, so that the note stands on it; today where it goes on, or without a chart."""
+    """The last day of the chart, so that the note appears on it; today if the chart continues, or without a chart."""
     today = clock.today()
     if not request.GET:
         return today

@@ -42,7 +42,7 @@ class EventThrottle(AccountThrottle):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EventBody:
-    """The body of a push: as inflated, which is what a retry must repeat, and the events in it."""
+    """The body of a push: the inflated bytes, which a retry must repeat, and their events."""
 
     content: bytes
     batch: EventBatch
@@ -54,8 +54,8 @@ class EventParser(BaseParser):
     def parse(
         self, stream: HttpRequest, media_type: str | None = None, parser_context: dict[str, Any] | None = None
     ) -> DataAndFiles:
-        """An EventBody, and no files. Raises PushError as `read_body` does, and 400 where the body holds no array `events`
-        or more events than allowed."""
+        """Return an EventBody, and no files. Raises PushError as `read_body` does, and with 400 if the body has no
+        array `events` or too many events."""
         content = read_body(stream, body_limit())
         try:
             return DataAndFiles(EventBody(content, check_events(content)), {})
@@ -70,8 +70,8 @@ class ChangeEvents(KeyEndpoint):
     parser_classes = [EventParser]
 
     def post(self, request: Request) -> Response:
-        """Raises AuthenticationFailed (401) for a key revoked meanwhile, PushError (422) for an idempotency key that came
-        with another body."""
+        """Store a batch. Raises AuthenticationFailed (401) for a key revoked during the push, PushError (422) for an
+        Idempotency-Key that was used with another body."""
         key, dry_run = idempotency_key_of(request), dry_run_of(request)
         body: EventBody = request.data
         try:

@@ -1,4 +1,4 @@
-"""Connections → Event sources: the list, a new one, and a source's page with its key card."""
+"""Connections → Event sources: the list, the form for a new source, and a source's page with its key card."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RECENT = 20
 
 @dataclasses.dataclass(frozen=True)
 class EventSourceRow:
-    """An event source as the list shows it, with its living key."""
+    """An event source in the list, with its active key."""
 
     source: EventSource
     key: EventKey | None
@@ -110,7 +110,7 @@ def revoke_key(request: AccountRequest, event_source_id: int) -> HttpResponse:
 
 
 def push_url() -> str:
-    """Where programs send their events."""
+    """The URL that programs send events to."""
     return f"{settings.PUBLIC_URL}{PATH}"
 
 
