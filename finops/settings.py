@@ -235,6 +235,7 @@ SPARK_REMOTE, SPARK_LAKE_URL = env.str("SPARK_REMOTE", ""), env.str("SPARK_LAKE_
 SPARK_MIN_BYTES: int = env.int("SPARK_MIN_BYTES", 8 * 1024**3)
 # What the process of one import may hold; 0: a quarter of the machine, 768 MB to 2 GB (finops.lib.child_process).
 IMPORT_MEMORY_BYTES: int = env.int("IMPORT_MEMORY_BYTES", 0)
+IMPORT_PART_BYTES: int = env.int("IMPORT_PART_BYTES", 256 << 20)  # finops.costs.services.import_parts
 
 # The MCP door.
 MCP_RATE_LIMIT_PER_MINUTE: int = env.int("MCP_RATE_LIMIT_PER_MINUTE", 1_000)

@@ -8,6 +8,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs import services
 from finops.costs.models import CostImport
+from finops.costs.services import import_parts, part_attempts
 from finops.costs.services.imports import RUN_TASK
 
 
@@ -26,6 +27,18 @@ def run_due_imports() -> None:
     """Every 15 seconds: start a task for each import whose message was lost, or whose process died."""
     for account_id, import_id in services.due_imports():
         run_cost_import.apply_async([account_id, import_id], expires=15)
+    for account_id, import_id, open_parts in import_parts.due_parts():
+        import_parts.ask_for_help(account_id, import_id, open_parts)
+
+
+@shared_task(name=import_parts.PART_TASK)
+def run_import_part(account_id: int, import_id: int) -> None:
+    """Read one part of an account's large import, and ask for the next, so that tenants take turns. Does nothing if it
+    belongs to another account, is done, or all its parts are read elsewhere."""
+    with account_scope(Account.objects.get(pk=account_id)):
+        is_theirs = CostImport.objects.filter(pk=import_id).exists()
+    if is_theirs and part_attempts.help_import(import_id):
+        import_parts.ask_for_help(account_id, import_id, 1)
 
 
 @shared_task(name="costs.find_due_overlaps")

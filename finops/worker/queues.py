@@ -80,6 +80,7 @@ LANE_OF: Final[dict[str, Lane]] = {
     "accounts.send_unsent_mails": DELIVERIES,
     "accounts.send_invitation": DELIVERIES,
     "costs.run_import": JOBS,
+    "costs.import_part": JOBS,
     "connections.look": LOOKS,
     "issues.poll": LOOKS,
     "connections.run_sync": SYNCS,
@@ -136,9 +137,9 @@ def threads_of(queue: str) -> int:
 
 CONNECTIONS: Final = (
     2 * sum(lane.threads for lane in set(LANE_OF.values()))
-    + JOBS.threads
-    + 2 * SYNCS.threads
+    + 2 * JOBS.threads
+    + 3 * SYNCS.threads
     + 2 * BACKUPS.threads
 )
 """The most database connections of one worker program for each queue: a thread's own and that of its lock, and a child's of
-each import; a sync also has the lock of its import, a backup that of the lake's files and its snapshot."""
+each import, with the lock of the part that it reads; a sync also has the lock of its import, a backup that of the lake's files and its snapshot."""

@@ -34,7 +34,7 @@ from finops.costs.focus.values import NumberFormat
 from finops.costs.mapping.document import MappingDocument
 from finops.costs.native.native_reader import NativeReader
 
-__all__ = ["DEFAULT_ACTOR_TAG_KEYS", "FocusFile", "NormalisedBill", "normalise"]
+__all__ = ["DEFAULT_ACTOR_TAG_KEYS", "FocusFile", "NormalisedBill", "month_report", "normalise"]
 
 DEFAULT_ACTOR_TAG_KEYS: Final = ("aws:createdBy", "Oracle-Tags.CreatedBy", "createdBy", "owner")
 MAX_MONTHS: Final = 120
@@ -70,6 +70,11 @@ class NormalisedBill:
         return self._run.billing_periods
 
     @property
+    def tag_rows(self) -> Mapping[str, int]:
+        """Every tag key with the rows that have it, in the order of the first; complete as `file_months` is."""
+        return self._run.tag_rows
+
+    @property
     def text_hashes(self) -> list[str]:
         """The digest of the decoded text of each gzip or UTF-16 file, after its rows were consumed; "" for others."""
         return [opened.reader.text_hash for opened in self._run.files]
@@ -96,22 +101,25 @@ def normalise(
     allow_empty: bool = False,
     only_month: date | None = None,
     mapping: MappingDocument | None = None,
+    optional: Sequence[str] | None = None,
 ) -> NormalisedBill:
     """Read all files and spool their rows by billing month into `folder`, which the caller removes afterwards. Files
     that share a month form it together. FocusFileError names the file, row and column that cannot be imported;
     UserError is for `defaults`. Writes only to `folder`. A file with a header and no rows is an error unless
-    `allow_empty`; with `only_month`, so is a line of another billing month, and a file of another dataset.
+    `allow_empty`; with `only_month`, so is a line of another billing month, and a file of another dataset. Where `files`
+    are a part of an import's, `optional` are the optional columns of all (`shared_columns`).
 
     Parquet files that all have the same month are not spooled: a pass over two of their columns finds the tags, and
     then their rows go directly to the consumer of the batches.
     """
     opened = open_files(files, check_defaults(defaults or {}), chosen, mapping)
-    run = _Run(opened, progress, allow_empty=allow_empty, only_month=only_month)
+    if optional is None:
+        optional = optional_columns(one.header for one in opened)
+    run = _Run(opened, progress, optional, allow_empty=allow_empty, only_month=only_month)
     for one in opened:
         if one.reader.delimiter not in (",", ""):
             one.formats.number_format()
     first_survey = survey(opened)
-    optional = optional_columns(one.header for one in opened)
 
     def rows(month: date, parts: Callable[[], Generator[pa.RecordBatch]], keys: Sequence[str]) -> MonthRows:
         return MonthRows(
@@ -145,7 +153,7 @@ def _spool_rows(
     except LateDecimalComma:
         for one in opened:
             one.formats.number_format()
-        run = _Run(opened, progress, allow_empty=run.allow_empty, only_month=run.only_month)
+        run = _Run(opened, progress, run.optional, allow_empty=run.allow_empty, only_month=run.only_month)
         with Spool(folder, run.schema) as spool:
             run.spool(opened, spool)
     return run, spool
@@ -158,6 +166,7 @@ class _Run:
         self,
         files: Sequence[OpenFile],
         progress: Progress | None,
+        optional: Sequence[str],
         *,
         allow_empty: bool = False,
         only_month: date | None = None,
@@ -169,7 +178,8 @@ class _Run:
         self.invoice_details: list[InvoiceDetailRow] = []
         self.billing_periods: list[BillingPeriodRow] = []
         self._details_known: set[DetailKey] = set()
-        self.schema = spool_schema(optional_columns(opened.header for opened in files))
+        self.optional = optional
+        self.schema = spool_schema(optional)
         self._progress = progress
         self._findings = Findings()
         self._tags = Tags()
@@ -186,6 +196,10 @@ class _Run:
     @property
     def tag_keys(self) -> list[str]:
         return self._tags.kept_keys()
+
+    @property
+    def tag_rows(self) -> Mapping[str, int]:
+        return self._tags.key_rows
 
     def spool(self, files: Sequence[OpenFile], spool: Spool) -> None:
         for opened in files:
@@ -221,7 +235,7 @@ class _Run:
             commitments=len(self.commitments or ()),
             invoice_details=len(self.invoice_details),
             billing_periods=len(self.billing_periods),
-            months=[_month_report(month, self.months[month]) for month in sorted(self.months)],
+            months=[month_report(month, self.months[month]) for month in sorted(self.months)],
             findings=findings,
             tag_keys=dict(self._tags.key_rows.most_common(LISTED_KEYS)),
             tag_keys_dropped=dropped[:LISTED_KEYS],
@@ -334,7 +348,8 @@ def _enter_formats(report: FileReport, opened: OpenFile) -> None:
         report.date_order_because = formats.dates_because
 
 
-def _month_report(month: date, in_files: MonthInFiles) -> MonthReport:
+def month_report(month: date, in_files: MonthInFiles) -> MonthReport:
+    """Return the report of one billing month."""
     totals = [
         Total(currency, sums.billed, sums.effective) for currency, sums in sorted(in_files.sums.items())
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any, Final
 
@@ -193,7 +193,11 @@ class Findings:
 
     def add(self, other: Findings) -> None:
         """Add the findings of `other`, counted in the same rows or in others: rows are added."""
-        for each in other.all():
+        self.add_all(other.all())
+
+    def add_all(self, others: Iterable[Finding]) -> None:
+        """Add these findings, as `add`."""
+        for each in others:
             finding = self._finding(each.kind)
             finding.rows += each.rows
             for column, cells in each.columns.items():
@@ -212,6 +216,14 @@ class Findings:
     def _example(self, column: str, index: int, values: pa.Array | None) -> str:
         place = f"{self._where(index)}, {column}"
         return place if values is None else f"{place}: {display_value(values[index].as_py())}"
+
+
+def merge_findings(parts: Iterable[Iterable[Finding]]) -> list[Finding]:
+    """Return the findings of parts of an import, which are of different rows, as those of all; `parts` in order of files."""
+    merged = Findings()
+    for part in parts:
+        merged.add_all(part)
+    return merged.all()
 
 
 def over_limit_finding(rows: int, keys: int) -> Finding:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -216,6 +218,11 @@ class CostImport(AccountModel):
     )
     overlaps_looked_for_at = models.DateTimeField(
         null=True, blank=True, help_text="When its months were looked for in other sources."
+    )
+    parts: models.JSONField[Any, Any] = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="Of a large import that runs: finops.costs.services.import_parts.ImportPlan.",
     )
 
     class Meta:

@@ -5,32 +5,27 @@ from __future__ import annotations
 
 import logging
 import shutil
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Final
 
 import msgspec
-import pyarrow as pa
 from django.db import transaction
 
 from accounts import audit
 from accounts.audit import Actor
 from accounts.scoping import account_scope
 from finops.costs.focus.errors import UnknownFormat
-from finops.costs.focus.formats import FormatChoice
-from finops.costs.focus.normalise import FocusFile, NormalisedBill, normalise
 from finops.costs.focus.report import COLUMNS_REVIEW, ImportReport, Review
-from finops.costs.focus.spool import MonthRows
-from finops.costs.mapping.document import MappingDocument
-from finops.costs.models import DEFAULT_ACTOR_TAG_KEYS, ColumnMapping, CostImport, CostView
+from finops.costs.models import CostImport
 from finops.costs.services import claims, files
 from finops.costs.services.completeness import refresh_completeness
-from finops.costs.services.files import check_distinct, hash_in_background
-from finops.costs.services.import_commit import commit_import, decision_of
+from finops.costs.services.files import check_distinct
+from finops.costs.services.import_commit import Bill, commit_import, decision_of
+from finops.costs.services.import_reading import Progress, ProgressCallback, read_files
 from finops.costs.services.overlaps import find_overlaps
-from finops.lake.schema import Kind
+from finops.costs.services.part_attempts import read_in_parts
 from finops.lake.storage import segments
 from finops.lake.storage.segments import NewSegment
 from finops.lib import child_process, clock, disk
@@ -38,55 +33,6 @@ from finops.lib.errors import UserError
 from finops.lib.jobs import JobCancellation, JobDeadline, failure_in_child, internal_error, too_much_memory
 from finops.notifications.models import Notification
 from finops.notifications.services import notify, page_path
-
-UPDATE_SECONDS: Final = 0.4
-"""Between two updates of an import's progress."""
-
-ProgressCallback = Callable[[CostImport], None]
-
-
-class Progress:
-    """Saves an import's progress in its row, a few times a second at most, and checks whether to continue.
-
-    Raises JobCancellation, LowDisk, and UserError once the import exceeds its time limit.
-    """
-
-    def __init__(self, job: CostImport, on_progress: ProgressCallback | None) -> None:
-        self._clock = JobDeadline()
-        self._job = job
-        self._on_progress = on_progress
-        self._last = time.monotonic()
-
-    def read(self, bytes_done: int, rows: int) -> None:
-        self._job.bytes_done, self._job.rows = min(bytes_done, self._job.bytes_total), rows
-        if time.monotonic() - self._last >= UPDATE_SECONDS:
-            self._keep()
-
-    def stage(self, stage: str) -> None:
-        self._job.stage = stage
-        self._keep()
-
-    def alive(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            yield batch
-            del batch  # a row group is 60 MB
-            if time.monotonic() - self._last >= UPDATE_SECONDS:
-                self._keep()
-
-    def report(self) -> None:
-        if self._on_progress:
-            self._on_progress(self._job)
-
-    def _keep(self) -> None:
-        self._last = time.monotonic()
-        job = self._job
-        self._clock.check("import")
-        disk.check_disk()
-        claims.update_running(
-            job, stage=job.stage, bytes_done=job.bytes_done, rows=job.rows, heartbeat_at=clock.now()
-        )
-        self.report()
-
 
 logger = logging.getLogger(__name__)
 
@@ -218,33 +164,23 @@ def _unpack(job: CostImport, progress: Progress) -> None:
 
 def _import(job: CostImport, folder: Path, progress: Progress) -> None:
     _unpack(job, progress)
-    paths, names = [Path(file["path"]) for file in job.files], [file["name"] for file in job.files]
-    decision = decision_of(job)
-    with hash_in_background(paths) as hashes:
-        bill = normalise(
-            [FocusFile(path, name) for path, name in zip(paths, names, strict=True)],
-            folder=folder,
-            source_id=str(job.source_id),
-            defaults=job.defaults,
-            actor_tag_keys=_actor_tag_keys(),
-            chosen=FormatChoice.of(job.number_format, job.date_order),
-            progress=progress.read,
-            allow_empty=job.origin == CostImport.Origin.SYNC,
-            only_month=decision.only_month if decision else None,
-            mapping=_mapping_of(job),
-        )
-        written: list[NewSegment] = []
-        try:
-            for month in bill.months:
-                progress.stage(f"writing {month.month:%Y-%m}")
-                written.append(_write(job, month, progress))
-            pa.default_memory_pool().release_unused()  # queries of the lake follow, with memory of their own
-            contents = [text or content for text, content in zip(bill.text_hashes, hashes, strict=True)]
-            check_distinct(*_with_rows(bill, names, contents))
-            settled = commit_import(job, bill, written, contents)
-        except BaseException:
-            segments.discard(written)
-            raise
+    parts = read_in_parts(job, folder, progress)
+    if parts is not None:
+        _commit(job, parts.bill, parts.written, parts.contents)
+    else:
+        whole = read_files(job, job.files, folder, progress)
+        _commit(job, whole.bill, whole.written, whole.contents)
+    progress.report()
+
+
+def _commit(job: CostImport, bill: Bill, written: Sequence[NewSegment], contents: Sequence[str]) -> None:
+    try:
+        names = [file["name"] for file in job.files]
+        check_distinct(*_with_rows(bill, names, contents))
+        settled = commit_import(job, bill, written, contents)
+    except BaseException:
+        segments.discard(written)
+        raise
     if settled:
         refresh_completeness(
             job.source,
@@ -254,32 +190,13 @@ def _import(job: CostImport, folder: Path, progress: Progress) -> None:
         find_overlaps(job.source)
     else:
         segments.discard(written)
-    progress.report()
 
 
-def _mapping_of(job: CostImport) -> MappingDocument | None:
-    row = ColumnMapping.objects.filter(source_id=job.source_id).first()
-    return row.document if row else None
-
-
-def _with_rows(
-    bill: NormalisedBill, names: Sequence[str], contents: Sequence[str]
-) -> tuple[list[str], list[str]]:
+def _with_rows(bill: Bill, names: Sequence[str], contents: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return names and digests of the files with rows: many may have a header only."""
     rows = zip(bill.report.files, names, contents, strict=True)
     kept = [(name, content) for report, name, content in rows if report.rows]
     return [name for name, _ in kept], [content for _, content in kept]
-
-
-def _write(job: CostImport, month: MonthRows, progress: Progress) -> NewSegment:
-    return segments.write_segment(
-        account_id=job.account_id,
-        kind=Kind.COST,
-        source_id=job.source_id,
-        month=month.month,
-        batches=progress.alive(month.batches()),
-        schema=month.schema,
-    )
 
 
 @transaction.atomic
@@ -315,9 +232,4 @@ def _end_import(job: CostImport, **values: object) -> bool:
     # Unscoped: a worker names the row itself.
     rows = CostImport.objects.unscoped().filter(pk=job.pk, attempts=job.attempts)
     unfinished = rows.filter(status__in=[CostImport.Status.QUEUED, CostImport.Status.RUNNING])
-    return bool(unfinished.update(finished_at=clock.now(), **values))
-
-
-def _actor_tag_keys() -> Sequence[str]:
-    view = CostView.objects.first()
-    return view.actor_tag_keys if view else DEFAULT_ACTOR_TAG_KEYS
+    return bool(unfinished.update(finished_at=clock.now(), parts=None, **values))

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 from django.db import transaction
 
 from accounts import audit
 from accounts.audit import Actor
-from finops.costs.focus.months import Sums
-from finops.costs.focus.normalise import NormalisedBill
+from finops.costs.focus.datasets import BillingPeriodRow, Commitment, InvoiceDetailRow
+from finops.costs.focus.months import NOTHING, MonthInFiles, Sums
 from finops.costs.focus.report import ImportReport, Review
 from finops.costs.import_decision import Decision, month_of, name_of
 from finops.costs.import_plan import ImportPlan, LiveMonth, Thresholds, plan_of
@@ -42,15 +42,29 @@ from finops.lib.sentences import join_with_and
 from finops.notifications.models import Notification
 from finops.notifications.services import notify, page_path
 
+
+class Bill(Protocol):
+    """What was read of an import's files, in one piece or in parts."""
+
+    @property
+    def file_months(self) -> Mapping[date, MonthInFiles]: ...
+    @property
+    def report(self) -> ImportReport: ...
+    @property
+    def commitments(self) -> list[Commitment] | None: ...
+    @property
+    def invoice_details(self) -> Sequence[InvoiceDetailRow]: ...
+    @property
+    def billing_periods(self) -> Sequence[BillingPeriodRow]: ...
+
+
 MOVED: Final = "The source changed after this import was reviewed. Review it again."
 
 AUDITED_MONTHS: Final = 60
 """The maximum of changed months and currencies in an audit entry; the import's report has all."""
 
 
-def commit_import(
-    job: CostImport, bill: NormalisedBill, written: Sequence[NewSegment], hashes: Sequence[str]
-) -> bool:
+def commit_import(job: CostImport, bill: Bill, written: Sequence[NewSegment], hashes: Sequence[str]) -> bool:
     """Commit the written segments in one transaction, or hold the import for review. False when it is held.
 
     The source is locked from comparing to replacing, so that exactly what was compared is replaced.
@@ -61,7 +75,7 @@ def commit_import(
     with transaction.atomic():
         segments.lock_source(job.account, Kind.COST, job.source_id)
         totals = _totals(job, bill, segment_totals)
-        live = [_as_live(each, totals.get(each.path)) for each in _touched_segments(job, bill)]
+        live = _live_months(_touched_segments(job, bill), totals)
         decision = decision_of(job)
         plan = plan_of(bill.file_months, live, thresholds(), decision)
         lock_contents(job.account)
@@ -104,7 +118,7 @@ def _may_commit(job: CostImport, report: ImportReport, decision: Decision | None
     return decision is not None and all(review.kind != "moved" for review in report.reviews)
 
 
-def _touched_segments(job: CostImport, bill: NormalisedBill) -> list[LakeSegment]:
+def _touched_segments(job: CostImport, bill: Bill) -> list[LakeSegment]:
     """Return the segments that the import may replace; without any, the newest, which has the billing account."""
     live = segments.live_of_source(job.account, Kind.COST, job.source_id)
     decision = decision_of(job)
@@ -117,18 +131,31 @@ def _touched_segments(job: CostImport, bill: NormalisedBill) -> list[LakeSegment
     return touched or live[-1:]
 
 
-def _totals(
-    job: CostImport, bill: NormalisedBill, totals: dict[str, SegmentTotals]
-) -> dict[str, SegmentTotals]:
+def _totals(job: CostImport, bill: Bill, totals: dict[str, SegmentTotals]) -> dict[str, SegmentTotals]:
     unread = (each for each in _touched_segments(job, bill) if each.path not in totals)
     return totals | totals_of(job.account, unread)
 
 
-def _as_live(segment: LakeSegment, totals: SegmentTotals | None) -> LiveMonth:
-    if totals is None:
-        return LiveMonth(segment.month, segment.carried_by, None)
-    sums = {currency: Sums(*amounts) for currency, amounts in totals.sums.items()}
-    return LiveMonth(segment.month, segment.carried_by, sums, totals.days, totals.providers)
+def _live_months(live: Sequence[LakeSegment], totals: Mapping[str, SegmentTotals]) -> list[LiveMonth]:
+    """Return the months of these segments; one that was imported in parts has several."""
+    months: dict[tuple[date, date | None], list[SegmentTotals | None]] = defaultdict(list)
+    for segment in live:
+        months[segment.month, segment.carried_by].append(totals.get(segment.path))
+    return [_live_month(month, carried_by, each) for (month, carried_by), each in months.items()]
+
+
+def _live_month(month: date, carried_by: date | None, parts: Sequence[SegmentTotals | None]) -> LiveMonth:
+    sums: dict[str, Sums] = {}
+    days: set[date] = set()
+    providers: set[str] = set()
+    for part in parts:
+        if part is None:
+            return LiveMonth(month, carried_by, None)
+        for currency, amounts in part.sums.items():
+            sums[currency] = sums.get(currency, NOTHING).plus(Sums(*amounts))
+        days |= part.days
+        providers |= part.providers
+    return LiveMonth(month, carried_by, sums, days, providers)
 
 
 def _report(
@@ -170,7 +197,7 @@ def _restatement_notes(plan: ImportPlan) -> list[str]:
 
 def _finish(
     job: CostImport,
-    bill: NormalisedBill,
+    bill: Bill,
     written: Sequence[NewSegment],
     plan: ImportPlan,
     report: ImportReport,
@@ -187,6 +214,7 @@ def _finish(
         report=as_json(report),
         error="",
         finished_at=clock.now(),
+        parts=None,
     )
     carried = plan.parts.carried
     segments.swap_segments(
@@ -215,6 +243,7 @@ def _hold(job: CostImport, report: ImportReport) -> None:
         decision={},
         error="" if waits else f"Nothing was imported: review needed. {why}",
         finished_at=None if waits else clock.now(),
+        parts=None,
     )
     _audit(job, "cost_import.wait" if waits else "cost_import.refuse", report, [])
     if job.origin != CostImport.Origin.SYNC:
@@ -247,7 +276,7 @@ def _audit(job: CostImport, action: str, report: ImportReport, months: Sequence[
 BATCH: Final = 1_000
 
 
-def replace_other_datasets(job: CostImport, bill: NormalisedBill) -> None:
+def replace_other_datasets(job: CostImport, bill: Bill) -> None:
     """Replace the source's rows: all its commitments; its details of the same issuer, invoice and billing period; its
     billing periods of the same issuer and start. Call in the import's transaction."""
     if bill.commitments is not None:
@@ -257,7 +286,7 @@ def replace_other_datasets(job: CostImport, bill: NormalisedBill) -> None:
     _replace_periods(job, bill)
 
 
-def _replace_details(job: CostImport, bill: NormalisedBill) -> None:
+def _replace_details(job: CostImport, bill: Bill) -> None:
     invoices: dict[tuple[str, date], set[str]] = defaultdict(set)
     for row in bill.invoice_details:
         invoices[row.issuer, row.billing_period].add(row.invoice_id)
@@ -268,7 +297,7 @@ def _replace_details(job: CostImport, bill: NormalisedBill) -> None:
     _create(job, InvoiceDetail, bill.invoice_details)
 
 
-def _replace_periods(job: CostImport, bill: NormalisedBill) -> None:
+def _replace_periods(job: CostImport, bill: Bill) -> None:
     """Replace billing periods. If a file has several rows of one, the last counts: each is a later state."""
     newest = {(row.issuer, row.billing_period): row for row in sorted(bill.billing_periods, key=_age)}
     starts: dict[str, set[date]] = defaultdict(set)

@@ -21,8 +21,8 @@ from finops.costs.models import (
     CostSource,
 )
 from finops.costs.services import attempts, claims, files
-from finops.costs.services.attempts import ProgressCallback
 from finops.costs.services.import_commit import as_json
+from finops.costs.services.import_reading import ProgressCallback
 from finops.lib import disk
 from finops.lib.errors import UserError
 from finops.lib.jobs import count_outcome

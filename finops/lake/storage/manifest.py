@@ -146,16 +146,27 @@ class Manifest:
 
     @cached_property
     def months(self) -> tuple[LiveSegment, ...]:
-        """The months that sources imported. Corrections count as lines of the month whose file contained them: they do not
+        """The months that sources imported, each once, also where it has several segments. Corrections count as lines of the month whose file contained them: they do not
         show which days of their own month are complete."""
         lines: dict[tuple[int, date], int] = defaultdict(int)
         for each in self.segments:
             if each.carried_by:
                 lines[each.source_id, each.carried_by] += each.rows
         own = [each for each in self.segments if each.carried_by is None]
-        return tuple(
-            replace(each, rows=each.rows + lines.pop((each.source_id, each.month), 0)) for each in own
-        )
+        months: dict[tuple[int, date], LiveSegment] = {}
+        for each in own:
+            before = months.get((each.source_id, each.month))
+            months[each.source_id, each.month] = (
+                replace(
+                    before,
+                    first_day=min(before.first_day, each.first_day),
+                    last_day=max(before.last_day, each.last_day),
+                    rows=before.rows + each.rows,
+                )
+                if before
+                else replace(each, rows=each.rows + lines.pop((each.source_id, each.month), 0))
+            )
+        return tuple(months.values())
 
     @property
     def is_kept(self) -> bool:

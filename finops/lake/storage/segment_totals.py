@@ -15,6 +15,7 @@ from accounts.models import Account
 from finops.lake.engine import compiler, engine
 from finops.lake.models import LakeSegment
 from finops.lake.storage.manifest import SegmentFile
+from finops.lake.storage.segments import NewSegment
 from finops.lib.money import exact_sum
 
 logger = logging.getLogger(__name__)
@@ -32,7 +33,9 @@ class SegmentTotals:
     providers: frozenset[str]
 
 
-def totals_of(account: Account, segments: Iterable[LakeSegment]) -> dict[str, SegmentTotals]:
+def totals_of(
+    account: Account, segments: Iterable[LakeSegment | NewSegment]
+) -> dict[str, SegmentTotals]:
     """Return the totals by path; files that cannot be read are left out and logged. Cost: 0.1 s a million lines."""
     totals = {}
     for segment in segments:
@@ -43,7 +46,7 @@ def totals_of(account: Account, segments: Iterable[LakeSegment]) -> dict[str, Se
     return totals
 
 
-def _totals(account: Account, segment: LakeSegment) -> SegmentTotals:
+def _totals(account: Account, segment: LakeSegment | NewSegment) -> SegmentTotals:
     file = SegmentFile(segment.path, segment.checksum, frozenset(segment.columns))
     statement = partial(compiler.sums_sql, keys=_KEYS, amounts=_AMOUNTS)
     with engine.read_batches([file], statement, account=account) as reader:

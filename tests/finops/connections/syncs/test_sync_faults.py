@@ -175,7 +175,7 @@ def test_a_person_who_cancels_an_import_of_a_sync_fails_that_month(
         "finops.connections.services.sync_heartbeat.SyncHeartbeat.importing",
         lambda _self, job: CostImport.objects.filter(pk=job.pk).update(cancel_requested_at=clock.now()),
     )
-    monkeypatch.setattr("finops.costs.services.attempts.UPDATE_SECONDS", -1)
+    monkeypatch.setattr("finops.costs.services.import_reading.UPDATE_SECONDS", -1)
     sync = sync_now(connection)
     assert sync.error == "2026-05: The import was canceled. The next sync reads the month again."
 

@@ -1,0 +1,131 @@
+"""A bill of many files that is read in parts: what each part's files had, and all of them together as one bill. Pure.
+
+Only files of FOCUS's cost and usage can be parts. Native formats decide by all files of an import what a line is (negations
+of another file's usage, which of two exports a file is).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+import msgspec
+
+from finops.costs.focus import columns as spec
+from finops.costs.focus.datasets import BillingPeriodRow, Commitment, InvoiceDetailRow
+from finops.costs.focus.errors import FocusFileError
+from finops.costs.focus.formats import FormatChoice
+from finops.costs.focus.header import check_defaults, optional_columns
+from finops.costs.focus.months import NOTHING, MonthInFiles, Sums
+from finops.costs.focus.normalise import LISTED_KEYS, MAX_MONTHS, NormalisedBill, month_report
+from finops.costs.focus.open_files import FocusFile, open_files
+from finops.costs.focus.report import FileReport, Finding, ImportReport, merge_findings
+from finops.costs.mapping.document import MappingDocument
+from finops.costs.native.native_reader import NativeReader
+from finops.lake.schema import MAX_KEYS
+
+
+class PartMonth(msgspec.Struct, frozen=True):
+    """`MonthInFiles` of a part."""
+
+    month: date
+    sums: dict[str, Sums]
+    corrections: int
+    days: list[date]
+    providers: list[str]
+
+
+class BillPart(msgspec.Struct, frozen=True, kw_only=True):
+    """What the files of one part had."""
+
+    files: list[FileReport]
+    findings: list[Finding]
+    months: list[PartMonth]
+    tag_rows: list[tuple[str, int]]
+    """Every tag key with its rows, in the order of the first; empty with `too_many_keys`."""
+    too_many_keys: bool = False
+    """Whether the part alone has more keys than an import keeps. Which are kept is then known after the last file."""
+
+    @property
+    def rows(self) -> int:
+        return sum(sums.rows for month in self.months for sums in month.sums.values())
+
+
+def shared_columns(
+    files: Sequence[FocusFile],
+    defaults: Mapping[str, str],
+    chosen: FormatChoice,
+    mapping: MappingDocument | None,
+) -> tuple[str, ...] | None:
+    """Return the optional columns of files that can be read in parts; None for those that cannot. Opens each file.
+    Raises FocusFileError as `normalise`."""
+    opened = open_files(files, check_defaults(defaults), chosen, mapping)
+    for one in opened:
+        if isinstance(one.reader, NativeReader) or one.header.dataset != spec.COST_AND_USAGE:
+            return None
+    return optional_columns(one.header for one in opened)
+
+
+def bill_part(bill: NormalisedBill) -> BillPart:
+    """Return what the files had, once the batches of every month were consumed."""
+    keys = list(bill.tag_rows.items())
+    report = bill.report
+    return BillPart(
+        files=report.files,
+        findings=report.findings,
+        months=[
+            PartMonth(month, each.sums, each.corrections, sorted(each.days), sorted(each.providers))
+            for month, each in sorted(bill.file_months.items())
+        ],
+        tag_rows=keys if len(keys) <= MAX_KEYS else [],
+        too_many_keys=len(keys) > MAX_KEYS,
+    )
+
+
+class BillOfParts:
+    """All parts as one bill, as `NormalisedBill` has it. FocusFileError for more billing months than a bill may have."""
+
+    commitments: list[Commitment] | None = None
+    invoice_details: Sequence[InvoiceDetailRow] = ()
+    billing_periods: Sequence[BillingPeriodRow] = ()
+
+    def __init__(self, parts: Sequence[BillPart]) -> None:
+        self._parts = parts
+        self.file_months = _months(parts)
+        self._tag_rows: Counter[str] = Counter()
+        for part in parts:
+            for key, rows in part.tag_rows:
+                self._tag_rows[key] += rows
+
+    @property
+    def has_too_many_keys(self) -> bool:
+        """Whether an import of all files in one piece would leave out tag keys."""
+        return len(self._tag_rows) > MAX_KEYS or any(part.too_many_keys for part in self._parts)
+
+    @property
+    def report(self) -> ImportReport:
+        return ImportReport(
+            files=[file for part in self._parts for file in part.files],
+            rows=sum(part.rows for part in self._parts),
+            months=[month_report(month, self.file_months[month]) for month in sorted(self.file_months)],
+            findings=merge_findings(part.findings for part in self._parts),
+            tag_keys=dict(self._tag_rows.most_common(LISTED_KEYS)),
+        )
+
+
+def _months(parts: Sequence[BillPart]) -> dict[date, MonthInFiles]:
+    months: dict[date, MonthInFiles] = {}
+    for part in parts:
+        for each in part.months:
+            month = months.setdefault(each.month, MonthInFiles())
+            for currency, sums in each.sums.items():
+                month.sums[currency] = month.sums.get(currency, NOTHING).plus(sums)
+            month.corrections += each.corrections
+            month.days.update(each.days)
+            month.providers.update(each.providers)
+    if len(months) > MAX_MONTHS:
+        raise FocusFileError(
+            f"The files have more than {MAX_MONTHS} billing months. Is {spec.BILLING_PERIOD} the right column?"
+        )
+    return months

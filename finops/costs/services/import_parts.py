@@ -1,0 +1,272 @@
+"""A large import in parts: its files in runs of about IMPORT_PART_BYTES, each read by whichever worker is free (ADR 0100).
+
+The row of the import says which parts there are and what those that are done have written (`CostImport.parts`), so a message
+that is lost or comes twice changes nothing. Who runs the import plans it, reads parts like everybody, and commits all of them
+in one transaction as an import in one piece: the source has the old months or the new ones, whoever dies.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from django.conf import settings
+from django.db import transaction
+
+from finops.costs.focus.bill_parts import BillOfParts, BillPart, shared_columns
+from finops.costs.focus.normalise import FocusFile
+from finops.costs.models import CostImport
+from finops.costs.services import claims
+from finops.costs.services.import_reading import Progress, options_of
+from finops.lake.storage import segments
+from finops.lake.storage.segments import SWAP_DEADLINE, NewSegment
+from finops.lib import clock
+from finops.lib.advisory_lock import advisory_lock
+from finops.worker.broker import publish
+
+PART_TASK: Final = "costs.import_part"
+MAX_PARTS: Final = 64
+"""A larger import has larger parts: each is a segment of its months, and each segment of a month costs every query."""
+
+MAX_WORKERS: Final = 8
+"""The most workers that are asked to help with one import."""
+
+MAX_ATTEMPTS: Final = 3
+"""The attempts of a part, like those of an import."""
+
+MESSAGE_SECONDS: Final = 15.0
+"""Seconds after which a message is void: beat asks again."""
+
+LOOK_SECONDS: Final = 0.5
+"""Between two looks whether others have finished their parts."""
+
+REUSE: Final = SWAP_DEADLINE / 2
+"""The age from which a part is read again by a later attempt: its segment has to be committed within SWAP_DEADLINE."""
+
+
+class ImportPart(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Files of the import from `first` up to but not `until`. Once done, what they had and what was written."""
+
+    first: int
+    until: int
+    bytes: int
+    attempts: int = 0
+    bill: BillPart | None = None
+    written: list[NewSegment] = []
+    contents: list[str] = []
+
+    @property
+    def is_done(self) -> bool:
+        return self.bill is not None
+
+
+class ImportPlan(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Of one set of files, read in one way (`key`). `optional`: the optional columns of all files. `error`: why a part, and
+    so the import, fails."""
+
+    key: str
+    optional: list[str]
+    parts: list[ImportPart]
+    error: str = ""
+
+    @property
+    def open_parts(self) -> list[int]:
+        return [number for number, part in enumerate(self.parts) if not part.is_done]
+
+
+@dataclass(frozen=True)
+class ReadParts:
+    """All parts: the bill, its segments and the digests of the files' contents, as `ReadFiles` has them."""
+
+    bill: BillOfParts
+    written: list[NewSegment]
+    contents: list[str]
+
+
+class PartsDiffer(Exception):
+    """What was written of a month is not what was read. Nothing is committed then."""
+
+
+def split(sizes: Sequence[int], part_bytes: int) -> list[tuple[int, int]]:
+    """Return runs of files, each (first, until), of at least `part_bytes` together but the last, 64 at most. Pure."""
+    least = max(part_bytes, -(-sum(sizes) // MAX_PARTS))
+    runs: list[tuple[int, int]] = []
+    first = size = 0
+    for place, each in enumerate(sizes):
+        size += each
+        if size >= least:
+            runs.append((first, place + 1))
+            first, size = place + 1, 0
+    if first < len(sizes):
+        runs.append((first, len(sizes)))
+    return runs
+
+
+def plan(job: CostImport) -> ImportPlan | None:
+    """Plan a claimed import in parts and store it; None for one that is read in one piece: of few bytes, of one file, or of
+    files that cannot be parts. Parts of an earlier attempt whose process died stay done. Opens each file; raises
+    FocusFileError as `normalise`."""
+    sizes = [file["bytes"] for file in job.files]
+    runs = split(sizes, settings.IMPORT_PART_BYTES)
+    if sum(sizes) < 2 * settings.IMPORT_PART_BYTES or len(runs) < 2:
+        return None
+    options = options_of(job)
+    files = [FocusFile(Path(file["path"]), file["name"]) for file in job.files]
+    optional = shared_columns(files, options.defaults, options.formats, options.mapping)
+    if optional is None:
+        return None
+    how = msgspec.json.encode([job.files, runs, optional, asdict(options)], enc_hook=repr, order="sorted")
+    key = sha256(how).hexdigest()
+    parts = [ImportPart(first=first, until=until, bytes=sum(sizes[first:until])) for first, until in runs]
+    new = ImportPlan(key=key, optional=list(optional), parts=parts)
+    before = stored_plan(job.pk)
+    if before is not None and before.key == key:
+        new.error = before.error
+        new.parts = [_resumed(part) for part in before.parts]
+    claims.update(job, parts=msgspec.to_builtins(new))
+    return new
+
+
+def _resumed(part: ImportPart) -> ImportPart:
+    """A part of an earlier attempt; without what was written too long ago."""
+    oldest = clock.now() - REUSE
+    if part.is_done and all(segment.written_at > oldest for segment in part.written):
+        return part
+    return ImportPart(first=part.first, until=part.until, bytes=part.bytes, attempts=part.attempts)
+
+
+def stored_plan(import_id: int) -> ImportPlan | None:
+    """The plan that the row has; None without one, and for one of another version of the program."""
+    # Unscoped: a worker names the row itself.
+    stored = CostImport.objects.unscoped().filter(pk=import_id).values_list("parts", flat=True).first()
+    return _decode(stored)
+
+
+def _decode(stored: Any) -> ImportPlan | None:
+    try:
+        return None if stored is None else msgspec.convert(stored, ImportPlan)
+    except msgspec.ValidationError:
+        return None
+
+
+def is_running(import_id: int) -> bool:
+    """Whether an import runs in parts and nobody has canceled it. One query."""
+    # Unscoped: a worker names the row itself.
+    rows = CostImport.objects.unscoped().filter(pk=import_id, status=CostImport.Status.RUNNING)
+    return rows.filter(cancel_requested_at=None, parts__isnull=False).exists()
+
+
+@transaction.atomic
+def change_plan(import_id: int, key: str, change: Callable[[ImportPlan], None]) -> ImportPlan | None:
+    """Change the stored plan of a running import; None, without a change, where it is another one or the import ended."""
+    # Unscoped: a worker names the row itself.
+    rows = CostImport.objects.unscoped().filter(pk=import_id, status=CostImport.Status.RUNNING)
+    stored = rows.select_for_update().values_list("parts", flat=True).first()
+    current = _decode(stored)
+    if current is None or current.key != key:
+        return None
+    change(current)
+    rows.update(parts=msgspec.to_builtins(current))
+    return current
+
+
+def begin_part(import_id: int, key: str, number: int) -> ImportPart | None:
+    """Count an attempt of a part and return it; None where it is done or must not be read any more. Call it with
+    `part_lock`."""
+    begun: list[ImportPart] = []
+
+    def count(current: ImportPlan) -> None:
+        part = current.parts[number]
+        if part.is_done or current.error:
+            return
+        if part.attempts >= MAX_ATTEMPTS:
+            names = f"part {number + 1} of {len(current.parts)}"
+            current.error = (
+                f"The import was interrupted three times while reading {names}. Nothing was changed."
+            )
+            return
+        part.attempts += 1
+        begun.append(part)
+
+    change_plan(import_id, key, count)
+    return begun[0] if begun else None
+
+
+def finish_part(import_id: int, key: str, number: int, done: ImportPart) -> bool:
+    """Store what a part had; False, without its segments, where nobody waits for it any more."""
+
+    def store(current: ImportPlan) -> None:
+        current.parts[number] = done
+
+    if change_plan(import_id, key, store) is None:
+        segments.discard(done.written)
+        return False
+    return True
+
+
+def fail_parts(import_id: int, key: str, error: str) -> None:
+    """Let the import fail with this error, once whoever runs it looks; the first error counts."""
+
+    def store(current: ImportPlan) -> None:
+        current.error = current.error or error
+
+    change_plan(import_id, key, store)
+
+
+def part_lock(import_id: int, number: int) -> Any:
+    """The lock of a part, which ends with the process that reads it (`advisory_lock`)."""
+    return advisory_lock(f"cost import {import_id} part {number}")
+
+
+def ask_for_help(account_id: int, import_id: int, open_parts: int) -> None:
+    """Ask as many workers to help as there are parts, eight at most."""
+    for _ in range(min(open_parts, MAX_WORKERS)):
+        publish(PART_TASK, account_id, import_id, expires=MESSAGE_SECONDS)
+
+
+def due_parts() -> list[tuple[int, int, int]]:
+    """Return account, id and open parts of imports that run in parts."""
+    # Unscoped: the queue serves every account.
+    rows = CostImport.objects.unscoped().filter(
+        status=CostImport.Status.RUNNING, cancel_requested_at=None, parts__isnull=False
+    )
+    found = rows.order_by("pk").values_list("account_id", "pk", "parts")
+    plans = [(account_id, pk, _decode(stored)) for account_id, pk, stored in found]
+    return [
+        (account_id, pk, len(current.open_parts)) for account_id, pk, current in plans if current is not None
+    ]
+
+
+def close(job: CostImport) -> None:
+    """Forget the plan and remove what its parts have written, after an import that was not committed."""
+    with transaction.atomic():
+        # Unscoped: a worker names the row itself.
+        rows = CostImport.objects.unscoped().filter(pk=job.pk, attempts=job.attempts)
+        current = _decode(rows.select_for_update().values_list("parts", flat=True).first())
+        rows.update(parts=None)
+    if current is not None:
+        segments.discard([segment for part in current.parts for segment in part.written])
+
+
+def together(parts: Sequence[ImportPart]) -> ReadParts:
+    """Return all parts as one. Raises PartsDiffer where segments lack rows of a month."""
+    bill = BillOfParts([part.bill for part in parts if part.bill is not None])
+    written = [segment for part in parts for segment in part.written]
+    rows = dict.fromkeys(bill.file_months, 0)
+    for segment in written:
+        rows[segment.month] = rows.get(segment.month, 0) + segment.rows
+    counted = {month: in_files.rows for month, in_files in bill.file_months.items()}
+    if rows != counted or len(parts) != sum(part.is_done for part in parts):
+        raise PartsDiffer(f"read {counted}, written {rows}")
+    return ReadParts(bill, written, [content for part in parts for content in part.contents])
+
+
+def wait_for_others(progress: Progress) -> None:
+    """Wait a moment; raises what `Progress.check` raises."""
+    time.sleep(LOOK_SECONDS)
+    progress.check()
