@@ -113,8 +113,7 @@ def normalise(
     then their rows go directly to the consumer of the batches.
     """
     opened = open_files(files, check_defaults(defaults or {}), chosen, mapping)
-    if optional is None:
-        optional = optional_columns(one.header for one in opened)
+    optional = optional_columns(one.header for one in opened) if optional is None else optional
     run = _Run(opened, progress, optional, allow_empty=allow_empty, only_month=only_month)
     for one in opened:
         if one.reader.delimiter not in (",", ""):

@@ -222,7 +222,7 @@ class CostImport(AccountModel):
     parts: models.JSONField[Any, Any] = models.JSONField(
         null=True,
         blank=True,
-        help_text="Of a large import that runs: finops.costs.services.import_parts.ImportPlan.",
+        help_text="Of a large import that runs: finops.costs.services.import_parts.PartPlan.",
     )
 
     class Meta:

@@ -65,7 +65,7 @@ class ImportPart(msgspec.Struct, kw_only=True, omit_defaults=True):
         return self.bill is not None
 
 
-class ImportPlan(msgspec.Struct, kw_only=True, omit_defaults=True):
+class PartPlan(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Of one set of files, read in one way (`key`). `optional`: the optional columns of all files. `error`: why a part, and
     so the import, fails."""
 
@@ -107,7 +107,7 @@ def split(sizes: Sequence[int], part_bytes: int) -> list[tuple[int, int]]:
     return runs
 
 
-def plan(job: CostImport) -> ImportPlan | None:
+def plan(job: CostImport) -> PartPlan | None:
     """Plan a claimed import in parts and store it; None for one that is read in one piece: of few bytes, of one file, or of
     files that cannot be parts. Parts of an earlier attempt whose process died stay done. Opens each file; raises
     FocusFileError as `normalise`."""
@@ -123,16 +123,16 @@ def plan(job: CostImport) -> ImportPlan | None:
     how = msgspec.json.encode([job.files, runs, optional, asdict(options)], enc_hook=repr, order="sorted")
     key = sha256(how).hexdigest()
     parts = [ImportPart(first=first, until=until, bytes=sum(sizes[first:until])) for first, until in runs]
-    new = ImportPlan(key=key, optional=list(optional), parts=parts)
+    new = PartPlan(key=key, optional=list(optional), parts=parts)
     before = stored_plan(job.pk)
     if before is not None and before.key == key:
         new.error = before.error
-        new.parts = [_resumed(part) for part in before.parts]
+        new.parts = [_reuse_part(part) for part in before.parts]
     claims.update(job, parts=msgspec.to_builtins(new))
     return new
 
 
-def _resumed(part: ImportPart) -> ImportPart:
+def _reuse_part(part: ImportPart) -> ImportPart:
     """A part of an earlier attempt; without what was written too long ago."""
     oldest = clock.now() - REUSE
     if part.is_done and all(segment.written_at > oldest for segment in part.written):
@@ -140,16 +140,16 @@ def _resumed(part: ImportPart) -> ImportPart:
     return ImportPart(first=part.first, until=part.until, bytes=part.bytes, attempts=part.attempts)
 
 
-def stored_plan(import_id: int) -> ImportPlan | None:
+def stored_plan(import_id: int) -> PartPlan | None:
     """The plan that the row has; None without one, and for one of another version of the program."""
     # Unscoped: a worker names the row itself.
     stored = CostImport.objects.unscoped().filter(pk=import_id).values_list("parts", flat=True).first()
     return _decode(stored)
 
 
-def _decode(stored: Any) -> ImportPlan | None:
+def _decode(stored: Any) -> PartPlan | None:
     try:
-        return None if stored is None else msgspec.convert(stored, ImportPlan)
+        return None if stored is None else msgspec.convert(stored, PartPlan)
     except msgspec.ValidationError:
         return None
 
@@ -162,7 +162,7 @@ def is_running(import_id: int) -> bool:
 
 
 @transaction.atomic
-def change_plan(import_id: int, key: str, change: Callable[[ImportPlan], None]) -> ImportPlan | None:
+def change_plan(import_id: int, key: str, change: Callable[[PartPlan], None]) -> PartPlan | None:
     """Change the stored plan of a running import; None, without a change, where it is another one or the import ended."""
     # Unscoped: a worker names the row itself.
     rows = CostImport.objects.unscoped().filter(pk=import_id, status=CostImport.Status.RUNNING)
@@ -180,7 +180,7 @@ def begin_part(import_id: int, key: str, number: int) -> ImportPart | None:
     `part_lock`."""
     begun: list[ImportPart] = []
 
-    def count(current: ImportPlan) -> None:
+    def count(current: PartPlan) -> None:
         part = current.parts[number]
         if part.is_done or current.error:
             return
@@ -200,7 +200,7 @@ def begin_part(import_id: int, key: str, number: int) -> ImportPart | None:
 def finish_part(import_id: int, key: str, number: int, done: ImportPart) -> bool:
     """Store what a part had; False, without its segments, where nobody waits for it any more."""
 
-    def store(current: ImportPlan) -> None:
+    def store(current: PartPlan) -> None:
         current.parts[number] = done
 
     if change_plan(import_id, key, store) is None:
@@ -212,7 +212,7 @@ def finish_part(import_id: int, key: str, number: int, done: ImportPart) -> bool
 def fail_parts(import_id: int, key: str, error: str) -> None:
     """Let the import fail with this error, once whoever runs it looks; the first error counts."""
 
-    def store(current: ImportPlan) -> None:
+    def store(current: PartPlan) -> None:
         current.error = current.error or error
 
     change_plan(import_id, key, store)

@@ -17,7 +17,7 @@ from finops.costs.focus.bill_parts import bill_part
 from finops.costs.focus.months import Sums
 from finops.costs.models import CostImport
 from finops.costs.services import claims, files, import_parts
-from finops.costs.services.import_parts import ImportPart, ImportPlan, PartsDiffer, ReadParts
+from finops.costs.services.import_parts import ImportPart, PartPlan, PartsDiffer, ReadParts
 from finops.costs.services.import_reading import Progress, ReadFiles, ReadingProgress, read_files
 from finops.lake.storage import segments
 from finops.lake.storage.segment_totals import totals_of
@@ -57,7 +57,7 @@ def read_in_parts(job: CostImport, folder: Path, progress: Progress) -> ReadPart
     return parts
 
 
-def _read_all(job: CostImport, plan: ImportPlan, folder: Path, progress: Progress) -> None:
+def _read_all(job: CostImport, plan: PartPlan, folder: Path, progress: Progress) -> None:
     while open_parts := (plan := _current(job, plan.key)).open_parts:
         if plan.error:
             raise UserError(plan.error)
@@ -73,7 +73,7 @@ def _read_all(job: CostImport, plan: ImportPlan, folder: Path, progress: Progres
             import_parts.wait_for_others(progress)
 
 
-def _current(job: CostImport, key: str) -> ImportPlan:
+def _current(job: CostImport, key: str) -> PartPlan:
     current = import_parts.stored_plan(job.pk)
     if current is None or current.key != key or not claims.is_ours(job):
         raise claims.ClaimLost(f"import {job.pk} is no longer read by attempt {job.attempts}")
@@ -81,7 +81,7 @@ def _current(job: CostImport, key: str) -> ImportPlan:
 
 
 def _read_if_free(
-    job: CostImport, plan: ImportPlan, number: int, folder: Path, progress: ReadingProgress
+    job: CostImport, plan: PartPlan, number: int, folder: Path, progress: ReadingProgress
 ) -> bool:
     """Read a part unless another process does; whether that process is this one."""
     with import_parts.part_lock(job.pk, number) as is_free:
@@ -94,7 +94,7 @@ def _read_if_free(
 
 def read_part(
     job: CostImport,
-    plan: ImportPlan,
+    plan: PartPlan,
     number: int,
     part: ImportPart,
     folder: Path,

@@ -13,7 +13,7 @@ from accounts.models import Account, AuditEntry
 from accounts.scoping import account_scope
 from finops.costs import services
 from finops.costs.models import CostImport, CostSource
-from finops.costs.services import attempts
+from finops.costs.services import import_reading
 from finops.lake.models import LakeSegment
 from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
@@ -24,7 +24,7 @@ from tests.world.imports import import_bill, queue_import, total, write_bill
 @pytest.fixture(autouse=True)
 def at_every_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     """An import of two lines looks as often as one of two million."""
-    monkeypatch.setattr(attempts, "UPDATE_SECONDS", 0)
+    monkeypatch.setattr(import_reading, "UPDATE_SECONDS", 0)
 
 
 def queue_bill(cast: Cast, source: CostSource, text: str = MAY_AND_JUNE) -> CostImport:

@@ -280,7 +280,7 @@ def running(cast: Cast, source: CostSource, tmp_path: Path) -> Iterator[CostImpo
         yield job
 
 
-def plan_of(job: CostImport) -> import_parts.ImportPlan:
+def plan_of(job: CostImport) -> import_parts.PartPlan:
     plan = import_parts.stored_plan(job.pk)
     assert plan is not None
     return plan
@@ -352,7 +352,7 @@ def test_a_part_whose_reader_dies_three_times_fails_the_import(
 def store_attempts(job: CostImport, number: int) -> None:
     """As if a part were read elsewhere, so that helpers come to the first one."""
 
-    def change(plan: import_parts.ImportPlan) -> None:
+    def change(plan: import_parts.PartPlan) -> None:
         plan.parts[number].attempts = 0
 
     import_parts.change_plan(job.pk, plan_of(job).key, change)
