@@ -33,9 +33,7 @@ class SegmentTotals:
     providers: frozenset[str]
 
 
-def totals_of(
-    account: Account, segments: Iterable[LakeSegment | NewSegment]
-) -> dict[str, SegmentTotals]:
+def totals_of(account: Account, segments: Iterable[LakeSegment | NewSegment]) -> dict[str, SegmentTotals]:
     """Return the totals by path; files that cannot be read are left out and logged. Cost: 0.1 s a million lines."""
     totals = {}
     for segment in segments:
