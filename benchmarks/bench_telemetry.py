@@ -1,18 +1,21 @@
 """What request ids and metrics cost a call: processor time of the thread that answers, cheap calls, since those feel it most.
 
-Three programs in one process take short turns: *bare* without the middleware and the comment of statements, *off* as the product
-is without METRICS_TOKEN, *on* with it. PostgreSQL's own time is in none of them, which makes the shares larger than clients see.
+Three programs in one process take short turns in random order: *bare* without the middleware and the comment of statements, *off*
+as the product is without METRICS_TOKEN, *on* with it. PostgreSQL's own time is in none of them, which makes the shares larger than
+clients see.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from statistics import median
+from random import Random
+from statistics import median, quantiles
 from time import thread_time
 from typing import Any, Final
 
@@ -26,14 +29,15 @@ from accounts.keys import mint_mcp_key
 from accounts.services import create_account
 from benchmarks.push_events import bodies
 from benchmarks.table import Row
+from finops.lib.call_stack import in_one_chunk
 from finops.lib.postgresql.base import add_request_id
 from finops.lib.telemetry import metrics
 from finops.settings import MIDDLEWARE
 from ingestion import services
 from tests.live_settings import STORAGES
 
-TURNS: Final = 15
-CALLS: Final = 20
+TURNS: Final = 60
+CALLS: Final = 5
 VARIANTS: Final = ("bare", "off", "on")
 
 Call = Callable[[WSGIHandler], None]
@@ -42,20 +46,23 @@ Call = Callable[[WSGIHandler], None]
 def measure() -> list[Row]:
     limits = {"MCP_RATE_LIMIT_PER_MINUTE": 10**9, "USAGE_RATE_LIMIT_PER_MINUTE": 10**9}
     with override_settings(STORAGES=STORAGES, ALLOWED_HOSTS=["*"], **limits):
-        return [_row(name, call) for name, call in _calls().items()]
+        whole = WSGIHandler()
+        bare = [each for each in MIDDLEWARE if each != "finops.telemetry.middleware.trace_request"]
+        with override_settings(MIDDLEWARE=bare):
+            handlers = {"bare": WSGIHandler(), "off": whole, "on": whole}
+        # Else CPython's chunks of stack decide the figures: a frame more or less is several percent (ADR 0099).
+        row = in_one_chunk(_row)
+        return [row(name, call, handlers) for name, call in _calls().items()]
 
 
-def _row(name: str, call: Call) -> Row:
+def _row(name: str, call: Call, handlers: Mapping[str, WSGIHandler]) -> Row:
     taken: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
-    with tempfile.TemporaryDirectory() as folder:
-        for turn in range(TURNS):
-            for variant in VARIANTS if turn % 2 else VARIANTS[::-1]:
-                with _variant(variant, Path(folder)) as handler:
-                    call(handler)
-                    began = thread_time()
-                    for _ in range(CALLS):
-                        call(handler)
-                    taken[variant].append((thread_time() - began) * 1_000_000 / CALLS)
+    shuffled = Random(1)
+    with _metrics():
+        for _ in range(TURNS):
+            for variant in shuffled.sample(VARIANTS, len(VARIANTS)):
+                with _variant(variant):
+                    taken[variant].append(_time(call, handlers[variant]))
     bare, off, on = (median(taken[variant]) for variant in VARIANTS)
     return {
         "call": name,
@@ -63,30 +70,53 @@ def _row(name: str, call: Call) -> Row:
         "off, µs": round(off),
         "on, µs": round(on),
         "off costs, %": _percent(taken["off"], taken["bare"]),
-        "on costs, % of off": _percent(taken["on"], taken["off"]),
+        "on costs, %": _percent(taken["on"], taken["bare"]),
     }
 
 
-def _percent(these: list[float], those: list[float]) -> float:
-    """Of the turns' ratios the median."""
-    return round((median(this / that for this, that in zip(these, those, strict=True)) - 1) * 100, 2)
+def _time(call: Call, handler: WSGIHandler) -> float:
+    """Microseconds of a call."""
+    call(handler)
+    began = thread_time()
+    for _ in range(CALLS):
+        call(handler)
+    return (thread_time() - began) * 1_000_000 / CALLS
+
+
+def _percent(these: list[float], those: list[float]) -> str:
+    """The median of the turns' ratios, with its standard error."""
+    ratios = [(this / that - 1) * 100 for this, that in zip(these, those, strict=True)]
+    lower, _, upper = quantiles(ratios, n=4)
+    error = 1.253 * (upper - lower) / 1.349 / math.sqrt(len(ratios))
+    return f"{median(ratios):.1f} ± {error:.1f}"
 
 
 @contextmanager
-def _variant(variant: str, folder: Path) -> Iterator[WSGIHandler]:
-    middleware = [each for each in MIDDLEWARE if variant != "bare" or "telemetry" not in each]
+def _variant(variant: str) -> Iterator[None]:
+    """With metrics enabled outside, whose state is put aside: enabling them anew fills the processor's caches with other things."""
     wrappers = connection.execute_wrappers
     originals = list(wrappers)
+    counting = [(each, vars(each).copy()) for each in metrics.instruments]
     if variant == "bare":
         wrappers[:] = [each for each in originals if each is not add_request_id]
-    if variant == "on":
-        metrics.enable(folder)
+    if variant != "on":
+        for each, _ in counting:
+            each.disable()
     try:
-        with override_settings(MIDDLEWARE=middleware):
-            yield WSGIHandler()
+        yield
     finally:
         wrappers[:] = originals
-        if variant == "on":
+        for each, attributes in counting:
+            vars(each).update(attributes)
+
+
+@contextmanager
+def _metrics() -> Iterator[None]:
+    with tempfile.TemporaryDirectory() as folder:
+        metrics.enable(Path(folder))
+        try:
+            yield
+        finally:
             metrics.disable()
 
 

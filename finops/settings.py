@@ -123,6 +123,7 @@ MIDDLEWARE = [
     "finops.web.busy.answer_busy",  # what finops.web.admission has no place for; the doors above say it themselves
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "finops.lib.call_stack.in_one_chunk",  # around pages, whose templates call deeply
     "finops.web.compression.CompressionMiddleware",  # around all that writes pages; static files are compressed already
     "accounts.security.sessions.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -36,6 +36,7 @@ from django.conf import settings
 from django.db import connection, connections
 from django.utils.module_loading import import_string
 
+from finops.lib.call_stack import in_one_chunk
 from finops.lib.memory import limit_lake_memory, machine_memory
 
 logger = logging.getLogger(__name__)
@@ -193,7 +194,7 @@ def _work(function: str, arguments: tuple[Any, ...], parent_settings: Mapping[st
             setattr(settings, setting, value)
     limit_lake_memory(settings.LAKE_MEMORY_BYTES)
     try:
-        import_string(function)(*arguments)
+        in_one_chunk(import_string(function))(*arguments)
     finally:
         connections.close_all()
 

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from celery.concurrency.base import BasePool, apply_target
 
+from finops.lib.call_stack import in_one_chunk
 from finops.lib.telemetry import metrics
 from finops.lib.time_limit import limit_time
 from finops.worker.queues import LANE_OF, MAINTENANCE, Lane
@@ -43,7 +44,7 @@ class FairQueue:
         self._name, self._length = name, 0
         self._closed = False
         self._threads = [
-            threading.Thread(target=self._work, name=f"{name}-{number}", daemon=True)
+            threading.Thread(target=in_one_chunk(self._work), name=f"{name}-{number}", daemon=True)
             for number in range(threads)
         ]
         for thread in self._threads:
