@@ -20,7 +20,7 @@ from finops.budgets import services as budgets
 from finops.budgets.models import Budget
 from finops.budgets.scopes import ScopeDraft, named_scope, visible_budgets
 from finops.budgets.services import BudgetDraft
-from finops.configuration import alerts, dashboards, keys, saved_views, splits, unit_metrics
+from finops.configuration import ai_prices, alerts, dashboards, keys, saved_views, splits, unit_metrics
 from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of, plain_decimal
 from finops.lib.errors import UserError
 
@@ -227,6 +227,7 @@ KINDS: Final = (
     keys.KIND,
     splits.KIND,
     unit_metrics.KIND,
+    ai_prices.KIND,
     saved_views.KIND,
     ConfigurationKind("budgets", _budget_rows, _read_budget, _write_budgets, _delete_budgets),
     dashboards.KIND,

@@ -1,4 +1,4 @@
-"""Configuration as code: an account's teams, cost tags, splits, unit metrics and budgets as one file, planned and applied whole."""
+"""Configuration as code: an account's teams, cost tags, splits, unit metrics, AI prices, budgets and more as one file, planned and applied whole."""
 
 from __future__ import annotations
 

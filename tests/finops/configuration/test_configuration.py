@@ -28,8 +28,8 @@ from tests.isolation.walk import fingerprint
 from tests.world.budgets import cost_tag_scope, create_budget, team_scope
 
 KIND_NAMES = (
-    *("teams", "cost_tags", "keys", "splits", "unit_metrics", "saved_views", "budgets", "dashboards"),
-    "alerts",
+    *("teams", "cost_tags", "keys", "splits", "unit_metrics", "ai_prices", "saved_views", "budgets"),
+    *("dashboards", "alerts"),
 )
 FILE = """\
 version: 1

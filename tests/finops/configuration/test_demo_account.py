@@ -10,6 +10,7 @@ from pytest_django import DjangoDbBlocker
 from accounts.models import Account, User
 from accounts.scoping import account_scope
 from accounts.services import create_account
+from finops.ai_spend.services import enter_price
 from finops.alerts.models import AlertChannel
 from finops.alerts.services import create_channel
 from finops.configuration.kinds import KINDS
@@ -35,6 +36,15 @@ def demo(
         account = Account.objects.get(slug=SLUG)
         query = SpendQuery(group_by=["service"], period="last_30_days")
         create_saved_view(account=account, actor=ACTOR, name="Services", query=query)
+        enter_price(
+            account=account,
+            actor=ACTOR,
+            model="Claude Sonnet 4.5",
+            token_type="input",
+            price_per_million="2.40",
+            currency="USD",
+            valid_from=DEMO_NOW.date(),
+        )
         yield account
 
 
