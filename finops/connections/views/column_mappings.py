@@ -1,4 +1,4 @@
-"""Mapping the columns of a source's files to FOCUS: the page, its preview as one changes it, and the file to look at."""
+"""Mapping of a source's file columns to FOCUS: the page, its live preview, and the sample file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SHOWN_SERVICES: Final = 12
 
 @dataclass(frozen=True)
 class _Subject:
-    """A source, its mapping if it has one, and the file to look at: what it has, or why it cannot be read."""
+    """A source, its mapping, if any, and the contents of its sample file, or why it cannot be read."""
 
     source: CostSource
     mapping: ColumnMapping | None
@@ -50,7 +50,8 @@ class _Subject:
 
     @classmethod
     def of(cls, source_id: int) -> _Subject:
-        """Raises Http404 for a source that the account in scope lacks. Cost: three queries, and a batch of the file."""
+        """Load a source. Raises Http404 if the account in scope does not have it. Cost: three queries, and one batch
+        of the file."""
         source = get_object_or_404(CostSource.objects.select_related("account"), pk=source_id)
         mapping = ColumnMapping.objects.filter(source=source).first()
         file, sample, problem = services.sample_file(source), None, ""
@@ -62,7 +63,7 @@ class _Subject:
 
     @property
     def document(self) -> MappingDocument:
-        """The one that is saved, else one that the file suggests."""
+        """The saved mapping, or else one suggested from the file."""
         if self.mapping is not None:
             return self.mapping.document
         return suggest(self.sample, name=self.source.name) if self.sample else MappingDocument()
@@ -71,7 +72,7 @@ class _Subject:
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: AccountRequest, source_id: int) -> HttpResponse:
-    """The mapping of a source, or one that is suggested by the file that waits for it."""
+    """The mapping of a source, or one suggested from the file that waits for it."""
     subject = _Subject.of(source_id)
     if request.method != "POST":
         return _page(request, subject, MappingForm(subject.sample, subject.document))
@@ -83,7 +84,7 @@ def edit(request: AccountRequest, source_id: int) -> HttpResponse:
 
 
 def _save(request: AccountRequest, source: CostSource, document: MappingDocument) -> HttpResponse:
-    """To the import that waited for the mapping, else to the source."""
+    """Save the mapping for the import that waits for it, or else for the source."""
     waiting = services.waiting_for_mapping(source)
     services.save_column_mapping(source=source, document=document, actor=request.actor)
     connection = CostConnection.objects.select_related("account", "source").filter(source=source).first()
@@ -96,7 +97,7 @@ def _save(request: AccountRequest, source: CostSource, document: MappingDocument
 
 
 def takes_any_columns(connection: CostConnection) -> bool:
-    """Whether the columns of its files can be mapped; false also of a connector that this version lacks."""
+    """Whether the columns of its files can be mapped; also false for a connector that this version does not have."""
     connector = connectors().get(connection.connector)
     return connector is not None and connector.takes_any_columns
 
@@ -118,7 +119,7 @@ def _page(request: AccountRequest, subject: _Subject, form: MappingForm) -> Http
 @account_page(Role.MEMBER)
 @require_POST
 def preview(request: AccountRequest, source_id: int) -> HttpResponse:
-    """What the form as it stands makes of the file. Stores nothing."""
+    """Render the file's lines as mapped by the current form. Stores nothing."""
     subject = _Subject.of(source_id)
     context: dict[str, object] = {"sample_problem": subject.problem}
     if subject.file is not None and subject.sample is not None:
@@ -139,7 +140,7 @@ def preview(request: AccountRequest, source_id: int) -> HttpResponse:
 
 
 def _totals_by_mark(file: FocusFile, document: MappingDocument) -> list[tuple[str, dict[str, Decimal]]]:
-    """What the cost adds up to by currency with each decimal mark; nothing for a file that cannot be read."""
+    """The cost by currency for each decimal mark; empty for a file that cannot be read."""
     try:
         return [
             (shown, preview_of(file, msgspec.structs.replace(document, decimal_mark=mark)).totals)
@@ -150,7 +151,7 @@ def _totals_by_mark(file: FocusFile, document: MappingDocument) -> list[tuple[st
 
 
 def _categories_context(form: MappingForm, found: Preview, sent: list[str]) -> dict[str, object]:
-    """The unknown charge categories with their lines; and where the page lacks a field for one, all fields."""
+    """The unknown charge categories with their lines; if the page has no field for one, all fields."""
     fields = form.category_fields(found.unknown_categories)
     is_new = [each.value for each in fields] != sent
     return {
@@ -178,7 +179,7 @@ def _preview_context(found: Preview, document: MappingDocument) -> dict[str, obj
 
 
 def _cell(value: object) -> str:
-    """A value of a line as the table shows it: amounts to the last digit, midnights as days."""
+    """A value of a line in the table: amounts with all digits, midnights as days."""
     if isinstance(value, Decimal):
         return f"{value.normalize():f}"
     if isinstance(value, datetime):
@@ -191,7 +192,7 @@ def _cell(value: object) -> str:
 @account_page(Role.MEMBER)
 @require_POST
 def sample(request: AccountRequest, source_id: int) -> HttpResponse:
-    """Keep a file to look at: the one that is sent."""
+    """Store an uploaded file as the sample."""
     source = get_object_or_404(CostSource.objects.select_related("account"), pk=source_id)
     with ErrorMessages(request):
         if problem := disk.low_disk(disk.upload_bytes(request)):
@@ -206,7 +207,7 @@ def sample(request: AccountRequest, source_id: int) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def newest(request: AccountRequest, synced_source_id: int) -> HttpResponse:
-    """Keep a file to look at: the newest of the connection."""
+    """Store the newest file of the connection as the sample."""
     connection = connection_of({"synced_source_id": synced_source_id})
     with ErrorMessages(request):
         fetch_sample(connection=connection, in_child=True)

@@ -1,4 +1,4 @@
-"""The Connections page: every cost source, how it is delivered and how it stands."""
+"""The Connections page: every cost source with its type of delivery and its status."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ UPLOAD = "Upload"
 
 @dataclasses.dataclass(frozen=True)
 class SourceRow:
-    """A cost source as the list shows it; `state` is None of one that files are uploaded into."""
+    """A cost source in the list; `state` is None for a source with uploaded files."""
 
     id: int
     health: SourceHealth
     state: ConnectionState | None
     provider: str
-    """As its cost lines name it; empty without any."""
+    """The provider named by its cost lines; empty without any."""
 
     @property
     def kind(self) -> str:
@@ -48,7 +48,7 @@ class SourceRow:
 
     @property
     def status(self) -> str:
-        """Of the connection while it is not healthy, else of the data that it brought."""
+        """The status of the connection while it is not healthy, or else that of its data."""
         if self.state is not None and (self.state.status != HEALTHY or self.state.last_sync_at is None):
             return self.state.status
         return self.health.status
@@ -63,14 +63,14 @@ class SourceRow:
 
     @property
     def problem(self) -> str:
-        """Why its newest sync or import failed."""
+        """Why the newest sync or import failed."""
         if self.state is not None and self.state.last_error:
             return self.state.last_error
         return self.health.last_error or self.health.reason if self.health.status == FAILING else ""
 
     @property
     def note(self) -> str:
-        """Why it is not healthy."""
+        """Why the source is not healthy."""
         is_of_data = self.status == self.health.status and self.status not in (HEALTHY, FAILING)
         return self.health.reason if is_of_data else self.problem
 

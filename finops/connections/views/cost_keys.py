@@ -1,4 +1,5 @@
-"""The key of a cost source that programs push to: its card on the source's page, generating it, and a new source with one."""
+"""The key of a cost source that programs push to: the card on the source's page, generation of a key, and a new
+source with one."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ PUSHES_SHOWN = 10
 
 
 def key_context(source: CostSource) -> dict[str, object]:
-    """What the card shows of a source that nothing is fetched for."""
+    """The context of the card, for a source without a connection."""
     return {
         "key": CostKey.objects.filter(source=source, revoked_at=None).first(),
         "pushes": list(CostPush.objects.filter(source=source)[:PUSHES_SHOWN]),
@@ -33,7 +34,7 @@ def key_context(source: CostSource) -> dict[str, object]:
 
 
 def push_url() -> str:
-    """Where programs send their months."""
+    """The URL that programs push months to."""
     return f"{settings.PUBLIC_URL}{PREFIX.rstrip('/')}"
 
 
@@ -41,7 +42,7 @@ def push_url() -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def new(request: AccountRequest) -> HttpResponse:
-    """*Push from your own program*. The answer to a POST shows the key of the new source: a reload is refused, not repeated."""
+    """*Push from your own program*. The response to the POST shows the new source's key; a reload is refused and creates nothing."""
     form = SourceForm(request.POST or None)
     if form.is_valid():
         with FormErrors(form):

@@ -1,4 +1,4 @@
-"""The form of a column mapping: a row for each FOCUS column that matters, with the columns of a file to choose from."""
+"""The form of a column mapping: one row for each relevant FOCUS column, with a choice of the file's columns."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ OPTIONAL: Final[dict[str, str]] = {
     spec.BILLING_PERIOD: "Billing month",
 }
 SHOWN: Final = {**NEEDED, **OPTIONAL}
-"""FOCUS columns that the page has, with their titles."""
+"""FOCUS columns on the page, with their titles."""
 
 
 class OpenSelect(forms.Select):
-    """A choice that keeps a value which is not among its choices, as one more."""
+    """A select that keeps a value outside its choices as an additional choice."""
 
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
         self.attrs.pop("maxlength", None)  # of its CharField; a select has none
@@ -94,14 +94,14 @@ class OpenSelect(forms.Select):
 
 @dataclass(frozen=True)
 class MappingRow:
-    """A FOCUS column in the form: its title, the choice of a column, and what else is asked."""
+    """A FOCUS column in the form: its title, the choice of a file column, and further fields."""
 
     focus: str
     title: str
     column: BoundField
     options: Sequence[BoundField]
     addends: Sequence[tuple[BoundField, BoundField]] = ()
-    """Of an amount: the sign and the choice of each further column."""
+    """For an amount: sign and choice of each further column."""
 
     @property
     def has_addends(self) -> bool:
@@ -110,7 +110,7 @@ class MappingRow:
 
 @dataclass(frozen=True)
 class TagField:
-    """A column that may be a tag: its name, how it is shown, and the key as entered."""
+    """A column that may be a tag: its name, how it is shown, and the entered key."""
 
     column: str
     label: str
@@ -120,7 +120,7 @@ class TagField:
 
 @dataclass(frozen=True)
 class CategoryField:
-    """A charge category as the file writes it, and that of FOCUS which it is; empty while nobody has chosen."""
+    """A charge category of the file and the FOCUS category chosen for it; empty before a choice."""
 
     value: str
     focus: str
@@ -128,7 +128,8 @@ class CategoryField:
 
 
 class MappingForm(forms.Form):
-    """Bound or not, its choices are the columns of the sample; a mapping may name others, which its file then lacks."""
+    """The mapping form. Its choices are the columns of the sample; a mapping may name columns that the file does not
+    have."""
 
     decimal_mark = forms.ChoiceField(
         label="Numbers",
@@ -215,7 +216,7 @@ class MappingForm(forms.Form):
 
     @property
     def optional_rows(self) -> list[MappingRow]:
-        """Those that the document names, and those with an error."""
+        """Optional rows that the document uses, and those with an error."""
         return [self._row(focus) for focus in OPTIONAL if self._is_in_use(focus)]
 
     @property
@@ -240,8 +241,7 @@ class MappingForm(forms.Form):
         return MappingRow(focus, SHOWN[focus], self[f"{focus}-column"], others, addends)
 
     def category_fields(self, unknown: Iterable[str] = ()) -> list[CategoryField]:
-        """A field for each charge category of the file that FOCUS does not have: of the sample, of `unknown`, and those that are
-        mapped."""
+        """A field for each charge category that is not one of FOCUS: in the sample, in `unknown`, and mapped ones."""
         column, mapped = self[f"{CHARGE_CATEGORY}-column"].value(), self._category_values()
         columns = self._sample.columns if self._sample else ()
         of_sample = [value for each in columns if each.name == column for value in each.values]
@@ -258,7 +258,7 @@ class MappingForm(forms.Form):
         return spec.ENUMERATIONS[CHARGE_CATEGORY]
 
     def _category_values(self) -> dict[str, str]:
-        """FOCUS's charge category by the file's."""
+        """The FOCUS charge category by the file's."""
         if not isinstance(self.data, QueryDict):
             rule = self._document.texts.get(CHARGE_CATEGORY, TextRule())
             return dict(rule.values)
@@ -267,7 +267,7 @@ class MappingForm(forms.Form):
 
     @property
     def tag_fields(self) -> list[TagField]:
-        """A field for each column of the file, with its key where it is a tag."""
+        """A field for each column of the file, with its tag key, if any."""
         keys = {rule.column: rule.key for rule in self._tag_rules()}
         labels = {column.name: column.label for column in self._sample.columns} if self._sample else {}
         names = list(dict.fromkeys([*keys, *(name for name in self._names if name.strip())]))
@@ -289,7 +289,7 @@ class MappingForm(forms.Form):
         )
 
     def clean(self) -> None:
-        """Puts each problem of the document beside the field that it is of."""
+        """Show each error of the document at its field."""
         if self.errors:
             return
         document = self.document()
@@ -310,7 +310,7 @@ class MappingForm(forms.Form):
             self.add_error(name if name in self.fields else None, ValidationError(text))
 
     def document(self) -> MappingDocument:
-        """What the form says. What the page has no field for stays as it was."""
+        """The mapping entered in the form. Parts without a field on the page stay unchanged."""
         data, before = self.cleaned_data, self._document
         amounts = {name: rule for name, rule in before.amounts.items() if name not in SHOWN}
         texts = {name: rule for name, rule in before.texts.items() if name not in SHOWN}
@@ -352,17 +352,17 @@ class MappingForm(forms.Form):
         return tuple(Addend(column, sign == "minus") for column, sign in rows if column)
 
     def _detect_mark(self) -> NumberFormat | None:
-        """Of the numbers of the sample; None where they do not tell it."""
+        """The decimal mark of the sample's numbers; None if they are ambiguous."""
         return decimal_mark(self._sample.columns) if self._sample else self._document.decimal_mark
 
     def _detect_format(self, name: str) -> str:
-        """Of the dates of a column of the sample; empty where they do not tell it."""
+        """The date format of a column of the sample; empty if its dates are ambiguous."""
         columns = self._sample.columns if self._sample else ()
         return next((date_format(column) for column in columns if column.name == name), "")
 
     @property
     def problem_texts(self) -> list[str]:
-        """The errors as sentences that say which FOCUS column they are of."""
+        """The errors as sentences that name their FOCUS column."""
         return [
             f"{SHOWN[name.partition('-')[0]]}: {text}" if name.partition("-")[0] in SHOWN else str(text)
             for name, texts in self.errors.items()

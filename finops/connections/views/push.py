@@ -54,18 +54,18 @@ class CostPartAnswer(msgspec.Struct, frozen=True):
 
 
 class CostPushAnswer(msgspec.Struct, frozen=True):
-    """A push as its program sees it. `rows` is null until it is done; totals are exact decimals as text."""
+    """A push as returned to its program. `rows` is null until it is done; totals are exact decimals as text."""
 
     id: str
     month: str
     status: str
     parts: list[CostPartAnswer] | msgspec.UnsetType
-    """Not in the list of pushes."""
+    """Omitted in the list of pushes."""
     rows: int | None
     totals: list[PushTotal]
     error: str | None
     note: str | msgspec.UnsetType | None
-    """Not in the list of pushes."""
+    """Omitted in the list of pushes."""
     created_at: datetime
     expires_at: datetime | None
     committed_at: datetime | None
@@ -130,7 +130,7 @@ class Commit(CostEndpoint):
     http_method_names = ["post"]
 
     def post(self, request: Request, push_id: str) -> Response:
-        """Raises PushError, 400, for a count of parts outside of its limits."""
+        """Start a push. Raises PushError, 400, for an invalid number of parts."""
         public_id, parts = _id(push_id), _json(request, CommitBody).parts
         if not 1 <= parts <= settings.COST_PUSH_MAX_PARTS:
             message = f'parts must be 1 to {settings.COST_PUSH_MAX_PARTS:,}. To empty the month, send one part {{"rows": []}}.'
@@ -148,7 +148,7 @@ class Month(CostEndpoint):
 
 
 class NoPath(CostEndpoint):
-    """Every other path. Whoever has no key is told that first."""
+    """All other paths. A request without a key gets 401 first."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Raises PushError, 404, after what every endpoint raises."""
@@ -158,7 +158,7 @@ class NoPath(CostEndpoint):
 
 
 def _refusal(error: Exception) -> Exception | None:
-    """The answer to what a service refuses; None for what is none of theirs."""
+    """The response to an error of the services; None for other errors."""
     match error:
         case RevokedCostKey():
             message = "The key was revoked or replaced during this request; nothing was stored."
@@ -180,7 +180,7 @@ def _refusal(error: Exception) -> Exception | None:
 
 
 def _current(request: Request, public_id: uuid.UUID) -> CostPushAnswer:
-    """The push as it is now."""
+    """The current state of the push."""
     credential = request.auth
     push = push_with_parts(account=credential.account, source_id=credential.source_id, public_id=public_id)
     if push is None:
@@ -213,7 +213,7 @@ def _answer(
 
 
 def _chunks(request: Request) -> Iterator[bytes]:
-    """The body of a part, read while no connection to the database is held: a client may take minutes."""
+    """The body of a part, read without holding a database connection: a client may take minutes."""
     if not connection.in_atomic_block:
         connection.close()
     limit = BodyLimit(
@@ -241,7 +241,7 @@ def _month(text: str) -> date:
 
 
 def _id(text: str) -> uuid.UUID:
-    """Raises UnknownPush for what is no id."""
+    """Parse an id. Raises UnknownPush if it is not one."""
     try:
         return uuid.UUID(text)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The page of a cost source: its health, its connection, its months and imports; renaming and deleting it."""
+"""The page of a cost source: its status, connection, months and imports; rename and delete."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _source_page(
 
 
 def _connection_context(row: CostSource, provider: str) -> dict[str, object]:
-    """What the page of a synced source has besides, or of one that files are uploaded into and pushed to."""
+    """Additional context for a source with a connection, or for one with uploads and pushes."""
     connection = CostConnection.objects.select_related("account", "source").filter(source=row).first()
     if connection is None:
         return {**key_context(row), "can_map": True}

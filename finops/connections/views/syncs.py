@@ -1,4 +1,4 @@
-"""Syncs of a source: the list, the page of one with its progress, starting, canceling, pausing."""
+"""Syncs of a source: the list, the page of one with its progress; start, cancel and pause."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from finops.lib import clock
 from finops.lib.listing import Column, ListFilter, ListPage
 
 SYNCS_LISTED = 1_000
-"""The newest of a source; hourly looks make as many in six weeks."""
+"""The newest syncs of a source in the list; hourly checks make as many in six weeks."""
 
 SYNCS = ListPage[CostSync](
     name="syncs",
@@ -54,7 +54,7 @@ SYNCS = ListPage[CostSync](
 
 
 def seconds_of(sync: CostSync) -> Decimal | None:
-    """To a tenth, at least one; None before it ended."""
+    """Duration to a tenth of a second, at least one second; None before the end."""
     if sync.started_at is None or sync.finished_at is None:
         return None
     seconds = (sync.finished_at - sync.started_at).total_seconds()
@@ -66,11 +66,11 @@ _FIELDS: Final = {
     "pulled_source_id": "usage_source",
     "pulled_event_source_id": "event_source",
 }
-"""Of a connection, by what a URL calls its source."""
+"""The field of a connection by the kind of source in a URL."""
 
 
 def connection_of(source_id: Mapping[str, int]) -> CostConnection:
-    """Of the source in the account's scope that a URL names; 404 where files are uploaded and events pushed."""
+    """The connection of the source in the URL, in the account's scope; 404 for a source with uploads or pushes."""
     rows = CostConnection.objects.select_related("source", "usage_source", "event_source", "account")
     return get_object_or_404(rows, **{_FIELDS[name]: value for name, value in source_id.items()})
 
@@ -88,7 +88,7 @@ def index(request: AccountRequest, /, **source_id: int) -> HttpResponseBase:
 @account_page()
 @require_safe
 def sync(request: AccountRequest, sync_id: int) -> HttpResponse:
-    """How a sync goes, and afterwards what it did. htmx asks again every second until it is finished."""
+    """The progress of a sync, and its result. htmx polls every second until the end."""
     rows = CostSync.objects.select_related(
         "connection__source", "connection__usage_source", "connection__event_source"
     )
@@ -114,7 +114,7 @@ def sync(request: AccountRequest, sync_id: int) -> HttpResponse:
 
 
 def _heading(row: CostSync) -> str:
-    """What a sync does now, or what came of it."""
+    """The current step of a sync, or its result."""
     if row.status == CostSync.SyncStatus.QUEUED:
         return "Waiting for a worker"
     if row.status == CostSync.SyncStatus.RUNNING:
@@ -144,7 +144,7 @@ def _explore_url(request: AccountRequest, connection: CostConnection) -> str:
 @account_page(Role.MEMBER)
 @require_POST
 def start(request: AccountRequest, /, **source_id: int) -> HttpResponse:
-    """Sync now; one that is queued or under way already is shown."""
+    """Start a sync; if one is queued or running, show that one."""
     connection = connection_of(source_id)
     with ErrorMessages(request):
         row = services.queue_sync(connection=connection, actor=request.actor)

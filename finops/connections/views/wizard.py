@@ -1,6 +1,8 @@
-"""Adding a connection: pick a connector, enter its config, test it; changing one; the sample data.
+"""The wizard that adds a connection: choose a connector, enter its settings, test it. Also changing a connection, and
+the sample data.
 
-Nothing is stored before the last step: what the wizard has to carry between requests is the external id, which tells whose it is.
+Nothing is stored before the last step. The wizard carries only the external id between requests, signed for its
+person and account.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ from finops.lib.errors import UserError
 @sensitive_post_parameters()
 @never_cache
 def new(request: AccountRequest) -> HttpResponse:
-    """The connectors to choose from; with `?connector=` its steps and form. A POST makes the connection and syncs it."""
+    """The connectors to choose from; with `?connector=` its steps and form. A POST creates the connection and starts
+    a sync."""
     connector = connectors().get(request.GET.get("connector", ""))
     if connector is None:
         return _catalog(request)
@@ -70,7 +73,7 @@ def _catalog(request: AccountRequest) -> HttpResponse:
 
 
 def external_id_of(request: AccountRequest) -> str:
-    """The one that the page of this wizard showed, as the role's trust policy has it by now; else a new one."""
+    """The external id that the page showed, which the role's trust policy has by now; or else a new one."""
     external_id = request.POST.get("external_id", "")
     if is_external_id_of(request.account, external_id):
         return external_id
@@ -85,7 +88,7 @@ def _new_page(
 
 
 def new_page_context(form: ConfigForm, external_id: str) -> dict[str, Any]:
-    """What the last step of a wizard shows: the form beside the steps at the provider."""
+    """The context of the last step: the form and the instructions for the provider."""
     return {
         "form": form,
         "connector": form.connector,
@@ -99,7 +102,7 @@ def new_page_context(form: ConfigForm, external_id: str) -> dict[str, Any]:
 @sensitive_post_parameters()
 @never_cache
 def test(request: AccountRequest) -> HttpResponse:
-    """*Test connection* of the wizard: what works, permission by permission. Stores nothing."""
+    """*Test connection* in the wizard: the result by permission. Stores nothing."""
     try:
         connector = connector_of(request.GET.get("connector", ""))
     except UserError as error:
@@ -130,7 +133,7 @@ def _check(
 def check_response(
     request: AccountRequest, form: ConfigForm, check: Callable[[], list[CheckFinding]]
 ) -> HttpResponse:
-    """What *Test connection* finds with the values of the form, which needs no name yet; or what is wrong with them."""
+    """The result of *Test connection* for the form, which needs no name yet; or the form's errors."""
     if "name" in form.fields:
         form.fields["name"].required = False
     if not form.is_valid():
@@ -214,7 +217,7 @@ def _edit_page(
 @sensitive_post_parameters()
 @never_cache
 def edit_test(request: AccountRequest, /, **source_id: int) -> HttpResponse:
-    """*Test connection* of one that exists: with its stored secrets where their fields are empty."""
+    """*Test connection* of an existing connection: uses its stored secrets for empty fields."""
     connection = connection_of(source_id)
     try:
         form = _form_of(connection, connector_of(connection.connector), request.POST)

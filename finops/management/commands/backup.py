@@ -97,5 +97,5 @@ class Command(BaseCommand):
 
 
 def chosen_encryption(path: str | None) -> Encryption:
-    """Of the key file, else of BACKUP_KEY. Raises BackupError."""
+    """The encryption of the key file, or else of BACKUP_KEY. Raises BackupError."""
     return key_file(path) if path else encryption_of(settings.BACKUP_KEY)

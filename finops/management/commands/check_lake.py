@@ -46,7 +46,7 @@ class Command(BaseCommand):
 
 
 def report(result: CheckResult, output: OutputWrapper, *, quiet: bool) -> None:
-    """Each problem with what to do. Raises CommandError when one is left."""
+    """Print each problem with what to do. Raises CommandError if one remains."""
     for problem in result.problems:
         state = "Repaired." if problem.is_repaired else problem.advice
         output.write(f"{problem.path} {problem.text}. {state}")

@@ -1,4 +1,4 @@
-"""Django's command, which begins in an empty database with the script of all tables."""
+"""Django's migrate command; in an empty database it starts with the script of all tables."""
 
 from __future__ import annotations
 

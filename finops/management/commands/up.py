@@ -36,7 +36,7 @@ from finops.worker.queues import CONNECTIONS as WORKER_CONNECTIONS
 FIRST_ANSWER_SECONDS = 60
 # Ctrl-C, kill, and a terminal that was closed.
 LEAST_POOL, LARGEST_POOL = 8, 40
-"""Connections of a web process: of fewer than the least some kinds of requests would have one alone."""
+"""Connections of a web process; below the minimum some kinds of requests would share a single one."""
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -84,7 +84,7 @@ class Command(BaseCommand):
 
 
 class StepFailure(RuntimeError):
-    """A step of the start did not succeed; the message says what to do."""
+    """A step of the start failed; the message says what to do."""
 
 
 class Up:
@@ -145,7 +145,8 @@ class Up:
         self._watch()
 
     def stop(self) -> None:
-        """Web and worker first, PostgreSQL last. A second Ctrl-C changes nothing: this takes seconds."""
+        """Stop web servers and workers first, PostgreSQL last. A second Ctrl-C has no effect, since this takes only
+        seconds."""
         for number in ENDS:
             signal.signal(number, signal.SIG_IGN)
         if self.step_program is not None:
@@ -280,7 +281,7 @@ class Up:
             time.sleep(0.05)
 
     def _watch(self) -> None:
-        """Until Ctrl-C: whatever ends is started again."""
+        """Restart programs that end, until Ctrl-C."""
         while True:
             time.sleep(LOOK_SECONDS)
             self.supervisor.look()
@@ -295,7 +296,8 @@ class Up:
         return {**os.environ, **own, "REDIS_URL": settings.REDIS_URL}
 
     def _manage(self, *arguments: str) -> None:
-        """Run a command in a process of its own, with the public address, and give its memory back after."""
+        """Run a management command in a process of its own, with the public address; the process frees its memory at
+        the end."""
         command = [sys.executable, str(settings.BASE_DIR / "manage.py"), *arguments]
         self.step_program = Program(arguments[0], command, self._environment())
         process = self.step_program.start()
@@ -320,7 +322,7 @@ class Up:
 
     @contextmanager
     def _step(self, name: str) -> Iterator[list[str]]:
-        """Say what begins, and after it what came of it and how long it took."""
+        """Print the name of a step, and at its end its result and duration."""
         self.say(f"  {name:<18}", ending="")
         began = time.monotonic()
         details: list[str] = []
@@ -328,7 +330,7 @@ class Up:
         self.say(f"{', '.join(details)} ({time.monotonic() - began:.1f} s)")
 
     def report(self, text: str) -> None:
-        """What happened to a program while it ran."""
+        """Print an event of a running program."""
         self.say(text, level=logging.WARNING)
 
     def say(self, text: str, ending: str = "\n", level: int = logging.INFO) -> None:
@@ -345,8 +347,8 @@ class Up:
 
 
 def web_processes() -> tuple[int, int]:
-    """How many, and the connections to PostgreSQL of each: as many as cores, unless WEB_PROCESSES and DATABASE_POOL say
-    otherwise or PostgreSQL has no room for them. The database must answer."""
+    """The number of web processes, and of PostgreSQL connections for each: one process a core, unless WEB_PROCESSES
+    and DATABASE_POOL are set or PostgreSQL has no room for them. The database must be available."""
     room = available_connections() - WORKER_CONNECTIONS
     if "WEB_PROCESSES" in os.environ:
         processes = settings.WEB_PROCESSES
