@@ -5,12 +5,18 @@ What it calls itself is text of a stranger, shown beside its host.
 
 from __future__ import annotations
 
+import secrets
 import unicodedata
 from typing import Any
 from urllib.parse import urlsplit
 
 from accounts.models import OAuthApplication
 from accounts.oauth.redirects import host_of, is_on_this_device
+
+
+def new_client_id() -> str:
+    """The ID of a client that an account creates itself; those that register have IDs of django-oauth-toolkit."""
+    return f"finops-{secrets.token_hex(16)}"
 
 
 def host_of_client(application: OAuthApplication, redirect_uri: str) -> str:

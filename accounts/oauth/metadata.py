@@ -8,17 +8,21 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 
 from accounts.oauth.cors import open_to_browsers
+from accounts.oauth.identity_assertions import GRANT_TYPE as JWT_BEARER
 from accounts.oauth.provider import OFFLINE_SCOPE, SCOPES
 from accounts.oauth.resource import issuer, resource
 
 AUTH_METHODS = ["none", "client_secret_post", "client_secret_basic"]
 GRANT_TYPES = ["authorization_code", "refresh_token"]
 """Those that a client can register for."""
-SERVICE_GRANT_TYPES = ["client_credentials"]
+SERVICE_GRANT_TYPES = ["client_credentials", JWT_BEARER]
 """Those of clients that an account creates itself."""
 
 
-MCP_EXTENSIONS = ["io.modelcontextprotocol/oauth-client-credentials"]
+MCP_EXTENSIONS = [
+    "io.modelcontextprotocol/oauth-client-credentials",
+    "io.modelcontextprotocol/enterprise-managed-authorization",
+]
 """Extensions of MCP that this authorization server supports."""
 
 
@@ -31,6 +35,7 @@ def server_document() -> dict[str, Any]:
         "revocation_endpoint": _url("oauth_revoke"),
         "response_types_supported": ["code"],
         "response_modes_supported": ["query"],
+        "authorization_grant_profiles_supported": ["urn:ietf:params:oauth:grant-profile:id-jag"],
         "grant_types_supported": [*GRANT_TYPES, *SERVICE_GRANT_TYPES],
         "code_challenge_methods_supported": ["S256"],
         "token_endpoint_auth_methods_supported": AUTH_METHODS,

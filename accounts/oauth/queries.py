@@ -21,6 +21,7 @@ from accounts.models import (
 )
 from accounts.oauth.clients import host_of_client
 from accounts.oauth.provider import REFRESH_TOKEN_IDLE_SECONDS
+from accounts.sso.models import AssertionClient
 from finops.lib import clock
 
 THIS_DEVICE = "A program on a device"
@@ -38,7 +39,8 @@ _STATES = {State.CONNECTED: "Connected", State.WAITING: "Not finished", State.EN
 class ConnectedApp(msgspec.Struct, frozen=True, kw_only=True):
     """What a person let into an account. `name` is the client's own word; `host` vouches for it, or is empty.
 
-    A service account has a name of its members and no person. `access` is what she consented to; `reads_only_now` says that her role has allowed less since then.
+    A service account has a name of its members and no person; `provider` is the identity provider that authorizes a
+    client for its people. `access` is what she consented to; `reads_only_now` says that her role has allowed less since then.
     """
 
     id: int
@@ -55,10 +57,11 @@ class ConnectedApp(msgspec.Struct, frozen=True, kw_only=True):
     last_client: str
     state: State
     service_account: str = ""
+    provider: str = ""
 
     @property
     def title(self) -> str:
-        return self.service_account or self.host or THIS_DEVICE
+        return self.service_account or (self.provider and self.name) or self.host or THIS_DEVICE
 
     @property
     def access_label(self) -> str:
@@ -87,7 +90,7 @@ def _with_state(rows: QuerySet[OAuthConnection]) -> QuerySet[OAuthConnection]:
     now, own = clock.now(), {"connection": OuterRef("pk")}
     idle = now - timedelta(seconds=REFRESH_TOKEN_IDLE_SECONDS)
     role = Membership.objects.filter(account=OuterRef("account"), user=OuterRef("user"))
-    return rows.select_related("user", "application", "service_account").annotate(
+    return rows.select_related("user", "service_account", "application__assertion_client__provider").annotate(
         refreshable=Exists(OAuthRefreshToken.objects.filter(**own, revoked=None, created__gt=idle)),
         usable=Exists(OAuthAccessToken.objects.filter(**own, expires__gt=now)),
         waiting=Exists(OAuthGrant.objects.filter(**own, used_at=None)),
@@ -99,6 +102,7 @@ def _app(row: OAuthConnection, account: Account) -> ConnectedApp:
     access = OAuthConnection.Access(row.access)
     role: str | None = vars(row)["role"]
     service_account: ServiceAccount | None = getattr(row, "service_account", None)
+    client: AssertionClient | None = getattr(row.application, "assertion_client", None)
     return ConnectedApp(
         id=row.pk,
         host=host_of_client(row.application, row.redirect_uri),
@@ -114,13 +118,18 @@ def _app(row: OAuthConnection, account: Account) -> ConnectedApp:
         connected_at=row.created_at,
         last_used_at=row.last_used_at,
         last_client=row.last_client,
-        state=_state(row, service_account),
+        state=_state(row, service_account, client),
         service_account=service_account.name if service_account else "",
+        provider=client.provider.name if client else "",
     )
 
 
-def _state(row: OAuthConnection, service_account: ServiceAccount | None) -> State:
+def _state(
+    row: OAuthConnection, service_account: ServiceAccount | None, client: AssertionClient | None
+) -> State:
     columns = vars(row)
+    if client is not None:
+        return State.CONNECTED
     if service_account is not None:
         return State.ENDED if service_account.is_expired else State.CONNECTED
     if columns["refreshable"] or columns["usable"]:

@@ -6,12 +6,12 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.db import transaction
-from oauth2_provider.generators import generate_client_id
 
 from accounts import audit
 from accounts.audit import Actor
 from accounts.keys import new_secret
 from accounts.models import Account, OAuthAccessToken, OAuthApplication, OAuthConnection, ServiceAccount
+from accounts.oauth.clients import new_client_id
 from accounts.reader_limits import assign_limit
 from accounts.scoping import account_scope, existing, lock_account
 from finops.lib import clock
@@ -67,7 +67,7 @@ def create_service_account(
 def _create_client(name: str, secret: str) -> OAuthApplication:
     application = OAuthApplication(
         name=name,
-        client_id=generate_client_id(),
+        client_id=new_client_id(),
         client_secret=secret,
         client_type=OAuthApplication.CLIENT_CONFIDENTIAL,
         authorization_grant_type=OAuthApplication.GRANT_CLIENT_CREDENTIALS,

@@ -194,8 +194,16 @@ def _dead_connections(now: datetime) -> QuerySet[OAuthConnection]:
         created__gt=now - timedelta(seconds=REFRESH_TOKEN_IDLE_SECONDS),
     )
     usable = OAuthAccessToken.objects.filter(connection=OuterRef("pk"), expires__gt=now)
+    # Of a client that shows assertions: it has no refresh token, and comes again with the next assertion.
+    idle = now - timedelta(seconds=REFRESH_TOKEN_IDLE_SECONDS)
+    is_recent = Q(created_at__gt=idle) | Q(last_used_at__gt=idle)
+    by_assertion = Q(application__assertion_client__isnull=False) & is_recent
     return OAuthConnection.objects.unscoped().filter(  # of every account
-        ~Exists(living), ~Exists(usable), user__isnull=False, created_at__lt=now - timedelta(hours=1)
+        ~by_assertion,
+        ~Exists(living),
+        ~Exists(usable),
+        user__isnull=False,
+        created_at__lt=now - timedelta(hours=1),
     )
 
 

@@ -26,6 +26,8 @@ from accounts.models import (
     Role,
 )
 from accounts.oauth import cimd, tokens
+from accounts.oauth.assertion_connections import open_by_assertion
+from accounts.oauth.identity_assertions import GRANT_TYPE as JWT_BEARER
 from accounts.oauth.provider import (
     ACCESS_TOKEN_SECONDS,
     CODE_SECONDS,
@@ -113,6 +115,8 @@ class Validator(OAuth2Validator):
     ) -> bool:
         if grant_type == CLIENT_CREDENTIALS:
             return bool(request.client.allows_grant_type(OAuthApplication.GRANT_CLIENT_CREDENTIALS))
+        if grant_type == JWT_BEARER:
+            return bool(request.client.allows_grant_type(JWT_BEARER))
         return grant_type in GRANT_TYPES and request.client.allows_grant_type(
             OAuthApplication.GRANT_AUTHORIZATION_CODE
         )
@@ -123,9 +127,17 @@ class Validator(OAuth2Validator):
         _refuse_other_resources(request)
         connection = tokens.lock_service_account(request.client)
         problem = _service_account_problem(connection)
-        if problem:
+        if connection is None or problem:
             raise errors.UnauthorizedClientError(description=problem, request=request)
         request.connection = connection
+        access = scopes_of(connection.access)
+        request.granted_scopes = [scope for scope in access if scope in request.scopes] or [READ_SCOPE]
+
+    def open_assertion(self, request: Request) -> None:
+        """After a client showed its secret: the connection of the person whom its assertion names, locked until the transaction
+        ends. Raises errors of oauthlib that say why there is none."""
+        _refuse_other_resources(request)
+        request.connection, request.granted_scopes = open_by_assertion(request)
 
     # --- Codes
 
@@ -216,9 +228,8 @@ class Validator(OAuth2Validator):
         """
         attributes = vars(request)
         connection: OAuthConnection = attributes["connection"]
-        if connection.user_id is None:
-            granted = [scope for scope in scopes_of(connection.access) if scope in request.scopes]
-            token["scope"] = " ".join(granted or [READ_SCOPE])
+        if (scopes := attributes.get("granted_scopes")) is not None:
+            token["scope"] = " ".join(scopes)
             self._store_access(token, connection, None)
             return
         granted = [scope for scope in request.scopes if scope != OFFLINE_SCOPE] or scopes_of(

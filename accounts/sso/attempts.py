@@ -13,7 +13,7 @@ from django.db import transaction
 
 from accounts.sso import oidc, saml
 from accounts.sso.claims import Claims, SignInRefusal
-from accounts.sso.models import IdentityProvider, SamlAssertion, SignInAttempt
+from accounts.sso.models import IdentityAssertion, IdentityProvider, SamlAssertion, SignInAttempt
 from accounts.sso.secrets import seal_state, unseal_state
 from finops.lib import clock
 
@@ -80,6 +80,7 @@ def sweep() -> None:
     """Attempts and assertions whose time is over."""
     SignInAttempt.objects.filter(expires_at__lt=clock.now()).delete()
     SamlAssertion.objects.filter(expires_at__lt=clock.now()).delete()
+    IdentityAssertion.objects.filter(expires_at__lt=clock.now()).delete()
 
 
 def _digest(token: str) -> bytes:

@@ -11,7 +11,7 @@ from django import forms
 from django.core import signing
 from django.core.exceptions import ValidationError
 
-from accounts.models import Account, Role
+from accounts.models import Account, OAuthConnection, Role
 from accounts.reader_limits import FIELD, add_limit_field, limit_of_provider
 from accounts.sso import oidc, saml
 from accounts.sso.models import IdentityProvider
@@ -200,6 +200,21 @@ class DomainForm(forms.Form):
         max_length=260,
         widget=forms.TextInput(attrs={"placeholder": "example.com", "autocomplete": "off"}),
         error_messages={"required": "Enter a domain, such as example.com."},
+    )
+
+
+class AssertionClientForm(forms.Form):
+    prefix = "client"
+    name = forms.CharField(
+        max_length=100,
+        help_text="For example: Claude.",
+        error_messages={"required": "Enter a name."},
+    )
+    access = forms.ChoiceField(
+        choices=OAuthConnection.Access.choices,
+        initial=OAuthConnection.Access.READ,
+        help_text="The most that its tokens may do. Viewers' tokens read only.",
+        error_messages={"required": "Choose the access."},
     )
 
 

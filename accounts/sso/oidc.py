@@ -91,7 +91,7 @@ def test_client(provider: IdentityProvider) -> None:
     """Raises UserError that names what is wrong: discovery, keys, or client ID and secret, which the provider judges by a
     code that it never gave."""
     document = discover(provider.issuer)
-    _keys(document)
+    fetch_keys(document)
     with _session(provider, document) as session:
         try:
             session.fetch_token(
@@ -151,7 +151,7 @@ def _id_token(
     if not isinstance(text, str):
         raise SignInRefusal("The identity provider sent no ID token.")
     try:
-        decoded = jwt.decode(text, _keys(document), algorithms=ALGORITHMS)
+        decoded = jwt.decode(text, fetch_keys(document), algorithms=ALGORITHMS)
         claims = CodeIDToken(
             decoded.claims,
             decoded.header,
@@ -196,17 +196,18 @@ def _as_claims(provider: IdentityProvider, claims: dict[str, Any]) -> Claims:
         email_verified=None if verified is None else verified is True or verified == "true",
         name=str(claims.get("name") or ""),
         groups=groups,
-        has_second_factor=_names_two_factors(as_texts(claims.get("amr", []))),
+        has_second_factor=names_two_factors(as_texts(claims.get("amr", []))),
     )
 
 
-def _names_two_factors(methods: list[str]) -> bool:
-    """By the ID token's `amr` (RFC 8176): `mfa`, or what the person knows beside what she has or is."""
+def names_two_factors(methods: list[str]) -> bool:
+    """Whether the person gave a second factor, by the ID token's `amr` (RFC 8176): `mfa`, or what the person knows beside what she has or is."""
     names = {method.lower() for method in methods}
     return "mfa" in names or bool(names & _KNOWN and names & _HELD)
 
 
-def _keys(document: dict[str, Any]) -> KeySet:
+def fetch_keys(document: dict[str, Any]) -> KeySet:
+    """The provider's signing keys, by its discovery document. Raises UserError."""
     try:
         keys = KeySet.import_key_set(_get_json(str(document["jwks_uri"]), "Keys"))  # type: ignore[arg-type]
     except (JoseError, ValueError, TypeError, KeyError) as error:

@@ -14,6 +14,7 @@ from accounts.reader_limits import assign_limit
 from accounts.scoping import account_scope, lock_account
 from accounts.services.mails import mail_sign_on_change
 from accounts.sso import oidc, saml
+from accounts.sso.assertion_clients import end_assertion_connections, remove_assertion_clients
 from accounts.sso.dns import txt_records
 from accounts.sso.groups import team_directories
 from accounts.sso.models import EmailDomain, GroupMapping, IdentityProvider
@@ -111,7 +112,7 @@ def save_provider(
         saml.check_settings(provider)
     provider.save()
     if before is not None and before.issuer != provider.issuer:
-        provider.identities.all().delete()
+        _unlink_people(provider, actor)
     if changed:
         follow_trust_change(provider, actor, changed)
     detail = {
@@ -129,6 +130,11 @@ def save_provider(
     return provider
 
 
+def _unlink_people(provider: IdentityProvider, actor: Actor) -> None:
+    provider.identities.all().delete()
+    end_assertion_connections(provider, actor)
+
+
 def _set_client_secret(
     provider: IdentityProvider, before: IdentityProvider | None, client_secret: str | None
 ) -> None:
@@ -141,8 +147,9 @@ def _set_client_secret(
 
 @transaction.atomic
 def delete_provider(*, provider: IdentityProvider, actor: Actor) -> None:
-    """Delete it with its domains and links to people, who stay members and sign in otherwise."""
+    """Delete it with its domains, clients and links to people, who stay members and sign in otherwise."""
     _record(provider, actor, "delete", provider.name, {"identities": provider.identities.count()})
+    remove_assertion_clients(provider, actor)
     provider.delete()
 
 

@@ -35,7 +35,7 @@ def person_of(*, provider: IdentityProvider, claims: Claims, signed_in_as: User 
         Identity.objects.select_related("user").filter(provider=provider, subject=claims.subject).first()
     )
     user = identity.user if identity else _link(provider, claims, signed_in_as)
-    _check_person(provider, user)
+    check_person(provider, user)
     account = provider.account
     if account is not None:
         _join(provider, account, user, claims)
@@ -61,7 +61,8 @@ def _check_address(provider: IdentityProvider, claims: Claims) -> None:
         raise SignInRefusal(f"{provider.name} has not verified {claims.email}. Verify it there first.")
 
 
-def _check_person(provider: IdentityProvider, user: User) -> None:
+def check_person(provider: IdentityProvider, user: User) -> None:
+    """Raises SignInRefusal for a person whom the provider does not speak for, deactivated, or an operator of this server."""
     if not user.is_active:
         raise SignInRefusal("This person is deactivated.")
     if not vouches(provider, user.email):
@@ -79,7 +80,7 @@ def _link(provider: IdentityProvider, claims: Claims, signed_in_as: User | None)
         user = person_with_address(claims.email) or _create(provider, claims)
     except UserError as error:
         raise SignInRefusal(error.message) from error
-    _check_person(provider, user)
+    check_person(provider, user)
     if Identity.objects.filter(provider=provider, user=user).exists():
         raise SignInRefusal(
             f"{claims.email} is linked to another person of {provider.name}. Ask an admin to unlink it."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from accounts.sso.views import domains, groups, providers, scim, sign_in
+from accounts.sso.views import clients, domains, groups, providers, scim, sign_in
 
 own_urlpatterns = [
     path("sso/", sign_in.start, name="sso_start"),
@@ -32,6 +32,12 @@ account_urlpatterns = [
     path(f"{_PROVIDER}delete/", providers.delete, name="identity_provider_delete"),
     path(f"{_PROVIDER}scim/create/", scim.create, name="scim_token_create"),
     path("settings/sign-on/scim/<int:scim_token_id>/revoke/", scim.revoke, name="scim_token_revoke"),
+    path(f"{_PROVIDER}clients/add/", clients.add, name="assertion_client_add"),
+    path(
+        "settings/sign-on/clients/<int:assertion_client_id>/remove/",
+        clients.remove,
+        name="assertion_client_remove",
+    ),
     path(f"{_PROVIDER}domains/add/", domains.add, name="email_domain_add"),
     path("settings/sign-on/domains/<int:domain_id>/verify/", domains.verify, name="email_domain_verify"),
     path("settings/sign-on/domains/<int:domain_id>/remove/", domains.remove, name="email_domain_remove"),

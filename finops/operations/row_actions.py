@@ -18,6 +18,7 @@ from accounts.services.deletion import ask_for_deletion, count_rows, delete_now,
 from accounts.services.limits import change_limits
 from accounts.services.operators import VISIT, allow_visit, change_operator_role, end_access
 from accounts.services.suspension import resume_account, suspend_account
+from accounts.sso.assertion_clients import remove_assertion_client
 from finops.alerts.services.deliveries import cancel_delivery, resend
 from finops.connections.models import CostSync
 from finops.connections.services.pushes import cancel_cost_push
@@ -235,6 +236,14 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
                 "The service account is deleted.",
                 reason="by the operator",
             ),
+            is_danger=True,
+        )
+    },
+    "sso.AssertionClient": {
+        "remove": RowAction(
+            "Remove client",
+            "Everyone connected through it is disconnected at once.",
+            service_call(remove_assertion_client, "client", "The client is removed."),
             is_danger=True,
         )
     },

@@ -112,3 +112,29 @@ def test_a_person_signs_in_by_saml_under_the_security_policy_of_pages(
     page.wait_for_url("**/a/acme/")
     assert problems == []
     page.context.close()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_an_admin_adds_a_client_that_the_provider_authorizes(
+    browser: Browser, world: tuple[LiveServer, Server, Server, int], width: int, tmp_path: Path
+) -> None:
+    console, oidc, _saml, provider = world
+    problems: list[str] = []
+    page = open_page(browser, console, width, problems)
+    oidc.will_say({"sub": "admin", "email": "admin@example.com", "email_verified": True})
+    sign_in(page, "admin@example.com")
+    page.wait_for_url("**/a/acme/")
+    page.goto(f"{SETTINGS}{provider}/")
+    page.locator("#id_client-name").fill(f"Claude {width}")
+    page.get_by_role("button", name="Add client").click()
+    expect(page.get_by_label("Client secret", exact=True)).to_contain_text("fsas_")
+    assert page.evaluate(FAULTS) == []
+    assert overflow(page) <= 0
+    page.screenshot(path=tmp_path / f"client-{width}.png", full_page=True)
+    page.get_by_role("link", name="Done").click()
+    expect(page.get_by_role("button", name=f"Remove Claude {width}")).to_be_visible()
+    assert page.evaluate(FAULTS) == []
+    assert overflow(page) <= 0
+    page.screenshot(path=tmp_path / f"provider-{width}.png", full_page=True)
+    assert problems == []
+    page.context.close()

@@ -9,9 +9,12 @@ import dataclasses
 from collections.abc import Callable, Mapping
 
 from django.test import Client
+from joserfc import jwt
+from joserfc.jwk import RSAKey
 
 from accounts.keys import new_secret, revoke_mcp_key
 from accounts.models import MCPKey, OAuthConnection, ServiceAccount
+from accounts.oauth.resource import issuer, resource
 from accounts.oauth.service_accounts import create_service_account, delete_service_account
 from accounts.oauth.services import disconnect
 from accounts.sso.models import ScimToken
@@ -93,6 +96,12 @@ def _token_of_a_deleted_service_account(cast: Cast, client: Client) -> Headers:
     token = service_account_token(cast, "read_write")
     delete_service_account(service_account=ServiceAccount.objects.unscoped().get(), actor=cast.actor)
     return bearer(token)
+
+
+def _assertion() -> str:
+    """Made for the token endpoint, which alone takes it."""
+    claims = {"iss": "https://idp.example.com", "sub": "1", "aud": issuer(), "resource": resource()}
+    return jwt.encode({"alg": "RS256", "typ": "oauth-id-jag+jwt"}, claims, RSAKey.generate_key(2048))
 
 
 def scim_token(cast: Cast, provider_id: str = PROVIDER_ID) -> tuple[ScimToken, str]:
@@ -215,6 +224,7 @@ ENTRIES: dict[str, Entry] = {
     ),
     "service account token, deleted": Entry(show=_token_of_a_deleted_service_account),
     "service account secret": Entry(show=lambda cast, client: bearer(new_secret("fsas_")[0])),
+    "identity assertion": Entry(show=lambda cast, client: bearer(_assertion())),
     "SCIM token": Entry(
         show=lambda cast, client: bearer(scim_token(cast)[1]), opens=("SCIM",), used="sso_scimtoken"
     ),

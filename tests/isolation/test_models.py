@@ -21,6 +21,8 @@ GLOBAL = {
     "EmailDomain": "has one owner in the whole service",
     "Identity": "of a person, who may belong to several accounts",
     "SignInAttempt": "of a browser, before anybody is signed in",
+    "AssertionClient": "of a provider, and asked before an account is known",
+    "IdentityAssertion": "of a provider, before an account is known",
     "SamlAssertion": "of a provider, before anybody is signed in",
     "UnsentMail": "of sign-up and password reset, which come before an account",
     "OAuthApplication": "a client is known to the server, not to one account",

@@ -1,9 +1,11 @@
 """What single sign-on stores: providers and the people they signed in, and what they provision by SCIM."""
 
 from accounts.sso.models.providers import (
+    AssertionClient,
     EmailDomain,
     GroupMapping,
     Identity,
+    IdentityAssertion,
     IdentityProvider,
     SamlAssertion,
     SignInAttempt,
@@ -11,9 +13,11 @@ from accounts.sso.models.providers import (
 from accounts.sso.models.scim import ScimGroup, ScimGroupMember, ScimToken, ScimUser
 
 __all__ = [
+    "AssertionClient",
     "EmailDomain",
     "GroupMapping",
     "Identity",
+    "IdentityAssertion",
     "IdentityProvider",
     "SamlAssertion",
     "ScimGroup",

@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
 
-from accounts.models import Role
+from accounts.models import OAuthApplication, OAuthConnection, Role
 from accounts.scoping import AccountModel
 from finops.lib import clock
 from finops.lib.constraints import not_empty, unique_in_account
@@ -220,4 +220,56 @@ class SamlAssertion(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["provider", "assertion_digest"], name="assertion_used_once")
+        ]
+
+
+class AssertionClient(models.Model):
+    """An MCP client that gets tokens of people by what the provider signs, without their consent (ID-JAG, ADR 0104). Deleted with
+    its OAuth client."""
+
+    provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="assertion_clients")
+    application = models.OneToOneField(
+        OAuthApplication, on_delete=models.CASCADE, related_name="assertion_client", editable=False
+    )
+    name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
+    access = models.CharField(
+        max_length=10,
+        choices=OAuthConnection.Access.choices,
+        default=OAuthConnection.Access.READ,
+        help_text="The most that its tokens may do.",
+    )
+    created_by_label = models.CharField(max_length=254, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        ordering = ["name", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                "provider",
+                Lower("name"),
+                name="assertion_client_name_unique",
+                violation_error_message="Another client has this name.",
+            ),
+            models.CheckConstraint(
+                condition=Q(access__in=["read", "read_write"]), name="assertion_client_access_is_known"
+            ),
+            not_empty("name", name="assertion_client_has_a_name", message="Enter a name."),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class IdentityAssertion(models.Model):
+    """An identity assertion (ID-JAG) that was used, so that it is not used again."""
+
+    provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="+")
+    assertion_digest = models.BinaryField()
+    expires_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["provider", "assertion_digest"], name="identity_assertion_used_once"
+            )
         ]

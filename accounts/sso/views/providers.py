@@ -11,10 +11,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
+from accounts.oauth.resource import issuer
 from accounts.security.reauthentication import reauthenticate_first
 from accounts.sso import oidc
 from accounts.sso.enforcement import is_session_of_provider
-from accounts.sso.forms import DomainForm, GroupMappingForm, provider_form
+from accounts.sso.forms import AssertionClientForm, DomainForm, GroupMappingForm, provider_form
 from accounts.sso.models import GroupMapping, IdentityProvider, ScimGroup, ScimUser
 from accounts.sso.queries import providers_of
 from accounts.sso.scim.tokens import living_tokens
@@ -110,8 +111,14 @@ def show(request: AccountRequest, provider_id: int) -> HttpResponse:
     return provider_page(request, provider_or_404(request, provider_id), DomainForm())
 
 
-def provider_page(request: AccountRequest, provider: IdentityProvider, form: DomainForm) -> HttpResponse:
-    """A provider with its domains, and the form of a new one."""
+def provider_page(
+    request: AccountRequest,
+    provider: IdentityProvider,
+    form: DomainForm,
+    client_form: AssertionClientForm | None = None,
+) -> HttpResponse:
+    """A provider with its domains and clients, and the forms of new ones."""
+    client_form = client_form or AssertionClientForm()
     domains = list(provider.domains.all())
     context = {
         "provider": provider,
@@ -120,13 +127,17 @@ def provider_page(request: AccountRequest, provider: IdentityProvider, form: Dom
         "has_verified_domain": any(row.verified_at for row in domains),
         "is_session_of_provider": is_session_of_provider(request, request.user, provider.public_id),
         "copy": provider_urls(provider),
+        "clients": list(provider.assertion_clients.select_related("application")),
+        "client_form": client_form,
+        "issuer": issuer(),
         "scim_url": base_url(provider),
         "scim_tokens": list(living_tokens(provider)),
         "scim_users": ScimUser.objects.filter(provider=provider).count(),
         "scim_groups": ScimGroup.objects.filter(provider=provider).count(),
         "next": reverse("identity_provider", args=[request.account.slug, provider.pk]),
     }
-    return render(request, "accounts/sso/provider.html", context, status=422 if form.errors else 200)
+    status = 422 if form.errors or client_form.errors else 200
+    return render(request, "accounts/sso/provider.html", context, status=status)
 
 
 @account_page(Role.ADMIN)

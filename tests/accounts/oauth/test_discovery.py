@@ -55,6 +55,7 @@ def test_the_authorization_server_says_what_it_does(settings: Any) -> None:
         "authorization_code",
         "refresh_token",
         "client_credentials",
+        "urn:ietf:params:oauth:grant-type:jwt-bearer",
     ]
     assert "none" in payload["token_endpoint_auth_methods_supported"]
     assert payload["scopes_supported"] == ["mcp:read", "mcp:write", "offline_access"]

@@ -1,5 +1,5 @@
 // A real OpenID Connect provider (oidc-provider) on loopback. The person who signs in and what is wrong with the ID token are
-// set by POST /control; tokens that are wrong are signed with the provider's own key, but where they say otherwise.
+// set by POST /control; POST /sign signs the claims of an identity assertion (ID-JAG), as the provider's token exchange would; tokens that are wrong are signed with the provider's own key, but where they say otherwise.
 import http from "node:http";
 import { SignJWT, decodeJwt, exportJWK, generateKeyPair } from "jose";
 import Provider from "oidc-provider";
@@ -65,6 +65,23 @@ async function spoil(idToken) {
     .sign(wrong.strangeKey ? strange.privateKey : privateKey);
 }
 
+// The secret of HMAC is the provider's public key: what a verifier that confuses the two would use.
+async function sign({ header, claims, by = "provider" }) {
+  const protectedHeader = { alg: "RS256", kid: "first", typ: "oauth-id-jag+jwt", ...header };
+  if (by === "nobody") {
+    const part = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    return `${part({ ...protectedHeader, alg: "none" })}.${part(claims)}.`;
+  }
+  const { d, dp, dq, p, q, qi, ...publicKey } = key;
+  const keys = {
+    provider: privateKey,
+    stranger: strange.privateKey,
+    "public key": Buffer.from(JSON.stringify(publicKey)),
+  };
+  const alg = by === "public key" ? "HS256" : protectedHeader.alg;
+  return new SignJWT(claims).setProtectedHeader({ ...protectedHeader, alg }).sign(keys[by]);
+}
+
 function spoilAnswer(response) {
   const end = response.end.bind(response);
   response.end = (body) => {
@@ -92,6 +109,8 @@ http
     if (pathname === "/control") {
       ({ person, wrong = {} } = await readJson(request));
       response.end("{}");
+    } else if (pathname === "/sign") {
+      response.end(await sign(await readJson(request)));
     } else if (pathname.startsWith("/interaction/")) {
       await provider.interactionFinished(request, response, { login: { accountId: person.sub } });
     } else {

@@ -38,6 +38,11 @@ class Server:
         """Who signs in next, and what of the answer is wrong."""
         httpx.post(f"{self.url}/control", json={"person": person, "wrong": wrong}).raise_for_status()
 
+    def sign(self, claims: dict[str, Any], by: str = "provider", **header: Any) -> str:
+        """An identity assertion (ID-JAG), signed with the provider's key unless `by` says otherwise."""
+        answer = httpx.post(f"{self.url}/sign", json={"claims": claims, "by": by, "header": header})
+        return answer.raise_for_status().text
+
 
 @contextmanager
 def _node(script: str, *arguments: str) -> Iterator[None]:

@@ -36,6 +36,7 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "provider_id": sso.identity_provider,
     "domain_id": sso.email_domain,
     "scim_token_id": sso.scim_token,
+    "assertion_client_id": sso.assertion_client,
     "group_mapping_id": sso.group_mapping,
     "price_id": ai_spend.ai_price,
     "key_id": accounts.mcp_key,

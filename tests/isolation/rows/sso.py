@@ -6,6 +6,7 @@ import secrets
 
 from accounts.models import Account
 from accounts.scoping import account_scope
+from accounts.sso.assertion_clients import add_assertion_client
 from accounts.sso.models import EmailDomain, GroupMapping, IdentityProvider
 from accounts.sso.scim.tokens import create_scim_token
 from tests.cast import ACTOR
@@ -37,3 +38,8 @@ def email_domain(account: Account) -> int:
 def group_mapping(account: Account) -> int:
     with account_scope(account):
         return GroupMapping.objects.create(account=account, group=secrets.token_hex(4), role="viewer").pk
+
+
+def assertion_client(account: Account) -> int:
+    provider = IdentityProvider.objects.get(pk=identity_provider(account))
+    return add_assertion_client(provider=provider, actor=ACTOR, name=secrets.token_hex(4))[0].pk

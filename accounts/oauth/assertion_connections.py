@@ -1,0 +1,118 @@
+"""From an identity assertion to the person's connection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Q
+from oauthlib.common import Request
+from oauthlib.oauth2.rfc6749 import errors
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account, Membership, OAuthConnection, Role, User
+from accounts.oauth.identity_assertions import granted_scopes, refuse, verify
+from accounts.oauth.provider import READ_SCOPE, WRITE_SCOPE
+from accounts.security.mfa import has_second_factor
+from accounts.security.policy import missing_factor_deadline
+from accounts.sso.claims import SignInRefusal
+from accounts.sso.models import AssertionClient, Identity, IdentityProvider
+from accounts.sso.oidc import names_two_factors
+from accounts.sso.sign_in import check_active, check_person
+from finops.lib import clock
+
+
+def open_by_assertion(request: Request) -> tuple[OAuthConnection, list[str]]:
+    """The connection of the person whom the request's assertion names, locked, and the scopes of its token.
+
+    Raises errors of oauthlib with what to do: for a client of no provider, an assertion that fails a check, a person who never
+    signed in through the provider, left the account or lacks what it demands, and scopes that leave nothing.
+    """
+    client = (
+        AssertionClient.objects.select_related("provider__account", "application")
+        .filter(application=request.client)
+        .first()
+    )
+    if client is None or client.provider.account is None:
+        raise errors.UnauthorizedClientError(
+            description="No identity provider has this client. An admin adds it in Settings, Single sign-on.",
+            request=request,
+        )
+    provider, account = client.provider, client.provider.account
+    if account.suspended_at is not None:
+        refuse("The account is suspended. Ask the operator of this console.", request)
+    assertion = verify(vars(request)["_params"].get("assertion"), client, request)
+    user = _person(provider, assertion.subject, request)
+    membership = _membership(account, provider, user, request)
+    by_provider = not provider.requires_factor_claim or names_two_factors(assertion.amr)
+    deadline = None if by_provider else missing_factor_deadline(account, membership)
+    if deadline is not None and deadline <= clock.now():
+        refuse(f"{account.name} requires two-factor sign-in. Set it up in your sign-in settings.", request)
+    scopes = granted_scopes(assertion, request.scopes, _scopes(client, membership))
+    if not scopes:
+        raise errors.InvalidScopeError(
+            description=f"The assertion, the request and the client allow no scope together. Ask for {READ_SCOPE}.",
+            request=request,
+        )
+    return _connection(client, account, user, by_provider), scopes
+
+
+def _scopes(client: AssertionClient, membership: Membership) -> list[str]:
+    may_write = client.access == OAuthConnection.Access.READ_WRITE and membership.may(Role.MEMBER)
+    return [READ_SCOPE, WRITE_SCOPE] if may_write else [READ_SCOPE]
+
+
+def _person(provider: IdentityProvider, subject: str, request: Request) -> User:
+    identity = Identity.objects.select_related("user").filter(provider=provider, subject=subject).first()
+    if identity is None:
+        refuse(f"Sign in to this console through {provider.name} once, then connect again.", request)
+    try:
+        check_active(provider)
+        check_person(provider, identity.user)
+    except SignInRefusal as refusal:
+        refuse(refusal.message, request)
+    return identity.user
+
+
+def _membership(account: Account, provider: IdentityProvider, user: User, request: Request) -> Any:
+    """Locked, so that whoever removes her meanwhile waits and then finds the connection."""
+    membership = (
+        Membership.objects.select_for_update(of=("self",))
+        .annotate(has_second_factor=has_second_factor("user_id"))
+        .filter(account=account, user=user)
+        .first()
+    )
+    if membership is None:
+        refuse(f"You are not a member of {account.name}. Ask an admin for an invitation.", request)
+    others = IdentityProvider.objects.filter(Q(is_enforced=True), account=account).exclude(pk=provider.pk)
+    if (enforced := others.first()) is not None:
+        refuse(f"{account.name} requires single sign-on by {enforced.name}.", request)
+    return membership
+
+
+def _connection(
+    client: AssertionClient, account: Account, user: User, session_had_factor: bool
+) -> OAuthConnection:
+    """The one of this person and client, else a new one. The membership is locked, so there are no two."""
+    rows = OAuthConnection.objects.unscoped().select_for_update(of=("self",))  # of the given account
+    row = rows.filter(account=account, user=user, application=client.application).first()
+    is_new = row is None
+    row = row or OAuthConnection(account=account, user=user, application=client.application)
+    row.access, row.session_had_factor = client.access, session_had_factor
+    row.full_clean(validate_unique=False)
+    row.save()
+    if is_new:
+        audit.record(
+            account=account,
+            actor=Actor.of_user(user),
+            action="connected_app.connect",
+            target=client.name,
+            detail={
+                "id": row.pk,
+                "access": row.access,
+                "of": user.email,
+                "client_id": client.application.client_id,
+                "provider": client.provider.name,
+            },
+        )
+    return row
