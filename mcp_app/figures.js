@@ -8,6 +8,23 @@ import { change, day, money, number, percent, range, signedMoney } from "./forma
 
 const MAX_STACKS = 6;
 
+// A field that the answers of one tool alone have.
+const FIELD_OF_TOOL = {
+  queryUnitCost: "usage_metric",
+  explainSpendChange: "moves",
+  forecastSpend: "band_share",
+  listBudgets: "budgets",
+  listAnomalies: "anomalies",
+  getDashboard: "dashboard",
+  querySpend: "granularity",
+};
+
+/** The tool of an answer, for hosts that do not name it; "" for another's. */
+export function toolOf(answer) {
+  const [tool] = Object.entries(FIELD_OF_TOOL).find(([, field]) => field in answer) ?? [""];
+  return tool;
+}
+
 /** The figures of an answer, the currency with the largest amount first. */
 export function figuresOf(tool, answer) {
   return (BY_TOOL[tool] ?? (() => []))(answer);

@@ -2,7 +2,7 @@
 
 import { chartTheme } from "../static/js/lib/palette.js";
 import { draw } from "./chart.js";
-import { daysOf, figuresOf, title } from "./figures.js";
+import { daysOf, figuresOf, title, toolOf } from "./figures.js";
 import { setLocale } from "./formats.js";
 import { answerOf, Host } from "./host.js";
 import {
@@ -21,7 +21,17 @@ const INLINE_HEIGHT = 500;
 const INLINE_ROWS = 8;
 const CHART_HEIGHT = 208;
 
-const state = { tool: "", args: {}, answer: null, figure: 0, showsData: false, history: [], busy: false, error: "" };
+const state = {
+  tool: "",
+  args: {},
+  answer: null,
+  figure: 0,
+  showsData: false,
+  history: [],
+  rows: INLINE_ROWS,
+  busy: false,
+  error: "",
+};
 const root = document.querySelector("main");
 
 const host = new Host(window.parent, {
@@ -40,7 +50,9 @@ const host = new Host(window.parent, {
 function showResult(result) {
   if (result.isError) return render({ error: result.content?.[0]?.text ?? "The call failed." });
   try {
-    render({ answer: answerOf(result), error: "", figure: 0 });
+    const answer = answerOf(result);
+    state.tool ||= toolOf(answer);
+    render({ answer, error: "", figure: 0 });
   } catch (error) {
     render({ error: error.message });
   }
@@ -215,7 +227,7 @@ function legend(drawn, theme) {
 }
 
 function table(figure) {
-  const rows = isInline() ? figure.rows.slice(0, INLINE_ROWS) : figure.rows;
+  const rows = figure.rows.slice(0, state.rows);
   const onPick = pickOf();
   const head = figure.columns.map((name, index) => make("th", { scope: "col", class: index ? "number" : "" }, [name]));
   const body = rows.map((row) => {
@@ -264,10 +276,23 @@ function render(changes = {}) {
   Object.assign(state, changes);
   const focused = document.activeElement?.getAttribute("name");
   root.setAttribute("aria-busy", String(state.busy));
-  root.replaceChildren(...content().filter(Boolean));
+  state.rows = isInline() ? INLINE_ROWS : Infinity;
+  show();
+  // A long warning takes the place of rows: a host gives no more height, and nothing scrolls within the view.
+  while (isInline() && height() > INLINE_HEIGHT && state.rows > 1 && root.querySelector("tbody")) {
+    state.rows -= 1;
+    show();
+  }
   if (focused) root.querySelector(`[name="${focused}"]`)?.focus();
-  const height = Math.ceil(document.body.getBoundingClientRect().height);
-  host.sizeChanged(isInline() ? Math.min(INLINE_HEIGHT, height) : height);
+  host.sizeChanged(isInline() ? Math.min(INLINE_HEIGHT, height()) : height());
+}
+
+function show() {
+  root.replaceChildren(...content().filter(Boolean));
+}
+
+function height() {
+  return Math.ceil(document.body.getBoundingClientRect().height);
 }
 
 let width = 0;

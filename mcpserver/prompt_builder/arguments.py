@@ -231,10 +231,7 @@ def amount(name: str, title: str, description: str) -> Argument[int | float]:
     UserError for other texts."""
 
     def read(ctx: PromptContext, text: str) -> int | float:
-        try:
-            number = Decimal(text)
-        except InvalidOperation:
-            number = Decimal("NaN")
+        number = _number(text)
         if not (number.is_finite() and 0 <= number < MAX_AMOUNT):
             raise UserError(
                 (
@@ -244,12 +241,46 @@ def amount(name: str, title: str, description: str) -> Argument[int | float]:
                 field=name,
                 value=text,
             )
-        return int(number) if number == number.to_integral_value() else float(number)
+        return _json_number(number)
 
     def complete(ctx: PromptContext, typed: str) -> Completion:
         return match_choices((each for each in ROUND_AMOUNTS if each.startswith(typed)), typed)
 
     return Argument(name=name, title=title, description=description, read=read, complete=complete)
+
+
+def percent(
+    name: str, title: str, description: str, *, suggestions: Sequence[str], above: int, below: int
+) -> Argument[int | float]:
+    """Return an argument for a percentage between two limits: a JSON number for a call. Its `read` raises UserError for other
+    texts."""
+
+    def read(ctx: PromptContext, text: str) -> int | float:
+        number = _number(text.removesuffix("%").strip())
+        if not (number.is_finite() and above < number < below):
+            raise UserError(
+                f"{name}: {text!r} is not a percentage above {above} and below {below}, such as {suggestions[0]}.",
+                field=name,
+                value=text,
+            )
+        return _json_number(number)
+
+    def complete(ctx: PromptContext, typed: str) -> Completion:
+        return match_choices((each for each in suggestions if each.startswith(typed)), typed)
+
+    return Argument(name=name, title=title, description=description, read=read, complete=complete)
+
+
+def _number(text: str) -> Decimal:
+    """Return the number of a text; NaN for any other."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return Decimal("NaN")
+
+
+def _json_number(number: Decimal) -> int | float:
+    return int(number) if number == number.to_integral_value() else float(number)
 
 
 # Budgets

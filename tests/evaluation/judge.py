@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from tests.evaluation.mistakes import Mistake, mistakes
-from tests.evaluation.questions import Question
+from tests.evaluation.question import Question
 from tests.evaluation.truth import Figures, RawFiles
 from tests.mcpserver.door import Door
 
@@ -41,13 +41,13 @@ def evaluate(door: Door, raw: RawFiles, questions: Iterable[Question]) -> Record
     record = Record()
     for question in questions:
         truth = question.truth(raw)
-        answer = door.ask(question.tool, **question.arguments)
+        arguments = question.call_arguments(door)
+        answer = door.ask(question.tool, **arguments)
         record.sizes.append(len(json.dumps(answer, ensure_ascii=False).encode()))
-        _note(
-            record, "no mistake", question.arguments, _outcome_of(question, truth, answer, answer), question
-        )
-        for mistake in mistakes(question.arguments):
-            outcome = _outcome(door, question, truth, answer, mistake)
+        _note(record, "no mistake", arguments, _outcome_of(question, truth, answer, answer), question)
+        for mistake in mistakes(arguments):
+            missing = set(_leaves(arguments)) - set(_leaves(mistake.arguments))
+            outcome = _outcome(door, question, truth, answer, mistake, missing)
             _note(record, mistake.kind, mistake.arguments, outcome, question)
     return record
 
@@ -61,12 +61,16 @@ def _note(
 
 
 def _outcome(
-    door: Door, question: Question, truth: Figures, right_answer: Mapping[str, Any], mistake: Mistake
+    door: Door,
+    question: Question,
+    truth: Figures,
+    right_answer: Mapping[str, Any],
+    mistake: Mistake,
+    missing: Collection[str],
 ) -> Outcome:
     result = door.call(question.tool, **mistake.arguments)
     if result["isError"]:
         text = result["content"][0]["text"]
-        missing = set(_leaves(question.arguments)) - set(_leaves(mistake.arguments))
         return "refused, names it" if any(word in text for word in missing) else "refused"
     return _outcome_of(question, truth, result["structuredContent"], right_answer)
 

@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any
 
+from tests.evaluation.question import Question, Truth
 from tests.evaluation.readers import Answer, changes, exact, rows, series, totals
-from tests.evaluation.truth import COLUMNS, PLACES, Figures, RawFiles, Spend, Usage
-
-Read = Callable[[Answer], Figures]
-Truth = Callable[[RawFiles], Figures]
-
-
-@dataclass(frozen=True)
-class Question:
-    """`is_part`: the answer may have fewer figures than there are, the largest among them."""
-
-    text: str
-    tool: str
-    arguments: Mapping[str, Any]
-    truth: Truth
-    read: Read
-    is_part: bool = False
-
-    def is_right(self, figures: Figures, truth: Figures) -> bool:
-        rounded = {key: amount.quantize(PLACES) for key, amount in truth.items()}
-        expected = {key: amount for key, amount in rounded.items() if amount}
-        given = {key: amount for key, amount in figures.items() if amount}
-        if not self.is_part:
-            return given == expected
-        largest = max(expected, key=lambda key: expected[key], default=None)
-        return given.items() <= expected.items() and (largest is None or largest in given)
-
+from tests.evaluation.truth import COLUMNS, Figures, RawFiles, Spend, Usage
+from tests.evaluation.what_if import (
+    about_assumptions,
+    about_events,
+    about_purchases,
+    about_receipts,
+    about_versions,
+)
 
 # Truths of more than one sum
 
@@ -117,6 +98,11 @@ def questions() -> list[Question]:
         *_about_unit_cost(),
         *_about_commitments(),
         *_about_plans(),
+        *about_assumptions(),
+        *about_purchases(),
+        *about_versions(),
+        *about_events(),
+        *about_receipts(),
     ]
 
 

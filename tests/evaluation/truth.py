@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -108,6 +109,10 @@ class RawFiles:
         )
         rows = self._lines.execute(statement).fetchall()
         return {tuple(str(part) for part in row[:-1]): row[-1] for row in rows}
+
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        """The answer to SQL over the table `lines`."""
+        return self._lines.execute(statement).fetchall()
 
     def values(self, dimension: str) -> list[str]:
         """The values of a dimension, the largest cost first."""

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { ticksOf } from "../../mcp_app/chart.js";
-import { daysOf, figuresOf } from "../../mcp_app/figures.js";
+import { daysOf, figuresOf, toolOf } from "../../mcp_app/figures.js";
 import { setLocale } from "../../mcp_app/formats.js";
 import { drillDown, withGrouping, withPeriod } from "../../mcp_app/questions.js";
 
@@ -106,4 +107,20 @@ test("an axis has round steps that hold every value", () => {
 test("a currency that is none of ISO 4217 stands behind its amount", () => {
   const [figure] = figuresOf("querySpend", { ...SPEND, totals: [{ amount: 7, currency: "CREDITS" }], rows: [] });
   assert.equal(figure.value, "7 CREDITS");
+});
+
+test("the tool of each recorded answer is known from the answer alone", () => {
+  for (const tool of [
+    "querySpend",
+    "explainSpendChange",
+    "forecastSpend",
+    "queryUnitCost",
+    "listBudgets",
+    "listAnomalies",
+    "getDashboard",
+  ]) {
+    const url = new URL(`../data/answers/${tool}.json`, import.meta.url);
+    for (const { answer } of JSON.parse(readFileSync(url, "utf8"))) assert.equal(toolOf(answer), tool);
+  }
+  assert.equal(toolOf({ summary: "" }), "");
 });

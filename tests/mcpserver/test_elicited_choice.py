@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -9,9 +10,11 @@ import pytest
 from accounts.scoping import account_scope
 from finops.allocation.services.teams import create_team
 from finops.budgets.models import Budget
+from finops.unitcosts.models import CustomerKey
 from tests.cast import Cast
 from tests.mcpserver.door import Door, mint
 from tests.mcpserver.test_elicitation import LINKS_ALONE, call
+from tests.world.costs import add_source, cost
 
 BUDGET: dict[str, Any] = {"name": "Q2", "amount": 500, "currency": "USD", "scope": "team", "team": "Payments"}
 
@@ -89,6 +92,40 @@ def test_a_choice_counts_for_its_own_call_alone(cast: Cast, writer: Door) -> Non
         assert again["resultType"] == "input_required"
     with account_scope(cast.account):
         assert not Budget.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("tool", "dimension", "tag"),
+    [
+        ("querySpend", "customer", "customer"),
+        ("querySpend", "tag:env", "env"),
+        ("simulateCost", "service", ""),
+    ],
+)
+def test_a_value_of_a_filter_that_a_tool_refuses_is_chosen_too(
+    cast: Cast, door: Door, tool: str, dimension: str, tag: str
+) -> None:
+    with account_scope(cast.account):
+        CustomerKey.objects.create(account=cast.account, dimension="tag:customer")
+        lines = [
+            cost(date(2026, 3, 2), amount, service=name, currency="USD", tags={tag: name} if tag else {})
+            for name, amount in (("globex-eu", 30), ("globex-us", 12), ("initech", 5))
+        ]
+        add_source(cast.account, lines)
+    arguments = {
+        "start_date": "2026-03-01",
+        "end_date": "2026-03-10",
+        "filters": [{"dimension": dimension, "values": ["globex"]}],
+    }
+
+    asked = call(door, tool, arguments)
+    request = asked["inputRequests"]["choice"]["params"]
+    state = asked["requestState"]
+    done = call(door, tool, arguments, requestState=state, inputResponses=choose("globex-us"))
+
+    assert sorted(request["requestedSchema"]["properties"]["choice"]["enum"]) == ["globex-eu", "globex-us"]
+    (total,) = done["structuredContent"]["totals"]
+    assert total["amount" if tool == "querySpend" else "baseline"] == 12
 
 
 def test_a_client_that_cannot_ask_is_told_the_names(writer: Door) -> None:

@@ -134,7 +134,8 @@ def _refusal(item: ResolvedFilter, labels: Mapping[str, str]) -> UserError:
         f"filters: no cost has {dimension_text(name)} {truncate(value, SHOWN_LENGTH)!r}.{advice} See "
         "listDimensionValues.",
         field="filters",
-        value=truncate(value, SHOWN_LENGTH),
+        value=value,
+        choices=close,
     )
 
 

@@ -17,7 +17,7 @@ from tests.mcpserver.prompts.prompt_client import calls_in, completion, text_of,
 
 PROMPTS = list(registry.prompts())
 WRITE_TOOLS = {tool.name for tool in registry if tool.access is ToolAccess.WRITE}
-TOOL_LIKE = re.compile(r"(list|query|get|explain|forecast|create|set|delete)(_|[A-Z])\w+")
+TOOL_LIKE = re.compile(r"(list|query|get|explain|forecast|simulate|plan|create|set|delete)(_|[A-Z])\w+")
 
 # Arguments that mean something only beside another.
 BESIDE = {"value": {"filter_by": "team"}}

@@ -16,7 +16,9 @@ GIVEN = {
     "ai_spend_review": {"month": "2026-02", "ai_vendor": "(none)"},
     "anomaly_check": {"month": "2026-02", "source": "Clouds", "minimum_impact": "5", "currency": "EUR"},
     "budget_health": {"scope": "team", "budget": "Growth of the year"},
+    "commitment_purchase_plan": {"provider": "Google Cloud", "discount_percent": "27"},
     "commitment_review": {"month": "2026-02", "provider": "Google Cloud"},
+    "cost_simulation": {"month": "2026-02", "growth_percent": "25", "provider": "Google Cloud"},
     "savings_review": {"rule": "volume_type", "minimum_saving": "7", "currency": "EUR"},
     "top_cost_drivers": {
         "month": "2026-03",
@@ -46,6 +48,8 @@ def as_call(name: str, value: str, argument_texts: dict[str, str]) -> Arguments:
     if name in ("team", "source", "provider", "currency", "ai_vendor"):
         return {name: value, f"filters.{name}": [value]}
     call_arguments: dict[str, Arguments] = {
+        "discount_percent": {"discount_percent": 27},
+        "growth_percent": {},
         "minimum_impact": {"min_impact": 5},
         "minimum_saving": {"min_saving": 7},
         "group_by": {"group_by": value},
