@@ -36,6 +36,7 @@ LOOK_SECONDS = 10.0
 ACCOUNTS_A_CALL = 5
 LOG = ROOT / "var" / "bench" / "mixed.log"
 PAGE_LIMIT_MS = 1_000.0
+FORMS = {"import", "sync", "exchange rate"}
 
 
 @dataclass
@@ -151,6 +152,11 @@ def is_failure(answer: Answer) -> bool:
     return answer.status == 0 or answer.status >= 500
 
 
+def is_success(answer: Answer) -> bool:
+    """A form that is sent answers with a redirect; a page that does has lost its session."""
+    return 200 <= answer.status < 300 or (answer.status == 302 and answer.kind in FORMS)
+
+
 def percentile(answers: Sequence[Answer], percent: int) -> float:
     """In milliseconds, by nearest rank; 0 of none."""
     seconds = sorted(each.seconds for each in answers)
@@ -185,7 +191,7 @@ def _times(kind: str, group: Sequence[Answer]) -> Row:
 
 def _statuses(answers: Sequence[Answer]) -> list[Row]:
     """Everything that is no success, with the first answer of each."""
-    bad = [each for each in answers if not 200 <= each.status < 400]
+    bad = [each for each in answers if not is_success(each)]
     return [
         {
             "not answered well": kind,
