@@ -317,7 +317,7 @@ PROMPTS: Mapping[str, Sequence[Mapping[str, str]]] = {
     "budget_health": [{"scope": "team"}],
     "commitment_purchase_plan": [{"provider": "aws", "discount_percent": "27"}],
     "commitment_review": [{"month": "2026-11", "provider": "aws"}],
-    "cost_simulation": [{"month": "2026-10", "growth_percent": "25", "provider": "aws"}],
+    "cost_simulation": [{"month": "2026-11", "growth_percent": "25", "provider": "aws"}],
     "savings_review": [{"rule": "volume_type", "minimum_saving": "1", "currency": "USD"}],
     "top_cost_drivers": [
         {"month": "2026-11", "group_by": "region", "filter_by": "provider", "value": "aws", "basis": "billed"}
