@@ -23,7 +23,7 @@ from finops.costs.spend_query import CostFilter
 from finops.dashboards.models import Widget
 from finops.insights.models import Anomaly
 from finops.lib import clock
-from finops.lib.chart_markers import MAX_MARKERS
+from finops.lib.chart_markers import MAX_LISTED
 from finops.unitcosts.models import UnitMetric
 from ingestion.models import Customer
 from tests.cast import Cast, signed_in
@@ -218,14 +218,18 @@ def test_events_of_earlier_periods_are_on_the_chart_of_earlier_periods_alone(
     assert markers_of_charts(page) == [["checkout v142 (Ada)"], ["in February", "checkout v142 (Ada)"]]
 
 
-def test_a_list_that_may_leave_out_events_says_so(cast: Cast, acme: Account) -> None:
+def test_a_chart_marks_more_events_than_its_list_has_which_says_so(cast: Cast, acme: Account) -> None:
     with account_scope(acme):
-        for number in range(MAX_MARKERS):
-            add_event(f"release {number}")
+        for number in range(MAX_LISTED):
+            add_event(f"release {number}", SPIKE + timedelta(days=1))
 
-    page = signed_in(cast.viewer).get(address(acme, MARKED["costs/overview.html"])).content.decode()
+    page = signed_in(cast.viewer).get(address(acme, MARKED["costs/_explorer_answer.html"])).content.decode()
 
-    assert f"View change events (only the newest {MAX_MARKERS})" in " ".join(page.split())
+    (spec,) = (json.loads(html.unescape(each)) for each in re.findall(r'data-chart="([^"]*)"', page))
+    assert [each["events"][0]["count"] for each in spec["markers"]] == [1, MAX_LISTED]
+    assert f"View change events (newest {MAX_LISTED} of {MAX_LISTED + 1})" in page
+    assert page.count("data-marker-day=") == MAX_LISTED
+    assert f"Deployment ({MAX_LISTED + 1})" in page
 
 
 def markers_of_charts(page: str) -> list[list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,9 @@ from finops.lib.charts import SeriesTable
 from finops.lib.periods import DateRange
 from finops.lib.registry import Registry
 
-MAX_MARKERS: Final = 200
+MAX_MARKERS: Final = 2_000
+MAX_LISTED: Final = 100
+"""The maximum of events in the list beside a chart."""
 MAX_TITLES: Final = 5
 """The maximum of titles per kind and bucket; the others are counted."""
 
@@ -112,12 +115,12 @@ def bucket_texts(kinds: Mapping[str, Sequence[Marker]]) -> list[str]:
 
 def markers_by_label(labels: Sequence[str], markers: Sequence[Marker]) -> dict[str, dict[str, list[Marker]]]:
     """Return the events of each bucket by kind, oldest first. A label is the bucket's first day, 2026-10-12, or its month,
-    2026-10; events before the first one are left out."""
+    2026-10, in order; events before the first one are left out."""
     buckets: dict[str, dict[str, list[Marker]]] = {}
     for marker in reversed(markers):
         day = marker.day.isoformat()
         # As texts: a month is less than each of its days.
-        label = max((each for each in labels if each <= day), default=None)
-        if label is not None:
-            buckets.setdefault(label, {}).setdefault(marker.kind, []).append(marker)
+        place = bisect_right(labels, day)
+        if place:
+            buckets.setdefault(labels[place - 1], {}).setdefault(marker.kind, []).append(marker)
     return buckets

@@ -79,7 +79,7 @@ def daily_costs(
     """
     context = sources.context(account)
     groups: dict[tuple[str, Currencies | None], list[CostRequest]] = defaultdict(list)
-    in_currency = _currencies_of_budgets(account)
+    in_currency = currencies_of_budgets(account)
     for each in requests:
         groups[grouping_of(each.budget), in_currency(each.budget.currency)].append(each)
     costs: dict[int, ScopeCosts] = {}
@@ -89,7 +89,7 @@ def daily_costs(
     return costs
 
 
-def _currencies_of_budgets(account: Account) -> Callable[[str], Currencies | None]:
+def currencies_of_budgets(account: Account) -> Callable[[str], Currencies | None]:
     """Return the currencies of a budget's cost. With a display currency, lines are converted to the budget's
     currency; otherwise only lines in its currency count."""
     target, currencies = display_currency(), current_currencies()

@@ -13,6 +13,7 @@ from accounts.doors import AccountRequest, account_page
 from finops.budgets.charts import bar_of, budget_charts
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_figures
+from finops.budgets.queries.actual_costs import currencies_of_budgets
 from finops.budgets.schemas import BudgetStatus
 from finops.budgets.scopes import filters_of, visible_budgets
 from finops.costs.dependants import deletion_impact_text
@@ -21,6 +22,7 @@ from finops.costs.queries import query_spend
 from finops.costs.queries.cost_view import apply_overrides
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.spend_query import SpendQuery
+from finops.lake.engine.conversion import currency_scope
 from finops.lib import clock
 from finops.lib.errors import UserError
 
@@ -71,6 +73,8 @@ def _drivers(
         compare_to="previous_period",
         top=TOP_SERVICES,
     )
-    spend = query_spend(request.account, query, sources=sources)
+    # In the budget's own currency, whichever the reader has chosen.
+    with currency_scope(currencies_of_budgets(request.account)(status.currency)):
+        spend = query_spend(request.account, query, sources=sources)
     rows = [row for row in spend.rows if row.currency == status.currency]
     return {"drivers": rows, "explorer": {**query.to_params(), "granularity": ["day"]}, "spend": spend}

@@ -17,7 +17,7 @@ from finops.costs.queries.spend_lake import COST_COLUMNS, UNITS
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib import chart_markers
 from finops.lib.chart_markers import Marker
-from finops.lib.formats import dates
+from finops.lib.formats import dates, numbers
 from finops.lib.periods import month_end
 
 register = template.Library()
@@ -34,9 +34,19 @@ def kind_counts(markers: Sequence[Marker]) -> list[tuple[str, int]]:
 
 
 @register.filter
-def are_cut(markers: Sequence[Marker]) -> bool:
-    """Whether the list has as many events as a chart marks, so that there may be more."""
-    return len(markers) >= chart_markers.MAX_MARKERS
+def newest_markers(markers: Sequence[Marker]) -> Sequence[Marker]:
+    """The newest events, as many as a list has."""
+    return markers[: chart_markers.MAX_LISTED]
+
+
+@register.filter
+def marker_count(markers: Sequence[Marker]) -> str:
+    """How many events the list has of those on the chart: `42`, `newest 100 of 280`."""
+    count = len(markers)
+    if count <= chart_markers.MAX_LISTED:
+        return numbers.number(count)
+    more = " or more" if count >= chart_markers.MAX_MARKERS else ""
+    return f"newest {chart_markers.MAX_LISTED} of {numbers.number(count)}{more}"
 
 
 @register.filter

@@ -37,7 +37,7 @@ class CommitmentUtilizationWidget(WidgetType[CommitmentUtilizationConfig]):
     config = CommitmentUtilizationConfig
     order, width, height = 90, 6, 5
     page = "commitments"
-    settings = (Setting("by", "A row for each", "select", word_choices(get_args(Grouping))),)
+    settings = (Setting("by", "Group by", "select", word_choices(get_args(Grouping))),)
 
     def check(self, config: CommitmentUtilizationConfig, context: CheckContext) -> None:
         context.check_spend(SpendQuery(filters=list(config.filters)))

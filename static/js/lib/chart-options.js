@@ -130,11 +130,15 @@ function valueAxes(data, axis) {
   return data.shade ? [axis, { type: "value", min: 0, max: 1, show: false }] : axis;
 }
 
+// Of more markers the lines would hide the chart: the triangles stay.
+const MAX_MARKER_LINES = 12;
+
 function markLine(data, theme) {
   if (!data.mark && !data.events && !data.markers) return undefined;
+  const width = data.markers?.length > MAX_MARKER_LINES ? 0 : 1;
   const markers = (data.markers ?? []).map(({ label }) => ({
     xAxis: label,
-    lineStyle: { color: theme.text, type: "dotted", opacity: 0.45 },
+    lineStyle: { color: theme.text, type: "dotted", opacity: 0.45, width },
     label: { formatter: "▾", position: "end", distance: 0, color: theme.text },
   }));
   const events = (data.events ?? []).map(({ label, text }) => ({

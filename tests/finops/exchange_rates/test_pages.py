@@ -213,3 +213,14 @@ def test_an_account_of_one_currency_sees_no_switch_and_no_query_more(acme: Accou
     acme.currencies = ["USD"]
     acme.save()
     assert "Convert to" not in get_page(member, EXPLORER, **MARCH)
+
+
+@pytest.mark.parametrize("chosen", ["", "only-USD", "only-EUR"])
+def test_the_drivers_of_a_budget_are_in_its_own_currency(acme: Account, member: Client, chosen: str) -> None:
+    two_currencies(acme)
+    budget = create_budget(acme, "In euros", 1000, currency="EUR")
+
+    text = get_page(member, f"/a/acme/budgets/{budget.pk}/", **({"currency": chosen} if chosen else {}))
+
+    assert "Spent €300.00" in text
+    assert "Virtual Machines €300.00" in text
