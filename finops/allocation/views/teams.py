@@ -101,7 +101,7 @@ def _amounts(lines: Sequence[TeamLine]) -> Iterator[CsvRow]:
 
 
 TEAM = Column[TeamLine]("team", "Team", lambda line: line.name)
-TREND = Column[TeamLine]("trend", "12 months before", lambda _line: None, sortable=False)
+TREND = Column[TeamLine]("trend", "Previous 12 months", lambda _line: None, sortable=False)
 ABOUT: list[Column[TeamLine]] = [
     Column("people", "People", lambda line: [each.name for each in line.info.people] if line.info else []),
     Column("values", "Values", lambda line: len(line.info.values) if line.info else None, numeric=True),
