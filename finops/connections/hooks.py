@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, Final
 
 import msgspec
@@ -23,7 +23,14 @@ from finops.connections.services import push_folders
 from finops.connections.states import GRACE, connection_state, usage_connection_states
 from finops.costs.forms import upload_cautions
 from finops.costs.models import CostSource
-from finops.costs.queries.source_problems import ProblemQuery, SourceProblem, source_problems
+from finops.costs.queries.source_problems import (
+    ProblemQuery,
+    SourceProblem,
+    UsageProblem,
+    UsageProblemQuery,
+    source_problems,
+    usage_problems,
+)
 from finops.lib.sentences import truncate
 from ingestion.models import UsageSource
 from ingestion.source_panels import PullState, SourcePanel, pull_states, source_panels
@@ -68,13 +75,19 @@ def pushed_sources(account: Account) -> dict[int, str]:
     }
 
 
+_PROBLEM: Final = f"""c.paused_at IS NULL AND (
+    c.failures > 0 OR c.next_sync_at < {_LATEST} AND NOT EXISTS (SELECT FROM connections_costsync r
+    WHERE r.connection_id = c.id AND r.status = 'running' AND r.heartbeat_at > {_LATEST}))"""
+"""Connections whose syncs fail, and those whose sync is long due and runs nowhere; not those that are paused."""
 _SYNC_PROBLEMS: Final = f"""
 SELECT json_agg(json_build_array(c.source_id, c.failing_since, c.next_sync_at) ORDER BY c.failing_since NULLS LAST, c.next_sync_at)
-FROM connections_costconnection c WHERE c.account_id = %(account)s AND c.source_id IS NOT NULL AND c.paused_at IS NULL AND (
-    c.failures > 0 OR c.next_sync_at < {_LATEST} AND NOT EXISTS (SELECT FROM connections_costsync r
-    WHERE r.connection_id = c.id AND r.status = 'running' AND r.heartbeat_at > {_LATEST}))
+FROM connections_costconnection c WHERE c.account_id = %(account)s AND c.source_id IS NOT NULL AND {_PROBLEM}
 """  # noqa: S608 - of our own constants
-"""Connections whose syncs fail, and those whose sync is long due and runs nowhere; not those that are paused."""
+_USAGE_PROBLEMS: Final = f"""
+SELECT json_agg(json_build_array(s.name, c.failing_since, c.next_sync_at, c.last_success_at) ORDER BY s.name)
+FROM connections_costconnection c JOIN ingestion_usagesource s ON s.id = c.usage_source_id
+WHERE c.account_id = %(account)s AND {_PROBLEM}
+"""  # noqa: S608 - of our own constants
 
 _decode_problems = msgspec.json.Decoder(list[tuple[int, datetime | None, datetime]]).decode
 
@@ -89,11 +102,29 @@ def read_sync_problems(text: str) -> list[SourceProblem]:
     ]
 
 
+_decode_usage = msgspec.json.Decoder(list[tuple[str, datetime | None, datetime, datetime | None]]).decode
+
+
+def read_usage_problems(text: str) -> list[UsageProblem]:
+    """Of what `_USAGE_PROBLEMS` answers."""
+    return [
+        UsageProblem(
+            name,
+            f"syncs of usage source {{name}} have failed since {_moment(since)}"
+            if since is not None
+            else f"a sync of usage source {{name}} has been due since {_moment(due)}",
+            success.astimezone(UTC).date() if success else date.min,
+        )
+        for name, since, due, success in _decode_usage(text)
+    ]
+
+
 def _moment(time: datetime) -> str:
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 source_problems.add("syncs", ProblemQuery(_SYNC_PROBLEMS, read_sync_problems))
+usage_problems.add("syncs", UsageProblemQuery(_USAGE_PROBLEMS, read_usage_problems))
 
 
 @source_panels.register("connection")

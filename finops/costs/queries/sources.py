@@ -23,7 +23,12 @@ from finops.costs.dimensions import DimensionContext
 from finops.costs.models import CostImport
 from finops.costs.queries.cost_view import CostViewSettings
 from finops.costs.queries.overlap_notices import OVERLAPS, MonthOverlap, read_overlaps
-from finops.costs.queries.source_problems import SourceProblem, source_problems
+from finops.costs.queries.source_problems import (
+    SourceProblem,
+    UsageProblem,
+    source_problems,
+    usage_problems,
+)
 from finops.lake.engine.answer_inputs import note_source_state
 from finops.lake.storage.manifest import COST_VERSION, Manifest, manifest_of
 from finops.lib import clock
@@ -63,6 +68,8 @@ class Sources:
     """Months of which two sources likely hold the same cost."""
     problems: Sequence[SourceProblem] = ()
     """Problems of sources that deliver no new data, each kind in the order of its query."""
+    usage_problems: Sequence[UsageProblem] = ()
+    """Sources that deliver no new usage; none for a limited reader, who may not see their names."""
     resolved: dict[str, Any] | None = None
     """As `DimensionContext.known`, for all questions of one caller (`for_several_questions`)."""
 
@@ -166,7 +173,10 @@ def load_sources(account: Account) -> Sources:
 @cache
 def _statement() -> str:
     """Return the statement with the problem queries of apps above. All are registered before the first question."""
-    problems = (f"({each.sql})::text" for each in source_problems.values())
+    statements = [each.sql for each in source_problems.values()] + [
+        each.sql for each in usage_problems.values()
+    ]
+    problems = (f"({sql})::text" for sql in statements)
     return ", ".join([_STATE, *problems])
 
 
@@ -181,6 +191,7 @@ def _sources(
     days = {row.id: _days_of(row, row.days) for row in decoded if row.days is not None}
     covered = coverage_of_days(manifest, today, days)
     health = {row.id: _health(row, covered, today) for row in decoded}
+    of_cost, of_usage = problems[: len(source_problems.values())], problems[len(source_problems.values()) :]
     settings = [
         CostViewSettings(
             basis=basis, planning_basis=planning, charge_categories=categories, product_key=product
@@ -194,7 +205,8 @@ def _sources(
         settings[0] if settings else CostViewSettings(),
         {month: tuple(restated or ()) for month, restated in _decode_closed(closed)},
         read_overlaps(overlaps),
-        _problems(problems, health),
+        _problems(of_cost, health),
+        () if manifest.limit is not None else _usage_problems(of_usage),
     )
 
 
@@ -209,6 +221,11 @@ def _problems(texts: Sequence[str], health: Mapping[int, SourceHealth]) -> list[
     queries = source_problems.values()
     found = [each for query, text in zip(queries, texts, strict=True) for each in query.read(text)]
     return [each for each in found if each.source_id in health]
+
+
+def _usage_problems(texts: Sequence[str]) -> tuple[UsageProblem, ...]:
+    pairs = zip(usage_problems.values(), texts, strict=True)
+    return tuple(each for query, text in pairs for each in query.read(text))
 
 
 def _days_of(row: _Row, days: _Days) -> SourceDays:

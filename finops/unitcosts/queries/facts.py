@@ -80,6 +80,13 @@ class Facts:
         }
 
     @property
+    def usage_problems(self) -> list[str]:
+        """Clauses on sources that may lack usage of these days: without it a unit cost is too high. Of all sources that are pulled, since
+        nothing but its events tells which one a metric comes from."""
+        problems = self.cost.facts.sources.usage_problems
+        return [each.words for each in problems if each.missing_from <= self.cost.days.end]
+
+    @property
     def total_usage(self) -> Decimal | None:
         return self.usage.total
 

@@ -14,6 +14,7 @@ from finops.unitcosts.queries.facts import Facts
 from ingestion.models import UsageMetric
 
 NAMED_ROWS = 3
+NAMED_SOURCES = 2
 NAME_LENGTH = 60
 DIGITS = 4
 
@@ -51,7 +52,7 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
     when = f"from {days.start} to {days.end}"
     if not totals:
         what = "No cost lines match" if plan.filters or facts.query.customers else "No cost"
-        return f"{quote(facts.account.name)}: {what} {when}{facts.cost.not_final}, so there is no unit cost of {quote(facts.metric, NAME_LENGTH)}."
+        return f"{quote(facts.account.name)}: {what} {when}{facts.cost.not_final}{usage_clause(facts)}, so there is no unit cost of {quote(facts.metric, NAME_LENGTH)}."
     costs = {total.currency: total.cost for total in totals}
     totals = [total for total in totals if total.currency not in without_rate(costs)] or totals
     text = join_with_and([_equation(facts, total) for total in totals]) + missing_rate_clause(costs)
@@ -59,11 +60,19 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
     meaning = MEANING.get(facts.usage.aggregation, "") if not totals[0].reason else ""
     view = facts.cost.facts.view.label
     parts = [
-        f"{quote(facts.account.name)} {when} ({view}{_filter_clause(facts)}): {text}{facts.cost.not_final}.{why}",
+        f"{quote(facts.account.name)} {when} ({view}{_filter_clause(facts)}): {text}{facts.cost.not_final}{usage_clause(facts)}.{why}",
         meaning,
         _rows_text(rows, facts.query.units),
     ]
     return " ".join(part for part in parts if part)
+
+
+def usage_clause(facts: Facts) -> str:
+    """Return clauses of the first sentence on sources of usage that deliver nothing new."""
+    problems = facts.usage_problems
+    more = len(problems) - NAMED_SOURCES
+    rest = [f"{more} more usage sources have problems (getDataHealth)"] if more > 0 else []
+    return "".join(f"; {each}" for each in [*problems[:NAMED_SOURCES], *rest])
 
 
 def _filter_clause(facts: Facts) -> str:
@@ -126,7 +135,8 @@ def _rows_text(rows: Sequence[UnitCostRow], per: int) -> str:
 def warnings_of(
     facts: Facts, spent: Sequence[SpendTotal], totals: Sequence[UnitCostTotal], rows: Sequence[UnitCostRow]
 ) -> list[str]:
-    warnings = [*facts.notes]
+    warnings = [f"{each[0].upper()}{each[1:]}." for each in facts.usage_problems[:NAMED_SOURCES]]
+    warnings += facts.notes
     warnings += _units(facts)
     warnings += days_warning(facts.cost.days_with_data, facts.usage.days_with_data, facts.cost.days.days)
     warnings += _currencies(totals) if facts.total_usage is not None else []

@@ -1,0 +1,110 @@
+"""What a unit cost says of sources whose usage is pulled and does not come: in its first sentence, and as its first warning."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import Account
+from finops.connections.models import CostConnection
+from finops.costs.queries.sources import load_sources
+from finops.lib import clock
+from finops.unitcosts.answers import UnitCostAnswer
+from ingestion.models import UsageSource
+from tests.cast import Cast
+from tests.mcpserver.door import Door, mint
+from tests.world.days import NOON
+from tests.world.unit_costs import add_data, cost_line, cost_per_unit, march_query, usage_event
+
+FAILING = "syncs of usage source 'Stripe' have failed since 2026-03-19 12:00 UTC, so its newest usage may be missing"
+
+
+@pytest.fixture
+def pulled(acme: Account) -> CostConnection:
+    add_data(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 300)])
+    source = UsageSource.objects.create(account=acme, name="Stripe", kind=UsageSource.Kind.PULL)
+    return CostConnection.objects.create(
+        account=acme, usage_source=source, connector="stripe", next_sync_at=NOON + timedelta(hours=1)
+    )
+
+
+def change(**more: Any) -> None:
+    CostConnection.objects.unscoped().update(**more)
+
+
+def fail(**more: Any) -> None:
+    change(failures=2, failing_since=NOON - timedelta(days=1), **more)
+
+
+def ask(account: Account) -> UnitCostAnswer:
+    with clock.frozen(NOON):
+        answer: UnitCostAnswer = cost_per_unit(account, march_query())
+    return answer
+
+
+def test_a_pull_that_fails_stands_in_the_first_sentence_and_first_in_the_warnings(
+    acme: Account, pulled: CostConnection
+) -> None:
+    before = ask(acme)
+    assert "syncs of" not in before.summary
+
+    fail(last_success_at=NOON - timedelta(days=12))
+    answer = ask(acme)
+
+    first = answer.summary.partition(". ")[0]
+    assert FAILING in first
+    assert answer.warnings[0] == f"S{FAILING[1:]}."
+    assert answer.totals == before.totals
+
+
+def test_a_pull_that_no_worker_takes_is_named_after_half_an_hour(
+    acme: Account, pulled: CostConnection
+) -> None:
+    change(next_sync_at=NOON - timedelta(minutes=29))
+    assert "has been due" not in ask(acme).summary
+
+    change(next_sync_at=NOON - timedelta(minutes=31))
+
+    assert (
+        "a sync of usage source 'Stripe' has been due since 2026-03-20 11:29 UTC, so its newest usage may be missing"
+        in ask(acme).summary
+    )
+
+
+def test_days_before_the_last_success_have_their_usage(acme: Account, pulled: CostConnection) -> None:
+    fail(last_success_at=NOON + timedelta(days=30))
+
+    assert "syncs of" not in ask(acme).summary
+
+
+def test_a_paused_pull_is_not_named(acme: Account, pulled: CostConnection) -> None:
+    fail(paused_at=NOON)
+
+    assert "syncs of" not in ask(acme).summary
+
+
+def test_many_sources_are_counted_by_the_query_that_reads_sources_of_cost(
+    acme: Account, pulled: CostConnection, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for number in range(4):
+        source = UsageSource.objects.create(account=acme, name=f"More {number}", kind=UsageSource.Kind.PULL)
+        CostConnection.objects.create(account=acme, usage_source=source, connector="stripe")
+    fail()
+    load_sources(acme)  # reads the manifest once
+
+    with django_assert_num_queries(1):
+        load_sources(acme)
+
+    assert "; 3 more usage sources have problems (getDataHealth)" in ask(acme).summary
+
+
+def test_cost_alone_says_nothing_of_usage(cast: Cast, acme: Account, pulled: CostConnection) -> None:
+    fail()
+    door = Door(mint(cast))
+
+    assert "Stripe" not in door.ask("querySpend", period="month_to_date")["summary"]
+    asked = {"usage_metric": "requests", "start_date": "2026-03-01", "end_date": "2026-03-31"}
+    assert "syncs of usage source 'Stripe'" in door.ask("queryUnitCost", **asked)["summary"]
