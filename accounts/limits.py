@@ -30,6 +30,8 @@ class Limit:
     """The default; without one, the setting of the limit's name."""
     effect: str = ""
     """What another value means, as a sentence."""
+    zero: str = ""
+    """What 0 means, where it is no number: "Forever"."""
 
     @property
     def default(self) -> int:
@@ -48,10 +50,14 @@ class Limit:
 
     @property
     def help(self) -> str:
-        bounds = f"Default: {numbers.number(self.default)}. "
+        bounds = f"Default: {self.text(self.default)}. "
         if self.minimum != 1:
             bounds += f"Minimum: {numbers.number(self.minimum)}. "
         return f"{bounds}Maximum: {numbers.number(self.maximum)}. {self.effect}".strip()
+
+    def text(self, value: int) -> str:
+        """Return the value as pages show it."""
+        return self.zero if self.zero and value == 0 else numbers.number(value)
 
     def accepts(self, value: object) -> TypeGuard[int]:
         return type(value) is int and self.minimum <= value <= self.maximum
@@ -68,11 +74,18 @@ def _retention(name: str, label: str, days: int, most: int, effect: str, *, leas
 
 
 def _ceiling(
-    name: str, label: str, value: int, most: int, effect: str, *, least: int, unit: str = "days"
+    name: str,
+    label: str,
+    value: int,
+    most: int,
+    effect: str,
+    *,
+    least: int,
+    unit: str = "days",
+    zero: str = "",
 ) -> Limit:
-    return Limit(
-        name, f"{label} kept at most", most, minimum=least, unit=unit, server_value=value, effect=effect
-    )
+    label = f"{label} kept at most"
+    return Limit(name, label, most, minimum=least, unit=unit, server_value=value, effect=effect, zero=zero)
 
 
 RETENTIONS: Final = (
@@ -137,10 +150,11 @@ RETENTIONS: Final = (
         "Raw usage",
         0,
         240,
-        "0: the account may keep usage forever, as by default. Older events are deleted each night, and with them usage and unit "
-        "cost of those months. A million events take 22 MB of lake.",
+        "0: forever. Older events are deleted each night, and with them usage and unit cost of those months. A million events take "
+        "22 MB of lake.",
         least=0,
         unit="months",
+        zero="Forever",
     ),
 )
 """How long data of an account is kept. Of what the account sets itself, the limit is its ceiling."""

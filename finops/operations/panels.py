@@ -66,8 +66,8 @@ def _limit_row(account: Account, limit: Limit) -> dict[str, Any]:
     own = account.limits.get(limit.name)
     return {
         "title": limit.title,
-        "value": own if own is not None and limit.accepts(own) else None,
-        "default": limit.default,
+        "value": limit.text(own) if limit.accepts(own) else "",
+        "default": limit.text(limit.default),
         "refused": own if own is not None and not limit.accepts(own) else None,
     }
 

@@ -164,7 +164,8 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         ),
         "limits": RowAction(
             "Change limits",
-            "Empty fields have the server's default. New values count from the next request or task.",
+            "Empty fields have the server's default. New values count from the next request or task. A shorter retention deletes "
+            "older data with the next clean-up, for good.",
             _change_limits,
             form=LimitsForm,
         ),

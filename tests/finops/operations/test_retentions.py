@@ -276,7 +276,9 @@ def test_the_form_names_bounds_and_consequence_and_the_page_of_the_account_the_v
     assert "Default: 90. Minimum: 7. Maximum: 1,100. The newest 20 of each source stay." in form
     assert refused.status_code == 422
     assert "Enter 7 to 1,100." in refused.content.decode()
-    assert "Syncs kept, days 365 90" in get_page(acting, f"{url}change/")
+    page = get_page(acting, f"{url}change/")
+    assert "Syncs kept, days 365 90" in page
+    assert "Raw usage kept at most, months Default Forever" in page
 
 
 def test_no_limit_is_stored_that_is_no_number(cast: Cast) -> None:
@@ -297,3 +299,12 @@ def test_every_limit_says_its_bounds_and_its_default_is_within_them(cast: Cast) 
     for each in LIMITS:
         assert each.minimum <= each.default <= each.maximum, each.name
         assert each.help.startswith("Default: "), each.name
+
+
+def test_the_page_of_the_account_says_where_a_server_does_not_accept_a_stored_value(
+    cast: Cast, operator: Client
+) -> None:
+    Account.objects.filter(pk=cast.account.pk).update(limits={"LAKE_MEMORY_MB": 10**9})
+
+    page = get_page(operator, f"/admin/accounts/account/{cast.account.pk}/change/")
+    assert "Lake memory, MB Default, since this server does not accept 1,000,000,000" in page
