@@ -1,7 +1,7 @@
 """Work of one large account by one worker, two and four: an import in parts, its rollups, and merges of usage.
 
 BENCH_PARTS_FILES (8) Parquet files of FOCUS with BENCH_PARTS_ROWS (25,000) lines each are imported in one piece, then in parts
-of a file; the segments of the parts get rollups; BENCH_PARTS_EVENTS (1,000,000) events of eight months are merged from
+of a file; the segments of the parts get rollups; BENCH_PARTS_EVENTS (512,000) events of eight months are merged from
 sixteen segments a month. Workers are processes that have started before; each number of them has its turn, BENCH_PARTS_TURNS
 (3) times. Processor seconds are those of all workers together. What more cores would make of them is arithmetic.
 """
@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from statistics import median
 from uuid import uuid4
@@ -36,11 +37,10 @@ from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.lake.storage import segments
 from finops.lake.usage.usage_table import SORTED_BY
-from finops.lib import clock
 
 FILES = int(os.environ.get("BENCH_PARTS_FILES", "8"))
 ROWS = int(os.environ.get("BENCH_PARTS_ROWS", "25_000"))
-EVENTS = int(os.environ.get("BENCH_PARTS_EVENTS", "1_000_000"))
+EVENTS = int(os.environ.get("BENCH_PARTS_EVENTS", "512_000"))
 TURNS = int(os.environ.get("BENCH_PARTS_TURNS", "3"))
 WORKERS = (1, 2, 4)
 MONTHS, SEGMENTS = 8, 16
@@ -151,35 +151,40 @@ def _merge(workers: Sequence[Worker]) -> Spent:
 
 
 def _write_events(account: Account, month: date, rows: int) -> None:
-    full = schema.segment_schema(Kind.USAGE, ["dim:plan"])
-    random = np.random.default_rng(month.toordinal())
     for number in range(SEGMENTS):
-        day = np.sort(random.integers(0, 28, rows))
-        first = datetime(month.year, month.month, 1, tzinfo=UTC)
-        columns = {
-            "event_time": [first + timedelta(days=int(each)) for each in day],
-            "day": [month + timedelta(days=int(each)) for each in day],
-            "source": ["1"] * rows,
-            "customer_id": [f"c-{each}" for each in random.integers(0, 500, rows)],
-            "metric": ["requests"] * rows,
-            "unit": ["unit"] * rows,
-            "quantity": pa.array(random.integers(0, 10**6, rows)).cast(pa.decimal128(38, 12)),
-            "received_at": [clock.now()] * rows,
-            "batch": [f"batch-{number}"] * rows,
-            "position": range(rows),
-            "dim:plan": [f"plan-{each}" for each in random.integers(0, 4, rows)],
-        }
-        arrays = [pa.array(columns[field.name], field.type) for field in full]
-        table = pa.table(arrays, schema=full).sort_by([(name, "ascending") for name in SORTED_BY])
+        table = _events(month, number, rows)
         new = segments.write_segment(
             account_id=account.pk,
             kind=Kind.USAGE,
             source_id=1,
             month=month,
             batches=table.to_batches(),
-            schema=full,
+            schema=table.schema,
         )
         segments.add_segments(account=account, kind=Kind.USAGE, source_id=1, new=[new])
+
+
+@cache
+def _events(month: date, number: int, rows: int) -> pa.Table:
+    full = schema.segment_schema(Kind.USAGE, ["plan"])
+    random = np.random.default_rng(month.toordinal() + number)
+    first = datetime(month.year, month.month, 1, tzinfo=UTC)
+    days = [int(day) for day in random.integers(0, 28, rows)]
+    columns = {
+        "event_time": [first + timedelta(days=day) for day in days],
+        "day": [month + timedelta(days=day) for day in days],
+        "source": ["1"] * rows,
+        "customer_id": [f"c-{each}" for each in random.integers(0, 500, rows)],
+        "metric": ["requests"] * rows,
+        "unit": ["unit"] * rows,
+        "quantity": pa.array(random.integers(0, 10**6, rows)).cast(pa.decimal128(38, 12)),
+        "received_at": [first] * rows,
+        "batch": [f"batch-{number}"] * rows,
+        "position": range(rows),
+        "dim:plan": [f"plan-{each}" for each in random.integers(0, 4, rows)],
+    }
+    arrays = [pa.array(columns[field.name], field.type) for field in full]
+    return pa.table(arrays, schema=full).sort_by([(name, "ascending") for name in SORTED_BY])
 
 
 @contextmanager
