@@ -1,6 +1,6 @@
 """Compiles an expression into one statement of Spark SQL over temporary views. Pure: it runs nothing.
 
-All differences between the dialects are here, each with a test (`tests/finops/lake/engine/test_spark_sql.py`). Ibis
+All differences between the dialects are here, each with a test (`tests/finops/lake/engine/test_spark_sql.py`, `test_spark.py`). Ibis
 compiles the same expression that DuckDB runs. Names become c0, c1, … because Spark by default treats names that
 differ only in case, as tag keys may, as equal.
 """
@@ -145,6 +145,10 @@ def _with_lists(tree: exp.Query) -> exp.Query:
 def _spark_node(node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.Anonymous) and (function := FUNCTIONS.get(node.name.lower())):
         return function(*node.expressions)
+    if isinstance(node, exp.Greatest | exp.Least) and not node.expressions:
+        # Apache Spark refuses one argument; Sail accepts it.
+        only: exp.Expr = node.this
+        return only
     if isinstance(node, exp.Cast) and node.is_type("decimal") and node.this.is_string:
         # Sail reads no exponent: 0E-18.
         node.this.set("this", f"{Decimal(node.this.name):f}")
