@@ -292,7 +292,9 @@ def test_a_stored_retention_out_of_bounds_counts_as_none(cast: Cast) -> None:
 
     assert own_limits("SYNC_DAYS") == {}
     assert own_limits("NOTIFICATION_DAYS") == {cast.account.pk: 200}
-    assert str(cast.account.pk) not in str(older_than_retention("SYNC_DAYS", "finished_at"))
+    own = f"('account_id', {cast.account.pk})"
+    assert own not in str(older_than_retention("SYNC_DAYS", "finished_at"))
+    assert own in str(older_than_retention("NOTIFICATION_DAYS", "created_at"))
 
 
 def test_every_limit_says_its_bounds_and_its_default_is_within_them(cast: Cast) -> None:
