@@ -28,7 +28,7 @@ run: $(RUN_READY) $(NODE_READY) ## Install what is missing and run the console (
 
 test: $(DEV_READY) $(NODE_DEV_READY) chromium helm ## Run the tests but the slow and the long ones (T=path for some of Python's, with theirs)
 	@$(if $(T),,$(BIN)/node --test --test-reporter=dot "tests/js/*.test.js")
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(or $(T),-m "not slow and not browser and not long")
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(or $(T),-m "not slow and not browser and not long and not spark")
 
 test-slow: $(DEV_READY) $(NODE_DEV_READY) chromium ## Run the slow tests: pages in a browser, processes that are killed, backups, the whole demo; CI runs them too
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "(slow or browser) and not long"

@@ -25,10 +25,7 @@ __all__ = ["cluster"]
 WORKERS = [int(pid) for pid in os.environ.get("SPARK_TEST_WORKERS", "").split()]
 LINES = 400
 
-pytestmark = [
-    pytest.mark.django_db,
-    pytest.mark.skipif(not WORKERS, reason="needs the workers of Apache Spark: make test-spark"),
-]
+pytestmark = [pytest.mark.django_db, pytest.mark.spark]
 
 
 def processor_seconds(worker: psutil.Process) -> float:
@@ -39,6 +36,7 @@ def processor_seconds(worker: psutil.Process) -> float:
 
 @pytest.mark.usefixtures("cluster")
 def test_the_work_of_a_killed_worker_is_finished_by_the_other(cast: Cast, settings: LazySettings) -> None:
+    assert WORKERS, "This test kills a worker of Apache Spark: run `make test-spark`."
     # A file for each of the two workers.
     store(cast.account, [line(JANUARY, number) for number in range(0, LINES, 2)])
     store(cast.account, [line(FEBRUARY, number) for number in range(1, LINES, 2)], month=FEBRUARY)
