@@ -17,7 +17,17 @@ DISCOUNT = percent(
     below=100,
 )
 
-PAGE = "commitments/purchase/"
+THEN = (
+    (
+        "When `planCommitmentPurchase` is refused because the discount is unknown, ask me for the discount of the quote, in percent "
+        "against on-demand prices, and call again with `discount_percent`. Never take a typical one. I can also enter it on the page that "
+        "the refusal names: give me its address."
+    ),
+    (
+        "For each plan with a commitment, call `simulateCost` with the same `filters` and one entry of `purchases`: the plan's "
+        "`per_hour`, `discount_percent` and `currency`. When I expect usage to change, add `growth`."
+    ),
+)
 
 ANSWER = (
     "Headline: what to commit per hour in each currency, or that nothing is worth it; the discount, and whether it was entered.",
@@ -71,20 +81,6 @@ def commitment_purchase_plan(ctx: PromptContext) -> Script:
                 "Which steady on-demand usage it is about.",
             ),
         ],
-        then=_then(ctx),
+        then=THEN,
         answer=ANSWER,
     )
-
-
-def _then(ctx: PromptContext) -> list[str]:
-    return [
-        (
-            "When `planCommitmentPurchase` is refused because the discount is unknown, ask me for the discount of the quote, in percent "
-            "against on-demand prices, and call again with `discount_percent`. Never take a typical one. I can also enter it at "
-            f"{ctx.call.console_url(PAGE)}"
-        ),
-        (
-            "For each plan with a commitment, call `simulateCost` with the same `filters` and one entry of `purchases`: the plan's "
-            "`per_hour`, `discount_percent` and `currency`. When I expect usage to change, add `growth`."
-        ),
-    ]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from accounts.oauth.metadata import MCP_EXTENSIONS
 from tests.conformance import schemas
 from tests.conformance.requirements import requirement
 from tests.mcpserver.door import META, Door
@@ -183,7 +184,8 @@ def test_discover_says_who_we_are(door: Door, bare: Door) -> None:
     result = door.result("server/discover")
 
     assert result["supportedVersions"] == ["2026-07-28"]
-    assert result["capabilities"] == {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}
+    lists: dict[str, dict[str, str]] = {name: {} for name in ("tools", "prompts", "resources", "completions")}
+    assert result["capabilities"] == {**lists, "extensions": {name: {} for name in MCP_EXTENSIONS}}
     assert "getAccountContext" in result["instructions"]
     assert (result["ttlMs"], result["cacheScope"]) == (3_600_000, "public")
     assert bare.result("server/discover")["capabilities"] == result["capabilities"]

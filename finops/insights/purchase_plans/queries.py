@@ -97,6 +97,7 @@ def plan_purchase(
             "discount_percent: no usage of this scope is covered by a commitment, so the discount is unknown. Give it from the "
             "provider's price list.",
             field="discount_percent",
+            page="commitments/purchase/",
         )
     plans.sort(key=lambda plan: (-plan.on_demand, plan.currency))
     unknown = sorted({each.currency for each in usages} - {plan.currency for plan in plans})
