@@ -39,19 +39,25 @@ def trace_request(
     def middleware(request: HttpRequest) -> HttpResponse:
         request_id = context.accepted_request_id(request.META.get("HTTP_X_REQUEST_ID"))
         start = perf_counter()
-        parent = request.META.get("HTTP_TRACEPARENT")
-        with (
-            context.work(Work(request_id, request.META)),
-            spans.span("request", "SERVER", parent=parent) as span,
-        ):
-            response = get_response(request)
-            if span is not None:
-                _describe(span, request, response.status_code)
+        token = context.begin(Work(request_id, request.META))
+        try:
+            response = _in_span(request, get_response) if spans.are_on() else get_response(request)
+        finally:
+            context.end(token)
         response[HEADER] = request_id
-        _count(request, response.status_code, perf_counter() - start)
+        if metrics.are_on():
+            _count(request, response.status_code, perf_counter() - start)
         return response
 
     return middleware
+
+
+def _in_span(request: HttpRequest, get_response: Callable[[HttpRequest], HttpResponse]) -> HttpResponse:
+    parent = request.META.get("HTTP_TRACEPARENT")
+    with spans.span("request", "SERVER", parent=parent) as span:
+        response = get_response(request)
+        _describe(span, request, response.status_code)
+    return response
 
 
 def _describe(span: Any, request: HttpRequest, status: int) -> None:
@@ -70,7 +76,11 @@ def _describe(span: Any, request: HttpRequest, status: int) -> None:
 
 
 def _door(request: HttpRequest) -> str:
-    return next((name for prefix, name in DOORS if request.path_info.startswith(prefix)), PAGES)
+    path = request.path_info
+    for prefix, name in DOORS:
+        if path.startswith(prefix):
+            return name
+    return PAGES
 
 
 def _view(request: HttpRequest) -> str:

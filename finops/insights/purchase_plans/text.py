@@ -30,8 +30,8 @@ def summary(plans: Sequence[PurchasePlan], unknown: Sequence[str], days: DateRan
     caveats = [f"without {join_with_and(list(unknown))}, whose discount is unknown"] if unknown else []
     by_day = max(plan.days_by_day for plan in plans)
     if by_day:
-        noun = "day is" if by_day == 1 else "days are"
-        caveats.append(f"{by_day} {noun} not known by hour, which overstates savings")
+        noun = "day has" if by_day == 1 else "days have"
+        caveats.append(f"{by_day} {noun} no hourly usage, which overstates savings")
     rest = f"; {'; '.join(caveats)}" if caveats else ""
     return f"{'; '.join(map(_plan_text, plans))}{rest}{clause}."
 

@@ -6,18 +6,21 @@ Cost: 1 µs a request.
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any, Final
 
 TENANT: Final = "finops.tenant"
 """Key in a request's environment, set once the account is known: `account 7`."""
 
 _ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_ids: Final = Random()  # noqa: S311 - an id is unique and no secret, and costs no system call
+os.register_at_fork(after_in_child=_ids.seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,16 @@ def accepted_request_id(value: object) -> str:
 
     Nothing else gets into logs, headers and comments of SQL.
     """
-    return value if isinstance(value, str) and _ID.fullmatch(value) else secrets.token_hex(16)
+    return value if isinstance(value, str) and _ID.fullmatch(value) else f"{_ids.getrandbits(128):032x}"
+
+
+def begin(at_hand: Work) -> Token[Work | None]:
+    """Set the current work of this thread until `end`: `work` for what runs each request, at a third of its cost."""
+    return _current.set(at_hand)
+
+
+def end(token: Token[Work | None]) -> None:
+    _current.reset(token)
 
 
 @contextmanager

@@ -180,6 +180,10 @@ def directory() -> Path | None:
     return _directory
 
 
+def are_on() -> bool:
+    return _directory is not None
+
+
 def enable(parent: Path) -> None:
     """Start counting, in files below `parent`, and remove the files of versions that no longer run. Raises OSError where
     they cannot be created."""

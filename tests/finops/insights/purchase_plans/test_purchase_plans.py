@@ -121,7 +121,7 @@ def test_a_bill_by_day_is_counted_and_the_first_sentence_says_that_it_overstates
     answer = answer_of(acme, lines)
 
     assert answer.plans[0].per_hour == 2
-    assert "days are not known by hour, which overstates savings" in answer.summary
+    assert "days have no hourly usage, which overstates savings" in answer.summary
 
 
 def test_what_a_commitment_covers_already_is_not_bought_again_and_gives_the_discount(acme: Account) -> None:
