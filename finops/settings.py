@@ -234,11 +234,9 @@ LAKE_MEMORY_BYTES, LAKE_ANSWERS_BYTES = env.int("LAKE_MEMORY_BYTES", 0), env.int
 LAKE_DEADLINE_SECONDS: float = env.float("LAKE_DEADLINE_SECONDS", 20.0)
 SPARK_REMOTE, SPARK_LAKE_URL = env.str("SPARK_REMOTE", ""), env.str("SPARK_LAKE_URL", "")  # docs/scale.md
 SPARK_MIN_BYTES: int = env.int("SPARK_MIN_BYTES", 8 * 1024**3)
-# Memory of the process of one import (0: a quarter of the machine, 768 MB to 2 GB), and bytes of files in one part of a large import.
-IMPORT_MEMORY_BYTES, IMPORT_PART_BYTES = (
-    env.int("IMPORT_MEMORY_BYTES", 0),
-    env.int("IMPORT_PART_BYTES", 256 << 20),
-)
+# What the process of one import may hold; 0: a quarter of the machine, 768 MB to 2 GB (finops.lib.child_process).
+IMPORT_MEMORY_BYTES: int = env.int("IMPORT_MEMORY_BYTES", 0)
+IMPORT_PART_BYTES: int = env.int("IMPORT_PART_BYTES", 256 << 20)  # finops.costs.services.import_parts
 
 # The MCP door.
 MCP_RATE_LIMIT_PER_MINUTE: int = env.int("MCP_RATE_LIMIT_PER_MINUTE", 1_000)
@@ -386,8 +384,7 @@ LOW_DISK_BYTES: int = env.int("LOW_DISK_BYTES", 10**9)
 
 STATIC_URL = "/static/"
 STATIC_ROOT = Path(env.str("STATIC_DIR", str(VAR_DIR / "static")))
-STATICFILES_DIRS = [BASE_DIR / "static"]
-NODE_MODULES = BASE_DIR / "node_modules"
+STATICFILES_DIRS, NODE_MODULES = [BASE_DIR / "static"], BASE_DIR / "node_modules"
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
