@@ -57,7 +57,6 @@ def test_the_answer_is_never_stored_on_the_way(cast: Cast) -> None:
             {"grant_type": "password", "username": "member@example.com", "password": "x"},
             "unsupported_grant_type",
         ),
-        ({"grant_type": "client_credentials"}, "unsupported_grant_type"),
         ({"grant_type": "openid"}, "unauthorized_client"),
         ({"grant_type": "urn:ietf:params:oauth:grant-type:device_code"}, "unsupported_grant_type"),
         ({"grant_type": None}, "unsupported_grant_type"),
@@ -71,6 +70,15 @@ def test_a_wrong_request_is_refused_and_the_code_still_works(
     code = client.code(cast.member)
 
     assert error_of(client.exchange(**{"code": code, **changes})) == error
+
+    assert tokens_of(client.exchange(code)).scope == "mcp:read"
+
+
+def test_a_client_without_a_secret_gets_no_client_credentials_and_its_code_still_works(cast: Cast) -> None:
+    client = OAuthClient()
+    code = client.code(cast.member)
+
+    assert error_of(client.exchange(code, grant_type="client_credentials"), 401) == "invalid_client"
 
     assert tokens_of(client.exchange(code)).scope == "mcp:read"
 
