@@ -122,7 +122,7 @@ MIDDLEWARE = [
     "accounts.sso.scim.middleware.scim_door",  # and this one /scim/v2
     "finops.web.busy.answer_busy",  # what finops.web.admission has no place for; the doors above say it themselves
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "finops.web.static_files.StaticFilesMiddleware",
     "finops.lib.call_stack.in_one_chunk",  # around pages, whose templates call deeply
     "finops.web.compression.CompressionMiddleware",  # around all that writes pages; static files are compressed already
     "accounts.security.sessions.SessionMiddleware",

@@ -33,12 +33,14 @@ def test_a_page_with_charts_loads_little(
     sizes: dict[str, int] = {}
     names: dict[str, str] = {}
     encodings: dict[str, str] = {}
+    validators: dict[str, set[str]] = {}
 
     def note(event: dict[str, Any]) -> None:
         name = event["response"]["url"].removeprefix(installed.url)
         names[event["requestId"]] = name
         headers = {key.lower(): value for key, value in event["response"]["headers"].items()}
         encodings[name] = headers.get("content-encoding", "")
+        validators[name] = headers.keys() & {"etag", "last-modified"}
 
     def add(event: dict[str, Any]) -> None:
         sizes[names[event["requestId"]]] = int(event["encodedDataLength"])
@@ -58,4 +60,5 @@ def test_a_page_with_charts_loads_little(
     [script] = [name for name in sizes if "echarts" in name]
     assert encodings[f"/a/acme/{path}"] == "gzip"
     assert encodings[script] == "br"
+    assert validators[script] == set()  # a hashed file never changes
     assert sum(sizes.values()) < MAX_BYTES, sorted(sizes.items(), key=lambda each: -each[1])
