@@ -30,7 +30,7 @@ def test_pages_have_room_and_static_files_and_apis_do_not_pay_for_it() -> None:
     names = settings.MIDDLEWARE
     place = names.index("finops.lib.call_stack.in_one_chunk")
 
-    assert names.index("whitenoise.middleware.WhiteNoiseMiddleware") < place
+    assert names.index("finops.web.static_files.StaticFilesMiddleware") < place
     assert place < names.index("finops.web.compression.CompressionMiddleware")
 
 
