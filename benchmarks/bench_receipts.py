@@ -64,16 +64,16 @@ def measure() -> list[Row]:
 
 def _row(name: str, call: Call) -> Row:
     handler, shuffled = WSGIHandler(), Random(1)
-    taken: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
+    seconds: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
     writer: list[float] = []
     began = thread_time()
     while thread_time() - began < SECONDS:
         for variant in shuffled.sample(VARIANTS, len(VARIANTS)):
             with _variant(variant):
-                taken[variant].append(_time(lambda: call(handler)))
+                seconds[variant].append(_time(lambda: call(handler)))
             if variant == "new":
                 writer.append(_time(records.recorder.flush, calls=1))
-    without, again, new = (taken[variant] for variant in VARIANTS)
+    without, again, new = (seconds[variant] for variant in VARIANTS)
     return {
         "question": name,
         "turns": len(without),

@@ -59,22 +59,22 @@ def measure() -> list[Row]:
 
 
 def _row(name: str, call: Call, handlers: Mapping[str, WSGIHandler]) -> Row:
-    taken: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
+    seconds: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
     shuffled = Random(1)
     with _metrics():
         began = thread_time()
         while thread_time() - began < SECONDS:
             for variant in shuffled.sample(VARIANTS, len(VARIANTS)):
                 with _variant(variant):
-                    taken[variant].append(_time(call, handlers[variant]))
-    bare, off, on = (median(taken[variant]) for variant in VARIANTS)
+                    seconds[variant].append(_time(call, handlers[variant]))
+    bare, off, on = (median(seconds[variant]) for variant in VARIANTS)
     return {
         "call": name,
         "bare, µs of CPU": round(bare),
         "off, µs": round(off),
         "on, µs": round(on),
-        "off costs, %": percent(taken["off"], taken["bare"]),
-        "on costs, %": percent(taken["on"], taken["bare"]),
+        "off costs, %": percent(seconds["off"], seconds["bare"]),
+        "on costs, %": percent(seconds["on"], seconds["bare"]),
     }
 
 

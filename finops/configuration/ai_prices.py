@@ -62,9 +62,9 @@ def _write(account: Account, actor: Actor, bodies: Bodies) -> None:
 
 
 def _delete(actor: Actor, names: Sequence[str]) -> None:
-    wanted = set(names)
+    selection = set(names)
     for row in AiPrice.objects.all():
-        if _body(row)[0] in wanted:
+        if _body(row)[0] in selection:
             delete_price(price=row, actor=actor)
 
 

@@ -125,22 +125,22 @@ def source_states(account: Account, cost_names: Mapping[int, str]) -> SourceStat
     names |= {source: each.name for source, each in usage.items()}
     names |= {source: row.connection.target.name for source, row in rows.items() if source.kind == "events"}
     paused = {source for source, row in rows.items() if row.connection.paused_at is not None}
-    found: list[SourceEpisode | None] = []
+    episodes: list[SourceEpisode | None] = []
     for source, name in names.items():
         if source in paused:
             continue
         row = rows.get(source)
         if row is not None and row.failing_since is not None:
-            found.append(_failing_episode(source, name, row, row.failing_since))
+            episodes.append(_failing_episode(source, name, row, row.failing_since))
         elif source.kind == "cost":
             times = days[source]
             last = times[-1] if times else None
-            found.append(_late_episode(source, name, row, [at.date() for at in times], last))
+            episodes.append(_late_episode(source, name, row, [at.date() for at in times], last))
         elif source.kind == "usage":
-            found.append(_late_usage(source, name, row, usage[source].days))
+            episodes.append(_late_usage(source, name, row, usage[source].days))
         elif row is not None:
-            found.append(_late_sync(source, name, row))
-    return SourceStates(names, [each for each in found if each is not None], paused)
+            episodes.append(_late_sync(source, name, row))
+    return SourceStates(names, [each for each in episodes if each is not None], paused)
 
 
 def _source_of(row: ConnectionOverview) -> SourceRef:

@@ -161,23 +161,23 @@ class TrailBucket:
 
     def folders(self) -> list[TrailFolder]:
         """Raises SourceError for none, and above MAX_FOLDERS."""
-        found: list[TrailFolder] = []
+        folders: list[TrailFolder] = []
         for parent, account in self._accounts():
             if self.accounts and account not in self.accounts:
                 continue
             path = f"{parent}{account}/CloudTrail/"
             for region in self.bucket.folders(path):
                 if _REGION.fullmatch(region) and (not self.regions or region in self.regions):
-                    found.append(TrailFolder(account, region, f"{path}{region}/"))
-            if len(found) > MAX_FOLDERS:
+                    folders.append(TrailFolder(account, region, f"{path}{region}/"))
+            if len(folders) > MAX_FOLDERS:
                 raise SourceError(f"The trail has more than {MAX_FOLDERS:,} accounts and regions. {ADVICE}")
-        if not found:
+        if not folders:
             raise SourceError(
                 f"{self.bucket.url} has no log files of these accounts and regions in AWSLogs/ACCOUNT/CloudTrail/REGION/. "
                 "Check the prefix of the trail. CloudTrail delivers the first files within 15 minutes.",
                 field="prefix",
             )
-        return found
+        return folders
 
     def _accounts(self) -> Iterator[tuple[str, str]]:
         for name in self.bucket.folders("AWSLogs/"):

@@ -235,8 +235,8 @@ def due_parts() -> list[tuple[int, int, int]]:
     rows = CostImport.objects.unscoped().filter(
         status=CostImport.Status.RUNNING, cancel_requested_at=None, parts__isnull=False
     )
-    found = rows.order_by("pk").values_list("account_id", "pk", "parts")
-    plans = [(account_id, pk, _decode(stored)) for account_id, pk, stored in found]
+    values = rows.order_by("pk").values_list("account_id", "pk", "parts")
+    plans = [(account_id, pk, _decode(parts)) for account_id, pk, parts in values]
     return [
         (account_id, pk, len(current.open_parts)) for account_id, pk, current in plans if current is not None
     ]

@@ -470,6 +470,6 @@ def test_a_day_of_many_events_takes_no_more_memory_than_a_few_log_files(
 def test_resources_are_those_that_the_action_names(
     source: str, action: str, request_: Any, response: Any, names: list[str]
 ) -> None:
-    found = resources_of(f"{source}.amazonaws.com", action, request_, response)
+    resources = resources_of(f"{source}.amazonaws.com", action, request_, response)
 
-    assert [name for _type, name in found] == names
+    assert [name for _type, name in resources] == names

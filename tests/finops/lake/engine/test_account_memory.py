@@ -24,10 +24,13 @@ from tests.finops.lake.facts import JANUARY, line, run_query, store, total
 pytestmark = pytest.mark.django_db
 
 
-@ibis.udf.scalar.builtin(name="current_setting")  # type: ignore[untyped-decorator]
-def duckdb_setting(name: str) -> str:
-    """Return a setting of the DuckDB that runs the query."""
-    raise NotImplementedError
+def _current_setting(_name: Any) -> None: ...
+
+
+duckdb_setting: Any = ibis.udf.scalar.builtin(
+    _current_setting, name="current_setting", signature=(("string",), "string")
+)
+"""A setting of the DuckDB that runs the query."""
 
 
 @pytest.fixture(autouse=True)
@@ -75,9 +78,9 @@ def test_queries_and_rewrites_of_the_account_run_with_its_memory_and_others_do_n
 def test_a_new_limit_counts_from_the_next_query_and_the_former_instance_is_closed(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1)])
     megabytes: list[int | None] = [96, 128, None]
-    seen = [memory_of_a_stream(limit(cast.account, each)) for each in megabytes]
+    limits = [memory_of_a_stream(limit(cast.account, each)) for each in megabytes]
 
-    assert seen == ["96.0 MiB", "128.0 MiB", "512.0 MiB"]
+    assert limits == ["96.0 MiB", "128.0 MiB", "512.0 MiB"]
     kept = [each for each in lake_duckdb._account_instances if each[1] == cast.account.pk]
     assert [each[2] // memory.MB for each in kept] == [128]
 
