@@ -15,7 +15,7 @@ from accounts.scoping import account_scope
 from finops.lib import clock
 from finops.lib.ratelimit import rate_limiter
 from tests.cast import Cast, make_cast, signed_in
-from tests.examples import examples
+from tests.examples import SOAK, examples
 from tests.migrated import first_migrates
 from tests.servers import live_server_process
 from tests.world.days import NOON
@@ -23,9 +23,10 @@ from tests.world.days import NOON
 __all__ = ["live_server_process"]
 
 
-# An example's time says how busy the machine is, not whether the code is right.
+# An example's time says how busy the machine is, not whether the code is right. The suite takes the same examples every time, so
+# that a commit is judged by what it changes; the soak explores.
 hypothesis_settings.register_profile(
-    "suite", hypothesis_settings.default, max_examples=examples(100), deadline=None
+    "suite", hypothesis_settings.default, max_examples=examples(100), deadline=None, derandomize=not SOAK
 )
 hypothesis_settings.load_profile("suite")
 

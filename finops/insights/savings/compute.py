@@ -69,8 +69,9 @@ class DailySum:
 
 
 def read_daily(rows: Iterable[Mapping[str, Any]]) -> list[DailySum]:
-    """Return the result of `SavingsBuild` as typed rows."""
-    return [
+    """Return the result of `SavingsBuild` as typed rows, in one order whatever order the engine returned: the first row of a group
+    names its provider."""
+    sums = (
         DailySum(
             **{name: row[name] for name in ("source", "provider", "service", "currency", "commitment", "status")},
             compute=row["compute"],
@@ -83,7 +84,11 @@ def read_daily(rows: Iterable[Mapping[str, Any]]) -> list[DailySum]:
             **{name: row[name] or "" for name in ("account", "first_account", "last_account", "account_name")},
         )
         for row in rows
-    ]  # fmt: skip
+    )  # fmt: skip
+    return sorted(
+        sums,
+        key=lambda each: (each.source, each.provider, each.service, each.commitment, each.status, each.day),
+    )
 
 
 def unused_commitments(sums: Iterable[DailySum]) -> list[SavingCandidate]:
@@ -118,7 +123,7 @@ def _unused_candidate(group: Sequence[DailySum], cost: Decimal, wasted: Decimal)
             "allows; do not renew the unused part."
         ),
         formula="Amortized cost of the lines with CommitmentDiscountStatus Unused.",
-        provider=first.provider,
+        provider=unused[0].provider,
         service=label_of(services, "services"),
         services=services,
         account_name=account_label((each.account, each.account_name) for each in unused),

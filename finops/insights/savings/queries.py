@@ -194,9 +194,10 @@ def _all_recommendations(parts: _Parts, evidence: int) -> list[Recommendation]:
         if parts.display.shows(parts.marks[key].currency)
     ]
 
-    def rank(row: Recommendation) -> tuple[Decimal, int, str]:
-        """Sort key: the potential saving or waste."""
-        return -(row.monthly_saving or row.monthly_waste or Decimal(0)), PLACES.get(row.rule, 0), row.id
+    def rank(row: Recommendation) -> tuple[Decimal, int, tuple[str, ...]]:
+        """Sort key: the potential saving or waste, then the rule, then names."""
+        amount = row.monthly_saving or row.monthly_waste or Decimal(0)
+        return -amount, PLACES.get(row.rule, 0), (row.title, row.source, row.currency, row.id)
 
     return sorted(rows, key=rank)
 

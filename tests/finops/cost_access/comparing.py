@@ -35,6 +35,7 @@ def plain(text: str, pair: Pair) -> str:
     text = re.sub(r'"(id|cursor|channel_id|budget_id)":(\d+|"[^"]+")', r'"\1":0', text)
     text = re.sub(r',"receipt":"[A-Z-]+"', "", text)
     text = re.sub(r"/\d+/", "/0/", text)
+    text = re.sub(r"\bsav_[0-9a-f]{16}\b", "sav_0", text)  # of the source's id
     text = re.sub(rf"<p [^>]*data-cost-access>Cost access is limited to {LIMIT}\.[^<]*</p>", "", text)
     for line in (f"Cost access is limited to '{LIMIT}'. ", f"Cost access is limited to {LIMIT}.\r\n"):
         text = text.replace(line, "")

@@ -182,6 +182,22 @@ def test_with_nothing_but_waste_nothing_could_be_saved(acme: Account) -> None:
     assert answer.summary.startswith("'Acme' has no open recommendation with potential savings.")
 
 
+@pytest.mark.parametrize("providers", [("Azure", "AWS", "Azure"), ("AWS", "Azure", "Oracle")])
+def test_an_unused_commitment_of_several_providers_names_the_same_one_every_time(
+    acme: Account, providers: tuple[str, ...]
+) -> None:
+    """The first by name of its unused lines, whatever order the engine returns them in."""
+    used, *unused = providers
+    lines = [
+        *commitment_lines("9", "Used", provider=used),
+        *(line for name in unused for line in commitment_lines("1", "Unused", provider=name)),
+    ]
+
+    (row,) = of_rule(savings_of(acme, lines), "unused_commitment")
+
+    assert row.provider == min(unused)
+
+
 def test_a_recommendation_is_labelled_by_all_its_lines(acme: Account) -> None:
     """Not by the line that comes first, nor by the lines that use what is not wasted."""
     lines = [
