@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
-from itertools import pairwise
-from statistics import median_low
+from datetime import date, datetime, timedelta
 from typing import Any, Final
-
-import msgspec
 
 from accounts.models import Account
 from finops.costs.answers import AccountRef, SourceHealth
@@ -28,9 +24,17 @@ from finops.costs.queries.sources import (
     cost_deliveries,
     load_sources,
 )
+from finops.insights.connection_health import (
+    IRREGULAR,
+    ConnectionHealth,
+    Gap,
+    RestatedMonth,
+    next_delivery,
+)
 from finops.insights.cost_scope import CostReader
 from finops.insights.savings.freshness import recommendation_refreshes
 from finops.insights.sync_health import SyncFacts, with_recommendations
+from finops.insights.usage_health import usage_connection
 from finops.lake.engine.engine import LakeTooLarge, LakeUnavailable
 from finops.lake.usage import flush_scheduler
 from finops.lake.usage.flush_scheduler import StuckFlush
@@ -39,41 +43,7 @@ from finops.lib.answers import AccountAnswer
 from finops.lib.periods import DateRange, each_day, month_end
 from finops.lib.registry import Registry
 from finops.lib.sentences import join_with_and, quote
-from ingestion.queries.activity import LEDGER_DAYS, UsageDeliveries, usage_deliveries
-
-
-# Days (both ends inside) without cost lines, of a source that otherwise has some every day.
-class Gap(msgspec.Struct, frozen=True, kw_only=True):
-    start_date: date
-    end_date: date
-
-
-# A finished billing month that was imported again `times` times, last on `last_day`.
-class RestatedMonth(msgspec.Struct, frozen=True, kw_only=True):
-    month: str
-    times: int
-    last_day: date
-
-
-# kind: cost, usage. status: healthy, stale, partial, failing, importing, no_data. `expected_by`: when the next delivery is late;
-# None with a reason. `data_through`: the newest day that it has data for.
-class ConnectionHealth(msgspec.Struct, frozen=True, kw_only=True):
-    name: str
-    kind: str
-    status: str
-    reason: str
-    what_to_do: str
-    data_from: date | None
-    data_through: date | None
-    last_success_at: datetime | None
-    expected_by: datetime | None
-    expected_reason: str
-    overdue: bool
-    gaps: list[Gap]
-    missing_months: list[str]
-    restated_months: list[RestatedMonth]
-    last_error: str
-    page: str
+from ingestion.queries.activity import usage_deliveries
 
 
 class HealthAnswer(AccountAnswer, frozen=True, kw_only=True):
@@ -90,18 +60,11 @@ class HealthAnswer(AccountAnswer, frozen=True, kw_only=True):
 health_warnings: Registry[Callable[[Account], list[str]]] = Registry("health warning")
 """Warnings about an account besides its connections: apps above register a function each."""
 
-FEWEST: Final = 3
-"""Minimum number of days with a delivery from which a schedule is known."""
-NEWEST: Final = 14
 LOOKED_AT_DAYS: Final = 92
 DAILY_SHARE: Final = 0.8
 """A source with lines on a smaller share of its days does not deliver daily, so a day without lines is not a gap."""
 MAX_GAPS: Final = 12
 """Maximum number of gaps and months of one connection in an answer."""
-FAILING_SHARE: Final = 0.5
-"""Share of rejected events from which a usage source is failing; a smaller share concerns single events."""
-
-IRREGULAR = f"Schedule unknown: fewer than {FEWEST} deliveries on different days."
 WORST_FIRST: Final = (FAILING, STALE, PARTIAL, NO_DATA, IMPORTING, HEALTHY)
 SHOWN = 50
 NAMED = 5
@@ -114,17 +77,6 @@ _COST_ADVICE = {
         "Import these days again when the provider has completed them. Until then they count as incomplete."
     ),
 }
-
-
-def next_delivery(days: Sequence[date], last: datetime | None, now: datetime) -> tuple[datetime | None, bool]:
-    """Return when the next delivery is late, and whether it is: after the median time between the newest days with
-    deliveries plus half of it, at least half a day. None for too few deliveries."""
-    newest = sorted(set(days))[-NEWEST:]
-    if last is None or len(newest) < FEWEST:
-        return None, False
-    usual = median_low((later - earlier).days for earlier, later in pairwise(newest))
-    due = last + timedelta(days=max(usual * 1.5, usual + 0.5))
-    return due, due < now
 
 
 class _DaysOfSources:
@@ -224,53 +176,6 @@ def cost_connection(
         last_error=health.last_error,
         page=f"connections/{source_id}/",
     )
-
-
-def usage_connection(source: UsageDeliveries, now: datetime) -> ConnectionHealth:
-    """Return the health of a usage source."""
-    last_day = None
-    if source.days:
-        # From the end of its last day: events come all day long.
-        last_day = datetime.combine(source.days[-1] + timedelta(days=1), datetime.min.time(), UTC)
-    due, overdue = next_delivery(source.days, last_day, now)
-    status, reason, advice = _usage_state(source, overdue)
-    return ConnectionHealth(
-        name=source.name,
-        kind="usage",
-        status=status,
-        reason=reason,
-        what_to_do=advice,
-        data_from=None,
-        data_through=source.last_event_at.date() if source.last_event_at else None,
-        last_success_at=source.last_event_at,
-        expected_by=due,
-        expected_reason="" if due else IRREGULAR,
-        overdue=overdue,
-        gaps=[],
-        missing_months=[],
-        restated_months=[],
-        last_error="",
-        page=f"connections/usage/{source.source_id}/",
-    )
-
-
-def _usage_state(source: UsageDeliveries, overdue: bool) -> tuple[str, str, str]:
-    total = source.accepted + source.rejected
-    if source.last_event_at is None:
-        key = "Create an API key and push usage."
-        advice = key if source.lacks_key else "Push the first events from your backend."
-        return NO_DATA, f"No event has been accepted in the last {LEDGER_DAYS} days.", advice
-    if total and source.rejected >= total * FAILING_SHARE:
-        reason = f"{source.rejected:,} of its newest {total:,} events were rejected."
-        return FAILING, reason, "Its page lists rejected events with reasons."
-    when = f"{source.last_event_at:%Y-%m-%d %H:%M} UTC"
-    if source.lacks_key:
-        reason = f"It has no API key; its last event was at {when}."
-        return STALE, reason, "Create an API key to continue."
-    if overdue:
-        reason = f"Its last event was at {when}, earlier than usual."
-        return STALE, reason, "Check that your backend still pushes events."
-    return HEALTHY, f"Its last event was at {when}.", ""
 
 
 def needs_attention(each: ConnectionHealth) -> bool:

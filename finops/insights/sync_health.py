@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
@@ -14,13 +14,11 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.connections.queries import ConnectionOverview, data_connections_overview, months_to_read_again
 from finops.costs.queries.sources import ERROR_LENGTH, FAILING, HEALTHY, IMPORTING, NO_DATA, PARTIAL
+from finops.insights.connection_health import ConnectionHealth
 from finops.insights.models import RecommendationRefresh
 from finops.insights.savings.candidates import RULES
 from finops.insights.savings.freshness import is_incomplete, problem_of
 from finops.lib.sentences import join_with_and, truncate
-
-if TYPE_CHECKING:
-    from finops.insights.data_health import ConnectionHealth
 
 _RETRY: Final = "Fix the last error, then sync again."
 _RESUME: Final = "Resume syncs on its page."

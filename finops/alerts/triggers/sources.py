@@ -20,7 +20,7 @@ from accounts.models import Account
 from finops.alerts.messages import Fact, Message, console_url
 from finops.connections.queries import ConnectionOverview, every_connection_overview
 from finops.costs.queries.sources import cost_deliveries
-from finops.insights.data_health import NEWEST, next_delivery
+from finops.insights.connection_health import NEWEST, next_delivery
 from finops.lib import clock
 from finops.lib.formats import dates
 from finops.lib.formats.locales import reader_formats

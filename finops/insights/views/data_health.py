@@ -6,7 +6,8 @@ from django.http import HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
-from finops.insights.data_health import ConnectionHealth, data_health
+from finops.insights.connection_health import ConnectionHealth
+from finops.insights.data_health import data_health
 from finops.lib.listing import Column, ListPage
 
 EVERY = 1_000_000

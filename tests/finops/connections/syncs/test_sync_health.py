@@ -10,7 +10,8 @@ import pytest
 from finops.connections import services
 from finops.connections.models import CostConnection
 from finops.costs.models import CostImport
-from finops.insights.data_health import ConnectionHealth, data_health
+from finops.insights.connection_health import ConnectionHealth
+from finops.insights.data_health import data_health
 from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.connections.syncs.sync_steps import sync_now, write_month

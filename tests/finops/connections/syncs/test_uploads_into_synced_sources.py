@@ -16,7 +16,8 @@ from finops.connections import services
 from finops.connections.models import CostConnection
 from finops.connections.queries import months_to_read_again
 from finops.costs.models import CostImport
-from finops.insights.data_health import ConnectionHealth, data_health
+from finops.insights.connection_health import ConnectionHealth
+from finops.insights.data_health import data_health
 from tests.cast import Cast
 from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now, write_month
 from tests.pages import text_of

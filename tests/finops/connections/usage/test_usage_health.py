@@ -10,7 +10,8 @@ from django.test import Client
 from accounts.scoping import account_scope
 from finops.connections import services
 from finops.connections.models import CostConnection
-from finops.insights.data_health import ConnectionHealth, HealthAnswer, data_health
+from finops.insights.connection_health import ConnectionHealth
+from finops.insights.data_health import HealthAnswer, data_health
 from finops.lib import clock
 from tests.cast import ACTOR, Cast
 from tests.finops.connections.databases.test_postgresql import Shop, shop
