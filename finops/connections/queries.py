@@ -34,7 +34,6 @@ __all__ = [
     "SyncDetail",
     "connection_overview",
     "connections_overview",
-    "data_connections_overview",
     "every_connection_overview",
     "months_to_read_again",
     "newest_pushes",
@@ -83,11 +82,6 @@ class SyncDetail:
 def connections_overview(account: Account) -> list[ConnectionOverview]:
     """Every connection of the account that fills a cost source, by its name. Three queries, however many there are."""
     return _overviews(account, Q(source__isnull=False))
-
-
-def data_connections_overview(account: Account) -> list[ConnectionOverview]:
-    """Every connection that fills a cost or usage source. Three queries."""
-    return _overviews(account, Q(source__isnull=False) | Q(usage_source__isnull=False))
 
 
 def every_connection_overview(account: Account) -> list[ConnectionOverview]:

@@ -24,8 +24,8 @@ class RestatedMonth(msgspec.Struct, frozen=True, kw_only=True):
     last_day: date
 
 
-# kind: cost, usage. status: healthy, stale, partial, failing, importing, no_data. `expected_by`: when the next delivery is late;
-# None with a reason. `data_through`: the newest day that it has data for.
+# kind: cost, usage, events. status: healthy, stale, partial, failing, importing, no_data. `expected_by`: when the next delivery is late;
+# None with a reason. `data_through`: the newest day that it has data for; of change events the day of the newest.
 class ConnectionHealth(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     kind: str

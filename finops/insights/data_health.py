@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
 from accounts.models import Account
+from finops.change_events.queries import event_source_activity
 from finops.costs.answers import AccountRef, SourceHealth
 from finops.costs.coverage import Coverage
 from finops.costs.queries.closed_months import restatement_sentences
@@ -32,6 +34,7 @@ from finops.insights.connection_health import (
     next_delivery,
 )
 from finops.insights.cost_scope import CostReader
+from finops.insights.event_health import event_connection
 from finops.insights.savings.freshness import recommendation_refreshes
 from finops.insights.sync_health import SyncFacts, with_recommendations
 from finops.insights.usage_health import usage_connection
@@ -67,6 +70,7 @@ MAX_GAPS: Final = 12
 """Maximum number of gaps and months of one connection in an answer."""
 WORST_FIRST: Final = (FAILING, STALE, PARTIAL, NO_DATA, IMPORTING, HEALTHY)
 SHOWN = 50
+_NOUNS: Final = {"cost": "Source", "usage": "Usage source", "events": "Event source"}
 NAMED = 5
 
 _COST_ADVICE = {
@@ -182,38 +186,65 @@ def needs_attention(each: ConnectionHealth) -> bool:
     return each.overdue or each.status not in (HEALTHY, IMPORTING)
 
 
-def data_health(account: Account, *, deadline: float | None = None, shown: int = SHOWN) -> HealthAnswer:
-    """Return the health of every connection, unhealthy ones first, and whether usage ingestion is delayed.
+@dataclass(frozen=True)
+class HealthFacts:
+    """All that an answer about data health is made of, unhealthy connections first. `texts`: warnings besides those of
+    connections."""
 
-    Nine queries of PostgreSQL, three more with synced sources, and one lake query (two columns of 92 days) for days
+    account: Account
+    sources: Sources
+    notices: ImportNotices
+    connections: Sequence[ConnectionHealth]
+    usage: StuckFlush | None
+    low_disk: str
+    texts: Sequence[str]
+
+    def answer(self, shown: int = SHOWN) -> HealthAnswer:
+        """Return the answer with the first `shown` connections. No query."""
+        connections, coverage = self.connections, self.sources.coverage
+        unwell = [each for each in connections if needs_attention(each)]
+        return HealthAnswer(
+            account=AccountRef(slug=self.account.slug, name=self.account.name),
+            summary=_summary(self.account, self.sources, connections, unwell, self.notices)
+            + (" Usage ingestion is delayed." if self.usage else "")
+            + (" Imports and uploads wait for disk space." if self.low_disk else ""),
+            today=coverage.today,
+            data_from=coverage.first_day,
+            data_through=coverage.complete_through,
+            connections=list(connections[:shown]),
+            truncated=f"{shown} of {len(connections)} connections listed, unhealthy ones first."
+            if len(connections) > shown
+            else "",
+            warnings=[
+                *([self.low_disk] if self.low_disk else []),
+                *self.notices.sentences,
+                *_warnings(unwell[:shown], self.usage),
+                *self.texts,
+            ],
+            hint=_hint(connections, unwell),
+        )
+
+
+def health_facts(account: Account, *, deadline: float | None = None) -> HealthFacts:
+    """Return the health of every connection, and whether usage ingestion is delayed.
+
+    Ten queries of PostgreSQL, three more with synced sources, and one lake query (two columns of 92 days) for days
     without cost lines; if the lake cannot answer it, gaps are not checked and a warning says so.
     """
     sources, usage = load_sources(account), flush_scheduler.stuck(account)
     notices, low_disk = import_notices(account), disk.low_disk()
     gaps_unknown, connections = _connections(account, sources, deadline)
-    unwell = [each for each in connections if needs_attention(each)]
-    return HealthAnswer(
-        account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(account, sources, connections, unwell, notices)
-        + (" Usage ingestion is delayed." if usage else "")
-        + (" Imports and uploads wait for disk space." if low_disk else ""),
-        today=sources.coverage.today,
-        data_from=sources.coverage.first_day,
-        data_through=sources.coverage.complete_through,
-        connections=connections[:shown],
-        truncated=f"{shown} of {len(connections)} connections listed, unhealthy ones first."
-        if len(connections) > shown
-        else "",
-        warnings=[
-            *([low_disk] if low_disk else []),
-            *notices.sentences,
-            *_warnings(unwell[:shown], usage),
-            *gaps_unknown,
-            *(text for warnings in health_warnings.values() for text in warnings(account)),
-            *restatement_sentences(sources),
-        ],
-        hint=_hint(connections, unwell),
-    )
+    texts = [
+        *gaps_unknown,
+        *(text for warnings in health_warnings.values() for text in warnings(account)),
+        *restatement_sentences(sources),
+    ]
+    return HealthFacts(account, sources, notices, connections, usage, low_disk, texts)
+
+
+def data_health(account: Account, *, deadline: float | None = None, shown: int = SHOWN) -> HealthAnswer:
+    """Return the answer of `health_facts`."""
+    return health_facts(account, deadline=deadline).answer(shown)
 
 
 def _connections(
@@ -250,10 +281,14 @@ def _connections(
         syncs.with_usage(each.source_id, usage_connection(each, now)) for each in usage_deliveries(account)
     ]
 
+    events = [
+        syncs.with_events(each.source_id, event_connection(each)) for each in event_source_activity(account)
+    ]
+
     def need(each: ConnectionHealth) -> tuple[int, bool, str]:
         return WORST_FIRST.index(each.status), not each.overdue, each.name
 
-    return unknown, sorted([*cost, *usage], key=need)
+    return unknown, sorted([*cost, *usage, *events], key=need)
 
 
 def _present(reader: CostReader, days: DateRange | None) -> tuple[list[str], Mapping[int, set[date]]]:
@@ -268,7 +303,7 @@ def _present(reader: CostReader, days: DateRange | None) -> tuple[list[str], Map
 
 def _warnings(unwell: Sequence[ConnectionHealth], usage: StuckFlush | None) -> list[str]:
     warnings = [
-        f"{'Source' if each.kind == 'cost' else 'Usage source'} {each.name!r} is {_word(each)}: {each.reason} {each.what_to_do}".strip()
+        f"{_NOUNS[each.kind]} {each.name!r} is {_word(each)}: {each.reason} {each.what_to_do}".strip()
         for each in unwell
     ]
     if usage is not None:

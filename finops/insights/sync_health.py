@@ -1,4 +1,4 @@
-"""What the syncs of a cost or usage source add to how healthy it is: when it is looked at next, and why its syncs fail;
+"""What the syncs of a source of cost, usage or change events add to how healthy it is: when it is looked at next, and why its syncs fail;
 and what its cloud's recommendations lack."""
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import msgspec
 
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.connections.queries import ConnectionOverview, data_connections_overview, months_to_read_again
+from finops.connections.queries import ConnectionOverview, every_connection_overview, months_to_read_again
+from finops.connections.states import LATE, ConnectionState
 from finops.costs.queries.sources import ERROR_LENGTH, FAILING, HEALTHY, IMPORTING, NO_DATA, PARTIAL
 from finops.insights.connection_health import ConnectionHealth
 from finops.insights.models import RecommendationRefresh
@@ -28,12 +29,15 @@ _NOTHING: Final = {
         "Check the connection's settings and that the provider writes its export there.",
     ),
     "usage": ("No usage found yet.", "Check the connection's settings and that the vendor has usage."),
+    "events": ("No events found yet.", "Check the connection's settings and that the vendor has events."),
 }
 MONTHS_NAMED: Final = 6
 _OLD: Final = {
     "cost": "The last sync found no newer data. Check that the provider still writes its export.",
     "usage": "The last sync found no newer usage. Check that the vendor still has it.",
+    "events": "The last sync found no newer events. Check that the vendor still has them.",
 }
+_NO_WORKER: Final = "Ask the operator of this server to check that workers run."
 
 
 @dataclass(frozen=True)
@@ -42,20 +46,24 @@ class SyncFacts:
 
     cost: Mapping[int, ConnectionOverview]
     usage: Mapping[int, ConnectionOverview]
+    events: Mapping[int, ConnectionOverview]
     uploaded: Mapping[int, Sequence[date]]
     """Months that an upload has changed since a sync, by connection."""
 
     @classmethod
     def of_account(cls, account: Account) -> SyncFacts:
         """Three queries, two more with synced cost sources."""
-        rows = data_connections_overview(account)
+        rows = every_connection_overview(account)
         cost = {row.connection.source_id: row for row in rows if row.connection.source_id is not None}
         usage = {
             row.connection.usage_source_id: row for row in rows if row.connection.usage_source_id is not None
         }
+        events = {
+            row.connection.event_source_id: row for row in rows if row.connection.event_source_id is not None
+        }
         with account_scope(account):
             uploaded = months_to_read_again([row.connection for row in cost.values()]) if cost else {}
-        return cls(cost, usage, uploaded)
+        return cls(cost, usage, events, uploaded)
 
     def with_cost(self, source_id: int, health: ConnectionHealth) -> ConnectionHealth:
         """The health of a cost source with what its syncs add, if it has any."""
@@ -65,6 +73,11 @@ class SyncFacts:
     def with_usage(self, source_id: int, health: ConnectionHealth) -> ConnectionHealth:
         """As `with_cost`, of a usage source."""
         row = self.usage.get(source_id)
+        return with_syncs(health, row) if row else health
+
+    def with_events(self, source_id: int, health: ConnectionHealth) -> ConnectionHealth:
+        """As `with_cost`, of an event source."""
+        row = self.events.get(source_id)
         return with_syncs(health, row) if row else health
 
 
@@ -92,6 +105,8 @@ def with_syncs(
         data_note = "" if health.data_through is None else " Existing data is kept."
         reason = f"Syncs have failed since {since}.{data_note} Last error: {facts.last_error}"
         return msgspec.structs.replace(facts, status=FAILING, reason=reason, what_to_do=_RETRY)
+    if row.next_sync_at is not None and ConnectionState(row).status == LATE:
+        return _late_facts(facts, row.next_sync_at)
     if health.status == NO_DATA and row.status == "syncing":
         return msgspec.structs.replace(
             facts, status=IMPORTING, reason="The first sync is running.", what_to_do=""
@@ -128,6 +143,19 @@ def _pause_facts(health: ConnectionHealth, since: datetime) -> ConnectionHealth:
         expected_by=None,
         expected_reason=text,
         overdue=False,
+    )
+
+
+def _late_facts(health: ConnectionHealth, due: datetime) -> ConnectionHealth:
+    """Of a source whose sync no worker takes. A source that was healthy is overdue."""
+    text = f"A sync has been due since {due:%Y-%m-%d %H:%M} UTC."
+    return msgspec.structs.replace(
+        health,
+        reason=f"{health.reason} {text}",
+        what_to_do=_NO_WORKER,
+        expected_by=due,
+        expected_reason="",
+        overdue=True,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from finops.insights.data_health import SHOWN, HealthAnswer, data_health
+from finops.insights.data_health import SHOWN, HealthAnswer, health_facts
 from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall
 from mcpserver.registry import ToolAccess, tool
@@ -26,8 +26,10 @@ class GetDataHealthArguments(msgspec.Struct, kw_only=True):
     examples=[{}],
 )
 def get_data_health(call: ToolCall, arguments: GetDataHealthArguments) -> HealthAnswer:
+    facts = health_facts(call.account, deadline=call.deadline)
+
     def make_answer(shown: int) -> HealthAnswer:
-        answer = data_health(call.account, deadline=call.deadline, shown=shown)
+        answer = facts.answer(shown)
         return msgspec.structs.replace(answer, console_url=call.console_url("connections/health/"))
 
     return largest_that_fits(make_answer, SHOWN, fits)
