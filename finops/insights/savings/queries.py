@@ -20,11 +20,7 @@ from finops.insights.cost_scope import CostReader, check_currency, resolve_scope
 from finops.insights.models import SavingsDismissal
 from finops.insights.savings.candidates import PLACES, RULES, Piece, SavingCandidate
 from finops.insights.savings.display import SavingsDisplay, savings_display
-from finops.insights.savings.freshness import (
-    freshness_of,
-    incomplete_text,
-    recommendation_refreshes,
-)
+from finops.insights.savings.freshness import freshness_of, incomplete_text, recommendation_refreshes
 from finops.insights.savings.issue_links import issues_by_saving
 from finops.insights.savings.recommendations import (
     SavingsReader,
@@ -196,8 +192,8 @@ def _all_recommendations(parts: _Parts, evidence: int) -> list[Recommendation]:
 
     def rank(row: Recommendation) -> tuple[Decimal, int, tuple[str, ...]]:
         """Sort key: the potential saving or waste, then the rule, then names."""
-        amount = row.monthly_saving or row.monthly_waste or Decimal(0)
-        return -amount, PLACES.get(row.rule, 0), (row.title, row.source, row.currency, row.id)
+        names = (row.title, row.source, row.currency, row.id)
+        return -(row.monthly_saving or row.monthly_waste or Decimal(0)), PLACES.get(row.rule, 0), names
 
     return sorted(rows, key=rank)
 
