@@ -93,7 +93,7 @@ class BilledNodesBuild:
 
 def searched_names(nodes: Iterable[NodeCost]) -> tuple[str, ...]:
     """Return the names to look for, sorted, so that equal questions are equal."""
-    by_cost = sorted(nodes, key=lambda node: -node.cost.copy_abs())
+    by_cost = sorted(nodes, key=lambda node: (-node.cost.copy_abs(), sorted(node.names)))
     names = dict.fromkeys(name for node in by_cost for name in sorted(node.names))
     return tuple(sorted(list(names)[:MOST_NODES]))
 

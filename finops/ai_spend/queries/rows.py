@@ -80,7 +80,8 @@ def _add_usage(
     usage: Iterable[EstimatedTokens],
     group_of: Callable[[EstimatedTokens], Group],
 ) -> None:
-    """Add usage to the cells. Tokens without a price are added to the row of the group's first currency."""
+    """Add usage to the cells. Tokens without a price are added to the row of the group's first
+    currency, those with billed cost before others."""
     unpriced: list[EstimatedTokens] = []
     for row in usage:
         if row.cost is None:
@@ -90,7 +91,7 @@ def _add_usage(
         cell.estimated.append(row.cost)
         cell.usage.append(row.tokens)
     currencies: dict[Group, str] = {}
-    for group, currency in cells:
+    for group, currency in sorted(cells, key=lambda each: (not cells[each].billed, each)):
         currencies.setdefault(group, currency)
     for row in unpriced:
         group = group_of(row)

@@ -80,7 +80,7 @@ def cost_tag_coverages(
         manifest=sources.manifest,
         deadline=deadline,
     )
-    rows = sorted(table.to_pylist(), key=lambda row: -(row["total"] or 0))
+    rows = sorted(table.to_pylist(), key=lambda row: (-(row["total"] or 0), row["currency"]))
     for index, dimension in enumerate(dimensions):
         by_key[dimension.name.partition(":")[2]] = CostTagCoverage(
             covered=tuple(

@@ -176,7 +176,10 @@ def _rows(totals: dict[Key, tuple[Decimal, Decimal]], sources: Sources) -> list[
 
 
 def _largest(rows: Sequence[CostTagEffectRow], count: int) -> list[CostTagEffectRow]:
-    return sorted(rows, key=lambda row: (row.moved.copy_abs().copy_negate(), row.month, row.value))[:count]
+    def place(row: CostTagEffectRow) -> tuple[Decimal, date, str, str]:
+        return row.moved.copy_abs().copy_negate(), row.month, row.currency, row.value
+
+    return sorted(rows, key=place)[:count]
 
 
 def _month(row: Row, sources: Sources) -> MonthEffect:

@@ -130,7 +130,7 @@ def _effects(
 def _listing_of(row: SharedCostSplit, effect: SplitEffect | None) -> ListedSplit:
     received = _by_target(effect.received if effect else ())
     named = {target["value"]: target["percent"] for target in row.targets}
-    names = list(named) or sorted(received, key=lambda name: _size(received[name]))
+    names = list(named) or sorted(received, key=lambda name: (_size(received[name]), name))
     return ListedSplit(
         id=row.pk,
         name=row.name,

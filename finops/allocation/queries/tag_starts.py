@@ -62,7 +62,7 @@ def tag_starts(account: Account, *, deadline: float | None = None) -> list[TagSt
         manifest=sources.manifest,
         deadline=deadline,
     )
-    rows = sorted(table.to_pylist(), key=lambda row: -(row["total"] or 0))
+    rows = sorted(table.to_pylist(), key=lambda row: (-(row["total"] or 0), row["currency"]))
     starts = [
         TagStart(keys=keys, covered=tuple(_coverage_of(row, index) for row in rows))
         for index, keys in enumerate(groups)

@@ -283,5 +283,10 @@ def _sort_rows(rows: Sequence[ForecastRow], totals: Sequence[ForecastTotal]) -> 
     with_cost = [row for row in rows if row.actual or row.expected or row.expected is None]
     return sorted(
         with_cost,
-        key=lambda row: (place[row.currency], bool(row.other_groups), -(row.expected or row.actual)),
+        key=lambda row: (
+            place[row.currency],
+            bool(row.other_groups),
+            -(row.expected or row.actual),
+            list(row.group.values()),
+        ),
     )

@@ -62,7 +62,7 @@ def suggestion(
     periods = [shift_period(kind, now, -back) for back in range(1, PERIODS_CONSIDERED[kind] + 1)]
     request = CostRequest(budget, DateRange(periods[-1].start, now.end))
     costs = daily_costs(account, [request], sources, deadline=deadline)[budget.pk].costs
-    ordered = sorted(costs, key=lambda name: -exact_sum(costs[name].values()))
+    ordered = sorted(costs, key=lambda name: (-exact_sum(costs[name].values()), name))
     chosen_currency = currency or (ordered[0] if ordered else "")
     earlier = [
         EarlierPeriod(

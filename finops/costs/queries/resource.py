@@ -10,7 +10,7 @@ from operator import and_
 from typing import Any, Final
 
 from accounts.models import Account
-from finops.costs.dated_names import newest
+from finops.costs.dated_names import strip_date_prefix, with_date_prefix
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend import Question, resolve_query
@@ -53,7 +53,8 @@ class ResourceFacts:
 
 @dataclass(frozen=True)
 class ResourceFactsBuild:
-    """The newest value of each text and tag, by commitment (null without one). Equal for equal questions."""
+    """The newest value of each text and tag, prefixed with its day, by commitment (null without one). Equal for equal
+    questions."""
 
     filters: tuple[ResolvedFilter, ...]
     tag_keys: tuple[str, ...]
@@ -61,12 +62,11 @@ class ResourceFactsBuild:
     def __call__(self, table: Any) -> Any:
         lines = table.filter(reduce(and_, all_of(table, self.filters)))
         lines = lines.mutate(currency=lines.currency.coalesce(NO_CURRENCY))
-        texts = {name: newest(lines, lines[name]) for name in (*FACTS, "commitment_name")}
-        tags = {
-            f"tag{place}": newest(lines, lines[tag_column(key)]) for place, key in enumerate(self.tag_keys)
-        }
+        columns = {name: lines[name] for name in (*FACTS, "commitment_name")}
+        columns |= {f"tag{place}": lines[tag_column(key)] for place, key in enumerate(self.tag_keys)}
+        texts = {name: with_date_prefix(lines, column).max() for name, column in columns.items()}
         return lines.group_by(["commitment_id", "currency"]).aggregate(
-            amount=lines.effective_cost.sum(), last_day=lines.charge_date.max(), **texts, **tags
+            amount=lines.effective_cost.sum(), **texts
         )
 
 
@@ -88,9 +88,9 @@ def describe_resource(
         manifest=sources.manifest,
         deadline=deadline,
     )
-    rows = sorted(table.to_pylist(), key=lambda row: row["last_day"], reverse=True)
-    texts = [(title, _first(rows, name)) for name, title in FACTS.items()]
-    tags = [(key, _first(rows, f"tag{place}")) for place, key in enumerate(keys)]
+    rows = table.to_pylist()
+    texts = [(title, _newest(rows, name)) for name, title in FACTS.items()]
+    tags = [(key, _newest(rows, f"tag{place}")) for place, key in enumerate(keys)]
     return question, ResourceFacts(
         facts=[(title, text) for title, text in texts if text],
         tags=[(key, value) for key, value in tags if value],
@@ -98,20 +98,20 @@ def describe_resource(
     )
 
 
-def _first(rows: Sequence[Mapping[str, Any]], name: str) -> str:
-    """Return the value of the newest line that has one."""
-    return next((row[name] for row in rows if row[name]), "")
+def _newest(rows: Sequence[Mapping[str, Any]], name: str) -> str:
+    """Return the value on the newest line that has one; of several of one day the last by name."""
+    return strip_date_prefix(max((row[name] for row in rows if strip_date_prefix(row[name])), default=""))
 
 
 def _commitments(rows: Sequence[Mapping[str, Any]]) -> list[CoveringCommitment]:
     found = [
         CoveringCommitment(
             row["commitment_id"],
-            row["commitment_name"] or row["commitment_id"],
+            strip_date_prefix(row["commitment_name"]) or row["commitment_id"],
             row["amount"],
             row["currency"],
         )
         for row in rows
         if row["commitment_id"]
     ]
-    return sorted(found, key=lambda each: (each.currency, -each.amount))
+    return sorted(found, key=lambda each: (each.currency, -each.amount, each.id))

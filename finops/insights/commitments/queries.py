@@ -192,10 +192,17 @@ def _history(reader: CostReader) -> History:
     if first is None or last is None:
         return History()
     rows = reader.run(DateRange(first, last), _HISTORY).to_pylist()
-    bought = {row["commitment_id"]: row["once"] or row["recurring"] for row in rows}
+    by_commitment = group_by(rows, lambda row: str(row["commitment_id"]))
+    bought = {name: _purchase_day(ours) for name, ours in by_commitment.items()}
     # A fee on the first day of all bills may be one of many: when the term began is before them.
     reliable = {name: day for name, day in bought.items() if day is not None and day > first}
     return History(frozenset(row["source"] for row in rows if row["unused"]), reliable)
+
+
+def _purchase_day(rows: Iterable[Mapping[str, Any]]) -> date | None:
+    """Return the day of the newest upfront fee in any source, else of the first recurring fee."""
+    once = [row["once"] for row in rows if row["once"]]
+    return max(once) if once else min((row["recurring"] for row in rows if row["recurring"]), default=None)
 
 
 def _assemble(facts: CommitmentFacts, top: int) -> CommitmentAnswer:
@@ -302,7 +309,7 @@ def _rows(facts: CommitmentFacts, currency: str, top: int) -> list[CommitmentRow
         return (each.commitment,) if facts.query.by == "commitment" else (each.provider, _type(each))
 
     groups = group_by((each for each in facts.sums if each.commitment and each.currency == currency), key)
-    ranked = _rank_groups(facts, [facts.figures(sums) for sums in groups.values()])
+    ranked = _rank_groups(facts, [facts.figures(groups[name]) for name in sorted(groups)])
     rows = [_row(facts, figures, currency) for figures in ranked[:top]]
     rest = ranked[top:]
     if rest:
@@ -312,7 +319,8 @@ def _rows(facts: CommitmentFacts, currency: str, top: int) -> list[CommitmentRow
 
 
 def _rank_groups(facts: CommitmentFacts, groups: list[Figures]) -> list[Figures]:
-    groups.sort(key=lambda each: (-each.unused_cost, -each.committed_cost, each.sums[0].commitment))
+    """Return groups, which are sorted by name, in the order of the query."""
+    groups.sort(key=lambda each: (-each.unused_cost, -each.committed_cost))
     order = facts.query.order_by
     if order == "committed_cost":
         groups.sort(key=lambda each: -each.committed_cost)

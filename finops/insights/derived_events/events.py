@@ -82,7 +82,7 @@ def new_value_days(firsts: Mapping[ValueKey, date], sources: Sources) -> list[Va
         for key, day in firsts.items()
         if (source := sources.get(key.source_id)) and day >= source.first_day + timedelta(days=LEARNING_DAYS)
     ]
-    return sorted(keys, key=lambda key: (firsts[key], key.value), reverse=True)
+    return sorted(keys, key=lambda key: (firsts[key], key.value, key.source_id), reverse=True)
 
 
 def commitment_events(
@@ -95,8 +95,10 @@ def commitment_events(
         if source is None:
             continue
         first, last = min(row.first_day for row in own), max(row.last_day for row in own)
-        cost = exact_sum(row.cost for row in own if row.currency == own[0].currency)
-        label = truncate(own[0].name, _NAME)
+        # A commitment of several currencies has a row of each.
+        weight = max(row.cost.copy_abs() for row in own)
+        newest = max(own, key=lambda row: (row.name != name, row.last_day, row.name))
+        label = truncate(newest.name, _NAME)
         scope = {"commitment": [name], "source": [source.name]}
         if first > max(source.first_day, days.start):
             found.append(
@@ -106,7 +108,7 @@ def commitment_events(
                     kind="purchase",
                     title=f"Commitment begins: {label}",
                     scope=scope,
-                    weight=cost.copy_abs(),
+                    weight=weight,
                 )
             )
         if last < source.complete_through - timedelta(days=LATE_DAYS):
@@ -117,7 +119,7 @@ def commitment_events(
                     kind="change",
                     title=f"Commitment ends: {label}",
                     scope=scope,
-                    weight=cost.copy_abs(),
+                    weight=weight,
                 )
             )
     return _largest_of_month(found)

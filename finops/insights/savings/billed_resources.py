@@ -49,11 +49,15 @@ def billed_resources(
     names = {_last_part(row.resource_id).casefold() for row in named if row.rule == RECOMMENDER.name}
     lines = read(ResourceLookup(tuple(sorted(ids)), tuple(sorted(names))))
     billed: dict[str, list[BilledResource]] = defaultdict(list)
-    for line in sorted(lines, key=lambda line: (int(line["source"]), line["currency"], line["resource_id"])):
+    for line in sorted(lines, key=_place):
         resource = _billed_resource(line)
         for key in _keys_of(line):
             billed[key].append(resource)
     return billed
+
+
+def _place(line: Mapping[str, Any]) -> tuple[int, str, str, str]:
+    return int(line["source"]), line["currency"], line["resource_id"], line["account_id"]
 
 
 def billed_of(row: ImportedSaving, billed: BilledResources) -> BilledResource | None:

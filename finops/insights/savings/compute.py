@@ -99,7 +99,7 @@ def unused_commitments(sums: Iterable[DailySum]) -> list[SavingCandidate]:
     for group in group_by(ours, lambda each: (each.source, each.currency, each.commitment)).values():
         cost = exact_sum(each.cost for each in group)
         wasted = exact_sum(each.cost for each in group if each.status == "Unused")
-        if wasted > part(cost, UNUSED_SHARE):
+        if wasted > max(part(cost, UNUSED_SHARE), Decimal(0)):
             candidates.append(_unused_candidate(group, cost, wasted))
     return candidates
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import reduce
@@ -65,6 +66,11 @@ def _account_name(table: Any) -> Any:
     return with_date_prefix(table, table.account_name.coalesce(table.account_id)).max()
 
 
+def _costliest(sums: Any, cost: str, keys: Sequence[str]) -> Any:
+    """Return MAX_ROWS groups in one order, equal costs by name: the first of a recommendation names its provider."""
+    return sums.order_by([sums[cost].desc(), *(sums[key] for key in keys)]).limit(MAX_ROWS)
+
+
 def _by_the_hour(table: Any) -> Any:
     return _matches(table.consumed_unit, r"hour|^v?hrs?\b")
 
@@ -95,7 +101,7 @@ class ResourceBuild:
             resource_name=newest(lines, lines.resource_name),
             account_name=newest(lines, lines.account_name),
         )
-        return sums.order_by(sums.cost.desc()).limit(MAX_ROWS)
+        return _costliest(sums, "cost", [*_KEYS, "dev"])
 
 
 @dataclass(frozen=True)
@@ -118,7 +124,7 @@ class GrowthBuild:
         grouped = lines.group_by(list(_KEYS)).aggregate(
             **sums, resource_name=newest(lines, lines.resource_name), account_name=_account_name(lines)
         )
-        return grouped.order_by(grouped[f"cost{len(self.months) - 1}"].desc()).limit(MAX_ROWS)
+        return _costliest(grouped, f"cost{len(self.months) - 1}", _KEYS)
 
 
 def coverable(table: Any) -> Any:

@@ -200,7 +200,7 @@ def _all_recommendations(parts: _Parts, evidence: int) -> list[Recommendation]:
 
 def _row(each: SavingCandidate, parts: _Parts, evidence: int) -> Recommendation:
     rule, mark, display = RULES[each.rule], parts.marks.get(each.key), parts.display
-    pieces = sorted(each.pieces, key=lambda piece: (-(piece.saving or piece.cost), piece.line.resource))
+    pieces = sorted(each.pieces, key=_evidence_order)
     return Recommendation(
         id=each.key,
         rule=each.rule,
@@ -228,6 +228,18 @@ def _row(each: SavingCandidate, parts: _Parts, evidence: int) -> Recommendation:
         lowered=each.lowered,
         realised=display.realised_saving(parts.realised.get(each.key)),
         **_mark_fields(mark),
+    )
+
+
+def _evidence_order(piece: Piece) -> tuple[Decimal, tuple[str, ...]]:
+    """Sort key: the largest amount first, then names."""
+    line = piece.line
+    return -(piece.saving or piece.cost), (
+        line.resource,
+        line.usage_type,
+        line.account,
+        line.region,
+        piece.name,
     )
 
 

@@ -233,7 +233,7 @@ def successors(sums: Iterable[ResourceSum]) -> list[SavingCandidate]:
         if each.cost > 0 and (one := successor_of(each.provider, each.service, each.line.usage_type))
     ]
     groups = group_by(pairs, lambda pair: (pair[0].rule, *pair[1].unit, pair[0].old)).values()
-    return [_successor(group[-1][0], [each for _one, each in group]) for group in groups]
+    return [_successor(group[0][0], [each for _one, each in group]) for group in groups]
 
 
 def _successor(one: Successor, group: Sequence[ResourceSum]) -> SavingCandidate:

@@ -79,7 +79,7 @@ def compare_lines(
 
     def statement(local: Sequence[File]) -> str:
         groups = version_sql(local[: len(before)], local[len(before) :], LINE_COLUMNS, _AMOUNTS)
-        parts = _PARTS.format(most=int(most))
+        parts = _PARTS.format(most=int(most), columns=", ".join(LINE_COLUMNS))
         return f"WITH groups AS ({groups}), compared AS MATERIALIZED ({_COMPARED}) {parts}"
 
     with engine.read_batches(files, statement, account=account) as reader:
@@ -104,7 +104,7 @@ UNION ALL BY NAME
 SELECT * EXCLUDE (lines_before, lines_after), lines_before::BIGINT AS lines_before, lines_after::BIGINT AS lines_after,
     row_number() OVER (ORDER BY greatest(
         abs(billed_cost_after - billed_cost_before), abs(effective_cost_after - effective_cost_before)
-    ) DESC, charge_date, service, usage_type, resource_id) AS place
+    ) DESC, {columns}) AS place
 FROM compared WHERE status <> 'same' QUALIFY place <= {most}
 """
 

@@ -15,9 +15,11 @@ from finops.allocation.services.cost_tags import create_cost_tag, save_cost_tag
 from finops.budgets.services import change_budget, delete_budget
 from finops.change_events.models import ChangeEvent, EventMonth
 from finops.insights.derived_events import events as rules
+from finops.insights.derived_events.lake import CommitmentDays
 from finops.insights.derived_events.services import derive_if_due, due_accounts
 from finops.insights.models import DerivedEventRun
 from finops.lib import clock
+from finops.lib.periods import DateRange
 from tests.cast import ACTOR
 from tests.world.budgets import budget_draft, create_budget
 from tests.world.costs import Line, add_source, add_up, cost, store_lines
@@ -249,3 +251,21 @@ def test_an_event_of_a_longer_past_stays_until_its_retention(acme: Account) -> N
         )
 
     assert list(derive(acme)) == ["New service of 2024"]
+
+
+@pytest.mark.parametrize("currencies", [("EUR", "USD"), ("USD", "EUR")])
+def test_a_commitment_of_two_currencies_has_its_newest_name_and_its_largest_cost(
+    currencies: tuple[str, str],
+) -> None:
+    """Whatever order the engine returns their rows in."""
+    sums = {
+        "EUR": CommitmentDays(1, "sp-1", "New", "EUR", TODAY, TODAY, Decimal(5)),
+        "USD": CommitmentDays(1, "sp-1", "Old", "USD", FIRST, FIRST, Decimal(90)),
+    }
+    source = rules.SourcePeriod("Bill", date(2025, 1, 1), TODAY)
+
+    (event,) = rules.commitment_events(
+        [sums[currency] for currency in currencies], {1: source}, DateRange(date(2025, 1, 1), TODAY)
+    )
+
+    assert (event.title, event.weight) == ("Commitment begins: New", Decimal(90))

@@ -198,6 +198,13 @@ def test_an_unused_commitment_of_several_providers_names_the_same_one_every_time
     assert row.provider == min(unused)
 
 
+def test_a_commitment_whose_lines_add_up_to_less_than_nothing_is_no_waste(acme: Account) -> None:
+    """Corrections of an earlier month: nothing of it is unused, though 0 is more than 2 % of the sum."""
+    rows = savings_of(acme, commitment_lines("-2", "Used"))
+
+    assert of_rule(rows, "unused_commitment") == []
+
+
 def test_a_recommendation_is_labelled_by_all_its_lines(acme: Account) -> None:
     """Not by the line that comes first, nor by the lines that use what is not wasted."""
     lines = [
