@@ -53,6 +53,7 @@ def _buffer_response(environ: dict[str, Any], start_response: StartResponse) -> 
 
 # Servers load this module and run no system checks by themselves; an unsafe production must not serve at all.
 from finops.checks import refuse_unsafe  # noqa: E402 - needs the apps that the line above loads
+from finops.lib import memory  # noqa: E402
 from finops.telemetry import programs  # noqa: E402
 from finops.web.setup import admission  # noqa: E402
 
@@ -60,3 +61,4 @@ refuse_unsafe()
 cost_access.require_decisions()
 application = admission(_buffer_response)
 programs.start("web", application.bulkheads)
+memory.return_memory_regularly()

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from finops.costs.completeness import SourceDays
 from finops.lake.storage.manifest import Manifest
@@ -213,21 +213,12 @@ def _covered_days(segment: Segment, months: list[date], end: date | None) -> Dat
     return DateRange(start, max(start, end) if end is not None else last)
 
 
-@lru_cache(maxsize=256)
-def coverage_of_manifest(manifest: Manifest, today: date) -> Coverage:
-    """Return the coverage from the manifest alone. No query; cached while manifest and day are the same."""
-    return coverage_of(_segments(manifest), today=today)
-
-
 def coverage_of_days(manifest: Manifest, today: date, days_of: Mapping[int, SourceDays]) -> Coverage:
     """Return the coverage from the manifest and the imports. No query."""
-    return coverage_of(_segments(manifest), today=today, days_of=days_of)
-
-
-def _segments(manifest: Manifest) -> list[Segment]:
-    return [
+    segments = [
         (each.source_id, each.month, each.first_day, each.last_day, each.rows) for each in manifest.months
     ]
+    return coverage_of(segments, today=today, days_of=days_of)
 
 
 @dataclass(frozen=True)

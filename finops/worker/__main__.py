@@ -36,6 +36,7 @@ def main() -> None:
 
         django.setup()
     from finops.lake.storage.lake_version import OtherVersion
+    from finops.lib import memory
     from finops.telemetry import programs
     from finops.worker.liveness import refuse_without_redis
 
@@ -50,6 +51,7 @@ def main() -> None:
     of_start.close_pool()
 
     programs.start(f"worker-{arguments.queue or 'all'}")
+    memory.return_memory_regularly()
     app.start(celery_arguments(arguments.queue, beat=arguments.beat))
 
 

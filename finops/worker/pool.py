@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from celery.concurrency.base import BasePool, apply_target
 
+from finops.lib import memory
 from finops.lib.call_stack import in_one_chunk
 from finops.lib.telemetry import metrics
 from finops.lib.time_limit import limit_time
@@ -137,6 +138,7 @@ class LanePool(BasePool):
         def run() -> None:
             with limit_time(lane.seconds):
                 apply_target(target, args, kwargs, callback, accept_callback)
+            memory.return_memory_of_thread()
 
         is_new = self._queues[lane].add(_tenant(task, arguments), (task, *arguments), run)
         if not is_new and callback is not None:

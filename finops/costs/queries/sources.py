@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from functools import cache, lru_cache
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -167,7 +167,8 @@ def load_sources(account: Account) -> Sources:
         # What was wrong with sources then is not kept: it is in warnings alone.
         texts = [*manifest.kept, *("[]" for _ in texts[STATE_TEXTS:])]
     note_source_state(texts[:STATE_TEXTS])
-    return _sources(manifest, *texts, today=now.date())
+    today = now.date()
+    return manifest.derive("sources", (today, *texts), lambda: _sources(manifest, *texts, today=today))
 
 
 @cache
@@ -180,11 +181,9 @@ def _statement() -> str:
     return ", ".join([_STATE, *problems])
 
 
-@lru_cache(maxsize=256)
 def _sources(
     manifest: Manifest, views: str, rows: str, closed: str, overlaps: str, *problems: str, today: date
 ) -> Sources:
-    """Cached by all its arguments. A manifest equals only itself, and belongs to one account."""
     decoded = _decode_rows(rows)
     if manifest.limit is not None:
         decoded, closed, overlaps = _within_limit(manifest, decoded), "[]", "[]"

@@ -193,7 +193,8 @@ def _make_instance(directory: Path, memory: int, spill: Path, turns: threading.B
     connection.execute("SET TimeZone = 'UTC'")
     # Segments never change, so what was read of one stays true.
     connection.execute("SET parquet_metadata_cache = true")
-    connection.execute("SET validate_external_file_cache = 'NO_VALIDATION'")
+    # It keeps what was read of each file, also of those that are gone, up to the limit of memory (ADR 0108).
+    connection.execute("SET enable_external_file_cache = false")
     connection.execute("SET allowed_directories = [?]", [f"{directory}/"])
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")

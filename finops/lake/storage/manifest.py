@@ -14,13 +14,13 @@ import hashlib
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 from django.db import connection
@@ -29,6 +29,8 @@ from accounts.models import Account
 from finops.lake import schema
 from finops.lib.cost_access import CostLimit, current_limit
 from finops.lib.errors import UserError
+
+T = TypeVar("T")
 
 ACCOUNTS: Final = 128
 """The most cached accounts; a large manifest (five years of 20 sources) takes half a megabyte."""
@@ -143,6 +145,17 @@ class Manifest:
     _keys: list[CostKeys] = field(default_factory=list)
     _stored: list[dict[str, _StoredFile] | None] = field(default_factory=list)
     """Files by path, once a query has read them; None where they have too many columns or some are gone."""
+    _derived: dict[str, tuple[Hashable, Any]] = field(default_factory=dict)
+    """The last result of `derive` by name, with its inputs."""
+
+    def derive(self, name: str, inputs: Hashable, compute: Callable[[], T]) -> T:
+        """Return what `compute` makes of this manifest, kept while `inputs` are the same. It goes with the manifest: a cache
+        beside it would hold manifests, with their files, long after they were replaced."""
+        kept_inputs, value = self._derived.get(name, (None, None))
+        if kept_inputs != inputs:
+            value = compute()
+            self._derived[name] = inputs, value
+        return cast(T, value)
 
     @cached_property
     def months(self) -> tuple[LiveSegment, ...]:
