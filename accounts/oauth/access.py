@@ -1,4 +1,4 @@
-"""An access token at the MCP door: found, checked and its use noted in one statement."""
+"""Access tokens at the MCP door: look up, check and record the use of a token in one statement."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from finops.lib import clock
 
 @dataclasses.dataclass(frozen=True)
 class TokenUse:
-    """A living token: whose connection it is, and whether it may write now. `service_account` is the name of one; empty for
-    a person's."""
+    """A valid access token: its connection, and whether it may write now. `service_account` is the name of the
+    service account; empty for a person."""
 
     connection: OAuthConnection
     may_write: bool
     service_account: str = ""
 
 
-# A token counts for its audience, while its connection stands and the person is a member, or its service account has not
-# expired. `resource` is compared whole: an empty one, or one with another entry, is not ours. Last use as in accounts/keys.py. In three steps, since
-# PostgreSQL plans one join of these seven in 2 ms and this in 0.3; it plans anew each time.
+# A token is valid for its audience while its connection exists and the person is a member, or its service account has not
+# expired. `resource` is compared whole: an empty list, or one with another entry, is refused. Last use as in accounts/keys.py.
+# Three steps, because PostgreSQL plans one join of these seven tables in 2 ms and this in 0.3 ms; it plans every execution.
 _USE = """
 WITH async_commit AS (SELECT set_config('synchronous_commit', 'off', true)),
 token AS MATERIALIZED (
@@ -61,11 +61,12 @@ SELECT c.id, c.access, c.scope, c.role, c.service_account, u.id, u.email, u.name
 
 
 def use_access_token(token: str, *, client: str = "") -> TokenUse | None:
-    """The use of a living access token of ours; None for anything else, at once where it cannot be one.
+    """Record the use of a valid access token and return it; None for any other text, without a query if the text
+    cannot be a token.
 
-    Cost: one statement. What it may do is the least of what was consented to, what this token says (a refresh may
-    have narrowed it), and what the person's role allows at this moment. None too while she lacks the second factor that
-    the account demands.
+    Cost: one statement. The token may write only if the consent, the token (a refresh may have narrowed its scope)
+    and the person's current role all allow it. Also None while the person lacks the second factor that the account
+    requires.
     """
     if not looks_like(token, ACCESS_PREFIX):
         return None

@@ -1,4 +1,4 @@
-"""From an identity assertion to the person's connection."""
+"""Connections that identity assertions open."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from finops.lib import clock
 
 
 def open_by_assertion(request: Request) -> tuple[OAuthConnection, list[str]]:
-    """The connection of the person whom the request's assertion names, locked, and the scopes of its token.
+    """Return the connection of the person whom the request's assertion names, locked, and the scopes of its token.
 
-    Raises errors of oauthlib with what to do: for a client of no provider, an assertion that fails a check, a person who never
-    signed in through the provider, left the account or lacks what it demands, and scopes that leave nothing.
+    Raises errors of oauthlib that say what to do: for a client without a provider, an assertion that fails a check, a
+    person who never signed in through the provider, left the account or does not meet its sign-in requirements, and
+    an empty set of scopes.
     """
     client = (
         AssertionClient.objects.select_related("provider__account", "application")
@@ -75,7 +76,7 @@ def _person(provider: IdentityProvider, subject: str, request: Request) -> User:
 
 
 def _membership(account: Account, provider: IdentityProvider, user: User, request: Request) -> Any:
-    """Locked, so that whoever removes her meanwhile waits and then finds the connection."""
+    """Return the membership, locked, so that a concurrent removal of the member waits and then finds the connection."""
     membership = (
         Membership.objects.select_for_update(of=("self",))
         .annotate(has_second_factor=has_second_factor("user_id"))
@@ -93,7 +94,8 @@ def _membership(account: Account, provider: IdentityProvider, user: User, reques
 def _connection(
     client: AssertionClient, account: Account, user: User, session_had_factor: bool
 ) -> OAuthConnection:
-    """The one of this person and client, else a new one. The membership is locked, so there are no two."""
+    """Return the connection of this person and client; create it if needed. The lock on the membership prevents a
+    second one."""
     rows = OAuthConnection.objects.unscoped().select_for_update(of=("self",))  # of the given account
     row = rows.filter(account=account, user=user, application=client.application).first()
     is_new = row is None

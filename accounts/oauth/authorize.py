@@ -1,7 +1,7 @@
-"""/oauth/authorize: what a client asks, the consent page, and the answer that goes back to the client.
+"""/oauth/authorize: the authorization request, the consent page, and the redirect back to the client.
 
-What was asked is read from the URL alone, validated again on POST: the form adds an account and an access, and
-nothing else it could hold is looked at. Consent is asked each time; no parameter or flag skips it.
+The request is read from the URL only and validated again on POST. The form adds an account, an access and a limit;
+all other form data is ignored. Consent is required each time; no parameter or flag skips it.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ LABELS = {
 
 
 class ConsentForm(forms.Form):
-    """`account` is one of the person's own, `access` no more than the client asked for and her role there allows. `limit` is one
-    of that account, where she may choose."""
+    """The consent form. `account` is an account of the person; `access` is at most what the client requested and the
+    person's role allows; `limit` is a limit of that account, where the person may choose one."""
 
     account = forms.ChoiceField(widget=forms.RadioSelect, label="Account")
     access = forms.ChoiceField(widget=forms.RadioSelect, label="Access", required=False)
@@ -70,7 +70,8 @@ class ConsentForm(forms.Form):
         self._limits = add_own_limit_field(self, self.memberships)
 
     def _last_account(self, user: User, application: OAuthApplication) -> str:
-        """The account that this client got last time: a client that asks for more means the same one."""
+        """Return the account that the client was last connected to: a client that requests more access usually means
+        the same account."""
         before = (
             OAuthConnection.objects.unscoped()  # the person's own, wherever she is a member
             .filter(user=user, application=application, account__memberships__user=user)
@@ -88,7 +89,8 @@ class ConsentForm(forms.Form):
         return self.cleaned_data["access"] or OAuthConnection.Access.READ.value
 
     def clean(self) -> dict[str, Any]:
-        """Raises ValidationError where a viewer of the account would let the client write there."""
+        """Raises ValidationError if the client would write in an account where the person is a viewer, or for a limit
+        of another account."""
         cleaned: dict[str, Any] = super().clean() or {}
         account, access = cleaned.get("account"), cleaned.get("access")
         role = next((row for row in self.memberships if account is not None and row.account == account), None)
@@ -102,13 +104,14 @@ class ConsentForm(forms.Form):
 
 
 _CHOICE = "oauth_consent_choice"
-"""In the session while the person proves herself: what the form shows when she is back. She allows it then."""
+"""Session key of the form's values while the person authenticates again. The form shows them afterwards; consent
+still needs a click."""
 _S256 = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 @dataclasses.dataclass(frozen=True)
 class AuthorizationRequest:
-    """An authorization request that may be put before the person."""
+    """A valid authorization request, ready for the consent page."""
 
     application: OAuthApplication
     redirect_uri: str
@@ -128,19 +131,19 @@ class AuthorizationRequest:
 
 @method_decorator(never_cache, name="dispatch")
 class AuthorizeView(BaseAuthorizationView):
-    """GET shows the consent page, POST (`decision` allow or deny, `account`, `access`, `limit`) answers the client. Allowing it to
-    write needs a recent authentication, as a key that may write does.
+    """Show the consent page on GET; on POST (`decision` allow or deny, `account`, `access`, `limit`) redirect to the
+    client. Allowing write access requires a recent authentication, as an MCP key with write access does.
 
     Context of templates/oauth/consent.html:
-      application   OAuthApplication; `application.name` is what the client calls itself: unproven, never alone
+      application   OAuthApplication; `application.name` is the client's own name: unverified, never shown without the host
       client_host   host that vouches for the client; "" for a program on the person's own computer
       verified      True when the client is known by its metadata document at client_host
-      redirect_uri, redirect_host   where the answer goes; no host for an app's own scheme
+      redirect_uri, redirect_host   target of the redirect; no host for an app's private scheme
       loopback      True when that is the person's own device (warn: any program there can pose as the client)
       form          ConsentForm: account (radio, values are slugs), access (radio, `read` preselected), limit (where there are any)
       memberships   list of the person's Memberships, `.account` attached; empty: she must create an account first
-      writes        True when the client asked for read/write, so that access is a choice
-    Context of templates/oauth/error.html: `error` (oauthlib's; `.error`, `.description`), nothing to go back to.
+      writes        True when the client requested read/write, so that access is a choice
+    Context of templates/oauth/error.html: `error` (oauthlib's; `.error`, `.description`), without a link back.
     """
 
     http_method_names = ["get", "head", "post"]
@@ -182,10 +185,10 @@ class AuthorizeView(BaseAuthorizationView):
             return self._page(auth_request, form)
 
     def handle_no_permission(self) -> HttpResponse:
-        """Sign in first, unless the request is wrong anyhow, or `prompt=none` says not to ask.
+        """Redirect to the sign-in page, unless the request is invalid or has `prompt=none`.
 
-        What is wrong is said now: after the sign-in form Chromium would not follow the answer to the client. A
-        document that we do not know yet is fetched for who is signed in.
+        An invalid request is refused before the sign-in, because Chromium would not follow a redirect to the client
+        after the sign-in form. An unknown metadata document is fetched only for a person who is signed in.
         """
         silent = "none" in self.request.GET.get("prompt", "").split()
         try:
@@ -202,13 +205,14 @@ class AuthorizeView(BaseAuthorizationView):
 
     @property
     def _person(self) -> User:
-        """Who is signed in: `dispatch` lets nobody else come this far."""
+        """The signed-in person; `dispatch` refuses everybody else first."""
         return cast(User, self.request.user)
 
     def _parse_request(self) -> AuthorizationRequest:
-        """Raises FatalClientError for what must not redirect, OAuthToolkitError for what the client is told."""
+        """Raises FatalClientError for errors that must not redirect, OAuthToolkitError for errors that are sent to
+        the client."""
         core = self.get_oauthlib_core()
-        # The validator fetches documents for GET alone. Nobody who is signed out makes us fetch.
+        # The validator fetches documents for GET only. HEAD prevents a fetch for a visitor who is not signed in.
         method = "GET" if self.request.user.is_authenticated else "HEAD"
         try:
             scopes, credentials = core.server.validate_authorization_request(
@@ -231,7 +235,7 @@ class AuthorizeView(BaseAuthorizationView):
 
     def _check(self, auth_request: AuthorizationRequest, method: str | None) -> None:
         repeated = [key for key, values in self.request.GET.lists() if len(values) > 1 and key != "resource"]
-        if repeated:  # RFC 6749 3.1; oauthlib looks at five of them
+        if repeated:  # RFC 6749, 3.1; oauthlib checks five parameters only
             raise _refusal(auth_request, "invalid_request", "Duplicate parameter.")
         if method != "S256" or not _S256.fullmatch(auth_request.code_challenge):
             raise _refusal(
@@ -242,7 +246,8 @@ class AuthorizeView(BaseAuthorizationView):
             raise _refusal(auth_request, "invalid_target", f"Send resource={resource()}")
 
     def _uri(self) -> str:
-        """The request's query in the spelling that oauthlib reads; it raises at a stray % or quote."""
+        """Return the request's query in a spelling that oauthlib can parse; oauthlib raises ValueError for a stray %
+        or quote."""
         pairs = [(key, value) for key, values in self.request.GET.lists() for value in values]
         return f"{self.request.path}?{urlencode(pairs)}" if pairs else str(self.request.path)
 
@@ -292,7 +297,7 @@ class AuthorizeView(BaseAuthorizationView):
             "writes": auth_request.writes,
         }
         response = render(self.request, "oauth/consent.html", context, status=422 if form.errors else 200)
-        # Chromium holds form-action against the redirect that answers the form too. This page alone, this host alone.
+        # Chromium checks form-action for the redirect after the form too, so this page allows this one host.
         setattr(response, "_csp_update", {"form-action": [origin_for_csp(auth_request.redirect_uri)]})  # noqa: B010
         return response
 
@@ -304,7 +309,8 @@ class AuthorizeView(BaseAuthorizationView):
         return self.redirect(f"{oauth_error.redirect_uri}{joint}{oauth_error.urlencoded}", application)
 
     def redirect(self, redirect_to: str, application: Any) -> HttpResponse:
-        """Every answer names us (RFC 9207), so that a client with two servers cannot be mixed up."""
+        """Add the issuer to every redirect (RFC 9207), so that a client with two servers can tell their responses
+        apart."""
         parts = urlsplit(redirect_to)
         pairs = [
             pair for pair in parts.query.split("&") if pair and unquote_plus(pair.split("=")[0]) != "iss"

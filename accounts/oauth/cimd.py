@@ -1,9 +1,10 @@
-"""Client ID metadata documents: a client whose id is the https URL of its own description.
+"""Client ID metadata documents: a client whose ID is the https URL of a document that describes the client.
 
-Only for a person who is signed in, at the authorization endpoint. django-oauth-toolkit's fetcher guards against
-SSRF: https alone, every resolved address public, the connection pinned to the address that was checked (so DNS
-cannot rebind), no redirects, 16 KB, a back-off for failures, ten at once. What it lacks is here: an end to a server
-or DNS that is slow on purpose, kindness to documents that name more than we need, and a limit for each caller.
+Documents are fetched only at the authorization endpoint and only for a person who is signed in.
+django-oauth-toolkit's fetcher prevents SSRF: https only, every resolved address public, the connection pinned to the
+checked address (so DNS cannot rebind), no redirects, 16 KB, a back-off after failures, ten at once. This module adds
+a deadline for slow servers and slow DNS, accepts documents with more metadata than we use, and limits fetches per
+caller.
 """
 
 from __future__ import annotations
@@ -33,14 +34,15 @@ from accounts.oauth.clients import display_name
 from finops.lib import clock
 
 MAX_REDIRECT_URIS = 20
-# Those that are waited for and those that were left; a stuck one ends with its host.
+# Fetches that run: those with a waiting caller and those past their deadline, which end when the host closes.
 _UNDER_WAY = threading.BoundedSemaphore(10)
 COPY_IS_FRESH_FOR = timedelta(days=1)
 _GRANT_TYPES = ("authorization_code", "refresh_token")
 
 
 def resolve(client_id: str, existing: OAuthApplication | None, request: Request) -> OAuthApplication | None:
-    """The client as its document says now, or as we knew it, or None. May fetch the document: up to 5 s."""
+    """Return the client as its document describes it now, else the stored client, else None. May fetch the document:
+    up to 5 s."""
     source = OAuthApplication.RegistrationSource.CIMD
     if not is_cimd_client_id(client_id) or (existing is not None and existing.registration_source != source):
         return existing
@@ -58,7 +60,8 @@ def resolve(client_id: str, existing: OAuthApplication | None, request: Request)
 
 
 def _is_plain(client_id: str) -> bool:
-    """In letters that look like what they are: the person is shown the host (clàude.ai), and trusts it."""
+    """Return whether a host has no letters that imitate others (clàude.ai): the consent page shows the host, and the
+    person trusts it."""
     try:
         return not redirects.ODD.search(client_id) and redirects.is_host(urlsplit(client_id).hostname or "")
     except ValueError:
@@ -70,7 +73,7 @@ def _is_fresh(application: OAuthApplication) -> bool:
 
 
 def _allows(redirect_uris: list[str], redirect_uri: str) -> bool:
-    """A request that names none means the only one."""
+    """Return whether the client may use the redirect URI. A request without one means the client's only one."""
     try:
         return not redirect_uri or bool(redirect_to_uri_allowed(redirect_uri, redirect_uris))
     except ValueError:
@@ -93,10 +96,10 @@ def _store_copy(copy: dict[str, Any]) -> OAuthApplication:
 
 
 class DocumentFetcher(SafeMetadataFetcher):
-    """One fetch of one document. Raises CIMDError.
+    """A fetch of one document. Raises CIMDError.
 
-    In a thread of its own, which is waited for until the deadline and then left: no time-out of the library ends a
-    slow DNS server or headers that drip, and eight such hosts would hold every thread that serves.
+    The fetch runs in a thread of its own; the caller stops waiting at the deadline. No time-out of the library ends a
+    slow DNS query or headers that arrive byte by byte, and eight such hosts would block every thread of the server.
     """
 
     def fetch(self, client_id: str) -> tuple[dict[str, Any], int]:
@@ -111,9 +114,7 @@ class DocumentFetcher(SafeMetadataFetcher):
         except FutureTimeout as error:
             raise CIMDError("the client_id document took too long") from error
         finally:
-            del (
-                future
-            )  # it holds the error, which holds this frame: a ring that would keep the connection open
+            del future  # a reference cycle (future, error, frame) would keep the connection open
         return usable_part(document), max_age
 
     def _fetch_into(self, client_id: str, future: Future[tuple[dict[str, Any], int]]) -> None:
@@ -130,7 +131,8 @@ class DocumentFetcher(SafeMetadataFetcher):
 
 
 class _DeadlineReader:
-    """A response whose body arrives by the deadline, or not at all: a read may wait as often as bytes drip in."""
+    """A response whose body must arrive by the deadline. Socket time-outs start again with every byte, so they do not
+    limit the total."""
 
     def __init__(self, response: Any, deadline: float) -> None:
         self.status, self.headers = response.status, response.headers
@@ -146,10 +148,11 @@ class _DeadlineReader:
 
 
 def usable_part(document: dict[str, Any]) -> dict[str, Any]:
-    """The document with what we serve of it: the callbacks that may be, our grant types, no client secret.
+    """Return the part of a document that we serve: allowed redirect URIs, our grant types, no client secret.
 
-    A client that may also authenticate with a key pair (ChatGPT) says so in `token_endpoint_auth_methods_supported`;
-    here it is a public client. What is malformed stays as it is, for the library to refuse.
+    A client that may also authenticate with a key pair (ChatGPT) states so in
+    `token_endpoint_auth_methods_supported`; we treat it as a public client. Malformed values stay as they are, and
+    the library refuses them.
     """
     part = dict(document)
     uris, grants = document.get("redirect_uris"), document.get("grant_types")
@@ -180,9 +183,9 @@ def _document(name: str, *redirect_uris: str) -> dict[str, Any]:
     return {"client_name": name, "redirect_uris": list(redirect_uris), "token_endpoint_auth_method": "none"}
 
 
-# Copies of the documents of the clients that most people connect, as their makers published them in 2026: so they connect
-# where this server reaches no outside network, and where a maker's site answers a data centre with a challenge page. A
-# redirect URI that is not in a copy is looked up in the live document.
+# Copies of the documents of the most common clients, as their vendors published them in 2026. With them the clients connect
+# where this server has no outside network, or where a vendor's site answers data centres with a challenge page. A redirect
+# URI that is not in a copy is looked up in the live document.
 _COPIES: dict[str, dict[str, Any]] = {
     f"{_CLAUDE}/mcp-oauth-client-metadata": _document(
         "Claude", "https://claude.ai/api/mcp/auth_callback", "https://claude.com/api/mcp/auth_callback"
@@ -217,7 +220,7 @@ _COPIES: dict[str, dict[str, Any]] = {
 
 
 def copy_of(client_id: str) -> dict[str, Any] | None:
-    """Our copy of the document at this URL, with the `client_id` it states."""
+    """Return our copy of the document at this URL, with that URL as `client_id`."""
     document = _COPIES.get(client_id)
     if document is None and (match := _CHATGPT.fullmatch(client_id)):
         # ChatGPT has a document, and a callback of the same id, for each connector.

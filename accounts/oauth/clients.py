@@ -1,6 +1,6 @@
-"""Who a client is, as far as we can tell: where its document lies or where it is sent back to, not what it says.
+"""The identity of a client: the host of its metadata document or redirect URI, which can be checked, unlike its name.
 
-What it calls itself is text of a stranger, shown beside its host.
+The name that a client states is untrusted text and is shown beside the host.
 """
 
 from __future__ import annotations
@@ -15,23 +15,24 @@ from accounts.oauth.redirects import host_of, is_on_this_device
 
 
 def new_client_id() -> str:
-    """The ID of a client that an account creates itself; those that register have IDs of django-oauth-toolkit."""
+    """Return an ID for a client that an account creates. Registered clients have IDs of django-oauth-toolkit."""
     return f"finops-{secrets.token_hex(16)}"
 
 
 def host_of_client(application: OAuthApplication, redirect_uri: str) -> str:
-    """The host that vouches for the client; empty for a program on the person's own device.
+    """Return the host that vouches for the client; empty for a program on the person's own device.
 
-    A metadata document is its host's word. A registration is nobody's: there the host it is sent back to counts.
+    The host of a metadata document vouches for its content. Anyone can register a client, so there the host of the
+    redirect URI counts.
     """
     if application.registration_source == OAuthApplication.RegistrationSource.CIMD:
         return urlsplit(application.client_id).hostname or ""
-    # What a scheme of an app's own (cursor://host/…) calls its host is no more proof than its name.
+    # The host of a private-use scheme (cursor://host/…) proves as little as the client's name.
     return "" if is_on_this_device(redirect_uri) else host_of(redirect_uri)
 
 
 def client_label(application: OAuthApplication) -> str:
-    """For logs and lists: the name it gives itself, and the host of its document where it has one."""
+    """Return a label for logs and lists: the client's own name, and the host of its metadata document if it has one."""
     host = host_of_client(application, "")
     if not host:
         return application.name or "an unnamed client"

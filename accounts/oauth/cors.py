@@ -1,4 +1,5 @@
-"""Cross-origin calls by clients that run in a browser: of what needs no cookie, so from any origin, never with one."""
+"""Cross-origin requests of clients in a browser: allowed from any origin for endpoints that need no cookie, never
+with a cookie."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ ALLOWED_HEADERS = "Authorization, Content-Type, Accept, MCP-Protocol-Version"
 
 
 def open_to_browsers(method: str) -> Callable[[View], View]:
-    """The endpoint answers `method` from any origin, and its preflight; any other method is 405."""
+    """Allow `method` from any origin and answer its preflight request; any other method gets 405."""
 
     def decorate(view: View) -> View:
         @functools.wraps(view)

@@ -1,4 +1,4 @@
-"""/oauth/token and /oauth/revoke: forms in, JSON out, whatever comes."""
+"""/oauth/token and /oauth/revoke. Every response is JSON, errors too."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Answer = Callable[[OAuthLibCore, HttpRequest], tuple[object, dict[str, str], str
 
 
 def problem(status: int, error: str, description: str, headers: dict[str, str] | None = None) -> HttpResponse:
-    """RFC 6749 5.2."""
+    """Return the JSON error response of RFC 6749, 5.2."""
     body = {"error": error, "error_description": description}
     return JsonResponse(body, status=status, headers={"Cache-Control": "no-store", **(headers or {})})
 
@@ -37,14 +37,14 @@ def too_many(seconds: int) -> HttpResponse:
 @csrf_exempt
 @open_to_browsers("POST")
 def token(request: HttpRequest) -> HttpResponse:
-    """A code or refresh token for a pair of tokens."""
+    """Exchange a code, refresh token, client secret or assertion for tokens."""
     return _respond(request, lambda core, django_request: core.create_token_response(django_request))
 
 
 @csrf_exempt
 @open_to_browsers("POST")
 def revoke(request: HttpRequest) -> HttpResponse:
-    """RFC 7009: the client is done with its connection. An unknown token is revoked already."""
+    """Revoke a token and end its connection (RFC 7009). An unknown token counts as revoked."""
     return _respond(request, lambda core, django_request: core.create_revocation_response(django_request))
 
 

@@ -1,4 +1,5 @@
-"""Client secrets are 128 random characters, so one HMAC keeps them as safe as PBKDF2's 0.2 s of CPU would."""
+"""The hasher of client secrets. A secret has 128 random characters, so one HMAC is as safe as PBKDF2, which takes 0.2
+s of CPU."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 
 class RandomSecretHasher(BasePasswordHasher):
-    """For random secrets alone; people's passwords keep Django's slow hashers, which come before this one."""
+    """A fast hasher for random secrets only. Passwords keep Django's slow hashers, which come first in
+    PASSWORD_HASHERS."""
 
     algorithm = "finops_random_secret"
 
@@ -31,7 +33,7 @@ class RandomSecretHasher(BasePasswordHasher):
         return False
 
     def harden_runtime(self, password: str, encoded: str) -> None:
-        """Nothing to equalise: a random secret cannot be guessed by timing a hash."""
+        """Do nothing: the time of one hash does not help to guess a random secret."""
 
     @staticmethod
     def _digest(secret: str, salt: str) -> str:

@@ -1,7 +1,8 @@
-"""Identity assertions (ID-JAG): a person's tokens by what an account's identity provider signs, without consent.
+"""Identity assertions (ID-JAG): tokens for a person by a signed assertion of the account's identity provider, without
+a consent page.
 
-draft-ietf-oauth-identity-assertion-authz-grant and MCP's extension `io.modelcontextprotocol/enterprise-managed-authorization`;
-docs/adr/0104-service-accounts-and-identity-assertions.md.
+draft-ietf-oauth-identity-assertion-authz-grant and MCP's extension
+`io.modelcontextprotocol/enterprise-managed-authorization`; docs/adr/0104-service-accounts-and-identity-assertions.md.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ MAX_TEXT: Final = 255
 
 @dataclasses.dataclass(frozen=True)
 class Assertion:
-    """What a verified assertion says. `scopes` is None where it says nothing of them; `amr` names how the person signed in."""
+    """The claims of a verified assertion. `scopes` is None if the assertion has no scope claim; `amr` lists the
+    person's authentication methods."""
 
     subject: str
     scopes: set[str] | None
@@ -43,10 +45,10 @@ class Assertion:
 
 
 def verify(text: Any, client: AssertionClient, request: Request) -> Assertion:
-    """Check signature, type, issuer, audience, client, resource and times, and use the assertion up.
+    """Check signature, type, issuer, audience, client, resource and times, and mark the assertion as used.
 
-    Raises errors of oauthlib: `invalid_grant` or `invalid_target` with what is wrong, `temporarily_unavailable` where the provider
-    does not answer.
+    Raises errors of oauthlib: `invalid_grant` or `invalid_target` with the reason, `temporarily_unavailable` if the
+    provider does not answer.
     """
     provider = client.provider
     claims = _signed_claims(text, provider, request)
@@ -62,8 +64,8 @@ def verify(text: Any, client: AssertionClient, request: Request) -> Assertion:
 
 
 def granted_scopes(assertion: Assertion, requested: list[str], access: list[str]) -> list[str]:
-    """The scopes that the assertion, the request and the client's access all allow; writing includes reading. Empty where there
-    is none."""
+    """Return the scopes that the assertion, the request and the client's access all allow; write includes read. Empty
+    if there is none."""
     allowed = {READ_SCOPE, WRITE_SCOPE} if assertion.scopes is None else assertion.scopes
     both = [scope for scope in access if scope in requested and (scope in allowed or WRITE_SCOPE in allowed)]
     return [READ_SCOPE, *both] if both == [WRITE_SCOPE] else both
@@ -158,10 +160,11 @@ def refuse(description: str, request: Request) -> NoReturn:
 
 
 def invalid_grant(description: str, request: Request) -> errors.InvalidGrantError:
-    """The error of RFC 6749, 5.2 with a description of the characters that it allows."""
+    """Return the error `invalid_grant` of RFC 6749, 5.2, with a description in the characters that the RFC allows."""
     return errors.InvalidGrantError(description=_plain(description), request=request)
 
 
 def _plain(text: str) -> str:
-    """RFC 6749, 5.2: no quotation mark, no backslash, ASCII alone."""
+    """Replace characters that RFC 6749, 5.2 does not allow in a description: quotation marks, backslashes, anything
+    but ASCII."""
     return "".join(letter if " " <= letter <= "~" and letter not in '"\\' else "?" for letter in text)

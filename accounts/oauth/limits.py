@@ -1,5 +1,5 @@
-"""How often one address may come to the OAuth endpoints, and have a client's document fetched: fixed windows
-(`finops.lib.fixed_window`), a minute each."""
+"""Rate limits of the OAuth endpoints and of fetched metadata documents for each address: fixed windows
+(`finops.lib.fixed_window`) of a minute."""
 
 from __future__ import annotations
 
@@ -28,5 +28,6 @@ def seconds_to_wait_at_register(request: HttpRequest) -> int:
 
 
 def seconds_to_wait_for_document(headers: Mapping[str, Any]) -> int:
-    """For the fetch of a client's metadata document; `headers` are those of oauthlib, which hold the whole META."""
+    """Return how many seconds to wait before a metadata document may be fetched. `headers` are those of oauthlib's
+    request: all of META."""
     return fixed_window.seconds_to_wait("oauth document", client_network(headers), limit=DOCUMENTS_PER_MINUTE)

@@ -1,4 +1,5 @@
-"""The documents that lead a client from the MCP door to the sign-in (RFC 9728) and through it (RFC 8414)."""
+"""The metadata documents of the protected resource (RFC 9728) and the authorization server (RFC 8414), by which MCP
+clients find the sign-in."""
 
 from __future__ import annotations
 
@@ -14,9 +15,9 @@ from accounts.oauth.resource import issuer, resource
 
 AUTH_METHODS = ["none", "client_secret_post", "client_secret_basic"]
 GRANT_TYPES = ["authorization_code", "refresh_token"]
-"""Those that a client can register for."""
+"""Grant types that a client can register for."""
 SERVICE_GRANT_TYPES = ["client_credentials", JWT_BEARER]
-"""Those of clients that an account creates itself."""
+"""Grant types of clients that an account creates itself."""
 
 
 MCP_EXTENSIONS = [

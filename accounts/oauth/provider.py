@@ -1,11 +1,12 @@
-"""What finops.settings gives django-oauth-toolkit. Plain values: settings are read before any model is."""
+"""Settings of django-oauth-toolkit for finops.settings. Plain values only, because settings are read before models
+can be imported."""
 
 from __future__ import annotations
 
 from typing import Any
 
 READ_SCOPE, WRITE_SCOPE = "mcp:read", "mcp:write"
-# Asked for by clients that read it in our metadata. Every connection can be refreshed, so it grants nothing.
+# Clients that read this scope in our metadata request it. It grants nothing, since every connection can be refreshed.
 OFFLINE_SCOPE = "offline_access"
 SCOPES = {READ_SCOPE: "Read cost data", WRITE_SCOPE: "Create budgets, alerts and dashboards"}
 
@@ -14,7 +15,7 @@ ACCESS_TOKEN_SECONDS = 3_600
 REFRESH_TOKEN_IDLE_SECONDS = 30 * 86_400
 REPLAY_SECONDS = 30
 
-# Editors that register a callback of their own scheme. Any other scheme is dropped from a registration.
+# Private-use schemes of editors. Any other private-use scheme is removed from a registration.
 PRIVATE_SCHEMES = ("cursor", "vscode", "vscode-insiders", "windsurf")
 
 _RFC9700 = (
@@ -31,7 +32,7 @@ _RFC9700 = (
 
 
 def provider_settings(issuer: str) -> dict[str, Any]:
-    """OAUTH2_PROVIDER for the authorization server at `issuer`, an origin without a slash at its end."""
+    """Return OAUTH2_PROVIDER for the authorization server at `issuer`, an origin without a trailing slash."""
     return {
         "OAUTH2_SERVER_CLASS": "accounts.oauth.server.AuthorizationServer",
         "OAUTH2_VALIDATOR_CLASS": "accounts.oauth.validators.Validator",

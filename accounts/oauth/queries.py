@@ -37,10 +37,12 @@ _STATES = {State.CONNECTED: "Connected", State.WAITING: "Not finished", State.EN
 
 
 class ConnectedApp(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person let into an account. `name` is the client's own word; `host` vouches for it, or is empty.
+    """An app that a person connected to an account. `name` is the client's own name; `host` vouches for the client,
+    or is empty.
 
-    A service account has a name of its members and no person; `provider` is the identity provider that authorizes a
-    client for its people. `access` is what she consented to; `reads_only_now` says that her role has allowed less since then.
+    A service account has the name that members gave it and no person; `provider` is the identity provider that
+    authorizes the client. `access` is the access of the consent; `reads_only_now` is True if the person's role has
+    allowed less since then.
     """
 
     id: int
@@ -73,7 +75,7 @@ class ConnectedApp(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def connected_apps(account: Account, *, of: User | None = None) -> list[ConnectedApp]:
-    """The connections to an account, of one person or of everybody, the newest first. One query."""
+    """Return the connections to an account, of one person or of all members, newest first. One query."""
     rows = _with_state(OAuthConnection.objects.filter(account=account))
     if of is not None:
         rows = rows.filter(user=of)
@@ -81,7 +83,7 @@ def connected_apps(account: Account, *, of: User | None = None) -> list[Connecte
 
 
 def service_accounts(account: Account) -> list[ServiceAccount]:
-    """The service accounts of an account with their connections, the newest first. One query."""
+    """Return the service accounts of an account with their connections, newest first. One query."""
     rows = ServiceAccount.objects.filter(account=account)
     return list(rows.select_related("connection__application"))
 

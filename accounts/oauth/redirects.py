@@ -1,4 +1,4 @@
-"""Where a client may be sent back to."""
+"""Which redirect URIs a client may use."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from accounts.oauth.provider import PRIVATE_SCHEMES
 
 MAX_LENGTH = 500
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-# What no URI holds (RFC 3986).
+# Characters that no URI contains (RFC 3986).
 ODD = re.compile(r'[^!-~]|[\\"<>^`{|}]')
-# Anything else means one host here and another to a browser (a%2eb, 127.1), or ends the content security policy (a;b).
+# Browsers read other spellings as another host (a%2eb, 127.1), or they break the content security policy (a;b).
 _NAME = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_.])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 
 class UnsafeRedirectUri(ValueError):
-    """The URI can be nobody's callback; the message says why."""
+    """A redirect URI that is not safe for anybody; the message gives the reason."""
 
 
 class UnknownScheme(UnsafeRedirectUri):
-    """A private-use scheme that we do not know: harmless, but useless."""
+    """A private-use scheme that we do not know: harmless, but of no use."""
 
 
 def check(uri: str) -> None:
-    """Raise UnsafeRedirectUri unless a code may be sent there: https, http on loopback, or a known editor's scheme."""
+    """Raise UnsafeRedirectUri unless the URI has https, http on loopback, or the scheme of a known editor."""
     if len(uri) > MAX_LENGTH:
         raise UnsafeRedirectUri(f"a redirect URI must have at most {MAX_LENGTH} characters")
     if ODD.search(uri):
@@ -46,7 +46,7 @@ def check(uri: str) -> None:
 def _split(uri: str) -> SplitResult:
     try:
         parts = urlsplit(uri)
-        port = parts.port  # raises for what is no number
+        port = parts.port  # raises ValueError for an invalid port
     except ValueError as error:
         raise UnsafeRedirectUri(f"{uri[:80]!r} is not a URI") from error
     if port == 0:
@@ -68,16 +68,17 @@ def _check_scheme(parts: SplitResult) -> None:
 
 
 def is_host(host: str) -> bool:
-    """Whether it is a host's ASCII name or IP address in its usual spelling: lower case, an IPv6 address bare."""
+    """Return whether the text is a host's ASCII name or IP address in its usual spelling: lower case, an IPv6 address
+    without brackets."""
     try:
         ipaddress.ip_address(host)
     except ValueError:
         return bool(_NAME.fullmatch(host)) and not _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2])
-    return "%" not in host  # a zone means something on one machine alone
+    return "%" not in host  # a zone ID is valid on one machine only
 
 
 def is_on_this_device(uri: str) -> bool:
-    """Whether a program on the person's own device gets what is sent there, so that no host vouches for it."""
+    """Return whether a redirect there reaches a program on the person's own device, for which no host vouches."""
     parts = urlsplit(uri)
     host = (parts.hostname or "").rstrip(".")
     if parts.scheme != "https" or host == "localhost" or host.endswith(".localhost"):
@@ -96,7 +97,8 @@ def is_loopback(uri: str) -> bool:
 
 
 def without_loopback_port(uri: str) -> str:
-    """The URI as it is compared: the port of a loopback callback is whatever was free (RFC 8252 7.3)."""
+    """Return the URI for a comparison: without the port of a loopback address, which differs each time (RFC 8252,
+    7.3)."""
     if not is_loopback(uri):
         return uri
     parts = urlsplit(uri)
@@ -105,7 +107,7 @@ def without_loopback_port(uri: str) -> str:
 
 
 def origin_for_csp(uri: str) -> str:
-    """The source that lets Chromium follow the consent form's redirect there."""
+    """Return the CSP source that lets Chromium follow the consent form's redirect."""
     parts = urlsplit(uri)
     if parts.scheme not in {"https", "http"}:
         return f"{parts.scheme}:"
@@ -115,6 +117,6 @@ def origin_for_csp(uri: str) -> str:
 
 
 def host_of(uri: str) -> str:
-    """The host; empty for an app's own scheme, where it is whatever the app likes."""
+    """Return the host; empty for an app's private scheme, where the app chooses the host freely."""
     parts = urlsplit(uri)
     return (parts.hostname or "") if parts.scheme in {"https", "http"} else ""

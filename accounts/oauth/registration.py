@@ -1,7 +1,7 @@
 """/oauth/register: dynamic client registration (RFC 7591), for clients that have no metadata document.
 
-Anyone may register, so a registration is worth nothing by itself: it is limited for each address, checked, the same
-row for the same public client, and gone after a week without a consent.
+Anyone may register, so a registration proves nothing: registrations are limited per address and checked, the same
+public client gets the same row again, and a registration without a consent is deleted after a week.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_REDIRECT_URIS = 20
 
 
 class Registration(msgspec.Struct):
-    """What we read of a client's metadata; the rest is ignored, as RFC 7591 2 says."""
+    """The client metadata that we use; the rest is ignored (RFC 7591, 2)."""
 
     redirect_uris: list[str] | None = None
     client_name: str | None = None
@@ -42,7 +42,7 @@ class Registration(msgspec.Struct):
 
 
 class RegistrationError(Exception):
-    """The metadata cannot be registered; `error` is the code of RFC 7591 3.2.2."""
+    """Metadata that cannot be registered; `error` is an error code of RFC 7591, 3.2.2."""
 
     def __init__(self, error: str, description: str) -> None:
         super().__init__(description)
@@ -84,7 +84,8 @@ def _read(request: HttpRequest) -> Registration:
 
 
 def _redirect_uris(requested_uris: list[str]) -> list[str]:
-    """Those we serve. An unknown private scheme is left out, what could harm refuses the whole."""
+    """Return the redirect URIs that we serve, without unknown private schemes. Any unsafe URI refuses the whole
+    registration."""
     if not 0 < len(requested_uris) <= MAX_REDIRECT_URIS:
         raise RegistrationError("invalid_redirect_uri", f"Register 1 to {MAX_REDIRECT_URIS} redirect_uris.")
     accepted_uris, reason = [], ""
@@ -103,7 +104,7 @@ def _redirect_uris(requested_uris: list[str]) -> list[str]:
 
 
 def _auth_method(metadata: Registration) -> str:
-    """Without one a client is public: that is what those that say nothing are."""
+    """Return the authentication method; a client that names none is public."""
     method = metadata.token_endpoint_auth_method or "none"
     if method not in AUTH_METHODS:
         raise RegistrationError(
@@ -117,7 +118,8 @@ def _auth_method(metadata: Registration) -> str:
 
 
 def _create_client(name: str, uris: list[str], method: str) -> tuple[OAuthApplication, str]:
-    """The client, and its secret when it asked for one. A public one that registered before is the same row."""
+    """Create the client and return it with its secret, if it requested one. A public client that registered before
+    gets the same row."""
     fields: dict[str, Any] = {
         "name": name,
         "redirect_uris": " ".join(uris),
@@ -146,7 +148,8 @@ def _create_client(name: str, uris: list[str], method: str) -> tuple[OAuthApplic
 
 
 def _fingerprint(name: str, uris: list[str]) -> str:
-    """The same for what is treated the same: the port of a loopback callback, and the order, do not count."""
+    """Return a key that is equal for equivalent registrations: the port of a loopback address and the order do not
+    count."""
     identity = [name, sorted({redirects.without_loopback_port(uri) for uri in uris})]
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()
 

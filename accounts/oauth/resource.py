@@ -1,4 +1,4 @@
-"""Who we are to OAuth clients: the issuer, the one protected resource, and the documents that say so."""
+"""The issuer, the protected resource, and the URLs of their metadata documents."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ def issuer() -> str:
 
 
 def resource() -> str:
-    """The identifier that clients send as `resource` and tokens are issued for: the URL a person pastes."""
+    """Return the identifier that clients send as `resource` and that tokens are issued for: the URL of the MCP
+    server."""
     return canonical(f"{settings.PUBLIC_URL}{RESOURCE_PATH}") or ""
 
 
 def canonical(uri: str) -> str | None:
-    """The URI in the one spelling that is compared (RFC 8707, RFC 3986 6.2.3), or None when it names no resource."""
+    """Return the URI in its normal form for a comparison (RFC 8707; RFC 3986, 6.2.3), or None if it names no
+    resource."""
     try:
         parts = urlsplit(uri)
         port = parts.port

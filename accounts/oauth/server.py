@@ -14,7 +14,7 @@ from accounts.oauth.validators import Validator
 
 
 class AssertionGrant(ClientCredentialsGrant):
-    """RFC 7523, 2.1: an answer as that of client credentials, of a client with a secret and without a refresh token."""
+    """RFC 7523, 2.1: the response of client credentials, for a client with a secret and without a refresh token."""
 
     def validate_token_request(self, request: Request) -> None:
         """Raises errors of oauthlib."""

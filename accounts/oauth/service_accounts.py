@@ -1,5 +1,5 @@
-"""Service accounts: clients that get tokens for an account by a secret (RFC 6749, 4.4). Who may call these is the door's
-matter: admins."""
+"""Service accounts: clients that get tokens for an account by a secret (RFC 6749, 4.4). Callers check that the person
+is an admin."""
 
 from __future__ import annotations
 
@@ -100,10 +100,10 @@ def rotate_secret(*, service_account: ServiceAccount, actor: Actor) -> str:
 
 @transaction.atomic
 def delete_service_account(*, service_account: ServiceAccount, actor: Actor, reason: str = "") -> None:
-    """Delete a service account with its client: its tokens are dead on their next request in every process. Twice is
-    once."""
+    """Delete a service account with its client: its tokens are refused from the next request on, in every process.
+    Idempotent."""
     row = (
-        ServiceAccount.objects.unscoped()  # the row is given
+        ServiceAccount.objects.unscoped()  # by primary key
         .select_for_update(of=("self",))
         .select_related("account", "connection__application")
         .filter(pk=service_account.pk)

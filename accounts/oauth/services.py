@@ -1,4 +1,4 @@
-"""Writes on connections: consent opens one, and whatever ends it ends every code and token of it at once."""
+"""Writes on connections: consent opens a connection; ending a connection ends all its codes and tokens at once."""
 
 from __future__ import annotations
 
@@ -47,13 +47,12 @@ def open_connection(
     request: HttpRequest | None = None,
     limit: str = "",
 ) -> OAuthConnection:
-    """The connection that a person consents to, without a token yet. `request` is the one of her browser, `limit` a choice of
-    `reader_limits`; empty: none.
+    """Create the connection that a person consents to in `request`, without a token yet. `limit` is a choice of `reader_limits`.
 
-    Raises UserError when she is no member of the account or her role allows less than `access`, while the account
-    is suspended, and where its pages would not open for her: without its second factor or its single sign-on, or with a session too old.
+    Raises UserError if the person is not a member or the role allows less than `access`, the account is suspended, or
+    its pages would not open: without the required second factor or single sign-on, or with a session that is too old.
     """
-    # Locked, so that whoever removes her meanwhile waits and then finds the connection.
+    # Locked, so that a concurrent removal of the member waits and then finds the connection.
     membership = (
         Membership.objects.select_for_update(of=("self",))
         .annotate(
@@ -90,8 +89,8 @@ def open_connection(
 
 
 def _check_sign_in(account: Account, membership: Any, request: HttpRequest | None) -> bool:
-    """Whether the session stands for the second factor that the account demands and the person lacks. Raises UserError where
-    the account's pages would not open for her."""
+    """Return whether the session counts as the second factor that the account requires and the person lacks. Raises
+    UserError if the person may not open the account's pages."""
     deadline = missing_factor_deadline(account, membership, request)
     if deadline is not None and deadline <= clock.now():
         raise UserError(
@@ -114,9 +113,9 @@ def _check_sign_in(account: Account, membership: Any, request: HttpRequest | Non
 
 @transaction.atomic
 def disconnect(*, connection: OAuthConnection, actor: Actor, reason: str = "") -> None:
-    """End a connection: its tokens are dead on their next request in every process. Twice is once. A service account is
-    deleted with it: it is nothing else."""
-    # Locked first, as a refresh does: else one could mint a token for the row that is just being deleted.
+    """End a connection: its tokens are refused from the next request on, in every process. Idempotent. Deletes the
+    service account too if the connection belongs to one."""
+    # Locked first, as a refresh locks it: otherwise a refresh could issue a token for the row that this deletes.
     row = (
         OAuthConnection.objects.unscoped()
         .select_for_update(of=("self",))
@@ -135,7 +134,7 @@ def disconnect(*, connection: OAuthConnection, actor: Actor, reason: str = "") -
 
 @transaction.atomic
 def delete_client(*, application: OAuthApplication, actor: Actor) -> int:
-    """Delete a client, such as one that deceives people: all its connections end at once; how many they were."""
+    """Delete a client, for example a deceptive one. Ends all its connections at once and returns their number."""
     # Unscoped: a client is connected to many accounts.
     connections = list(OAuthConnection.objects.unscoped().filter(application=application))
     for connection in connections:
@@ -146,7 +145,7 @@ def delete_client(*, application: OAuthApplication, actor: Actor) -> int:
 
 @transaction.atomic
 def disconnect_member(*, account: Account, user: User, actor: Actor) -> None:
-    """End all connections of a person to an account, because she leaves it."""
+    """End all connections of a person who leaves an account."""
     for connection in OAuthConnection.objects.unscoped().filter(account=account, user=user):
         disconnect(connection=connection, actor=actor, reason="no longer a member")
 
@@ -168,16 +167,16 @@ def _record(connection: OAuthConnection, actor: Actor, action: str, detail: dict
 
 
 def sweep() -> int:
-    """Delete what can no longer be used, of every account: the number of connections and clients that went.
+    """Delete connections and clients of every account that can no longer be used; return how many of each.
 
-    Rotated refresh tokens stay for as long as a refresh token lives, because one that comes back is a theft.
+    Rotated refresh tokens are kept for the lifetime of a refresh token, because the reuse of one is a sign of theft.
     """
     now = clock.now()
     OAuthRefreshToken.objects.filter(
         revoked__lt=now - timedelta(seconds=REPLAY_SECONDS), replay_salt__isnull=False
     ).update(replay_salt=None)
-    # One that a living refresh token hangs on stays: django-oauth-toolkit's `cleartokens` would take the refresh
-    # token for an orphan.
+    # Access tokens with a valid refresh token stay: django-oauth-toolkit's `cleartokens` would treat the refresh
+    # token as an orphan.
     done = Q(refresh_token=None) | Q(refresh_token__revoked__isnull=False)
     OAuthAccessToken.objects.filter(done, expires__lt=now).delete()
     OAuthRefreshToken.objects.filter(revoked__lt=now - timedelta(seconds=REFRESH_TOKEN_IDLE_SECONDS)).delete()
@@ -194,7 +193,7 @@ def _dead_connections(now: datetime) -> QuerySet[OAuthConnection]:
         created__gt=now - timedelta(seconds=REFRESH_TOKEN_IDLE_SECONDS),
     )
     usable = OAuthAccessToken.objects.filter(connection=OuterRef("pk"), expires__gt=now)
-    # Of a client that shows assertions: it has no refresh token, and comes again with the next assertion.
+    # A client with identity assertions has no refresh token and sends a new assertion instead.
     idle = now - timedelta(seconds=REFRESH_TOKEN_IDLE_SECONDS)
     is_recent = Q(created_at__gt=idle) | Q(last_used_at__gt=idle)
     by_assertion = Q(application__assertion_client__isnull=False) & is_recent
@@ -208,7 +207,8 @@ def _dead_connections(now: datetime) -> QuerySet[OAuthConnection]:
 
 
 def _unused_clients(now: datetime) -> QuerySet[OAuthApplication]:
-    """Those that came by themselves and have no connection: soon if they never had one, else late."""
+    """Return registered clients without a connection: NEVER_CONNECTED_DAYS old if they never had one, else
+    FORGOTTEN_DAYS after the last consent."""
     source = OAuthApplication.RegistrationSource
     never = Q(last_consent_at=None, updated__lt=now - timedelta(days=NEVER_CONNECTED_DAYS))
     long_ago = Q(last_consent_at__lt=now - timedelta(days=FORGOTTEN_DAYS))

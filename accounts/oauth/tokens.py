@@ -1,12 +1,12 @@
-"""OAuth tokens: how they look, how they are found, and how a refresh token is rotated.
+"""OAuth tokens: their form, their lookup, and the rotation of refresh tokens.
 
 `foat_…` is an access token, `fort_…` a refresh token, each with 256 random bits; only their SHA-256 is stored.
 
-A refresh token works once, and for half a minute after gives the same successor again: clients race and retry, two
-processes of one client share a token store, an answer gets lost on the way. So one that was used up to REPLAY_SECONDS ago
-leads to the newest pair of its family. Later it is a theft. Rotation derives both successors from the old refresh token
-and a random salt that its row keeps for that while: whoever holds the old token gets the same answer again, and the
-database alone gives nothing. See docs/adr/0008-oauth.md.
+A refresh token works once, and for REPLAY_SECONDS after its use it gives the same successors again: clients retry,
+two processes of one client share a token store, a response gets lost. A token used within that time leads to the
+newest pair of its family; a later use counts as theft. Rotation derives both successors from the old refresh token
+and a random salt that is stored for that time: the holder of the old token gets the same response again, and the
+database alone reveals no token. See docs/adr/0008-oauth.md.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def new_salt() -> bytes:
 
 
 def successors(old_refresh_token: str, salt: bytes) -> tuple[str, str]:
-    """The access and the refresh token that follow this refresh token: always the same for the same salt."""
+    """Return the access and the refresh token that follow a refresh token; the same salt always gives the same
+    tokens."""
     return (
         ACCESS_PREFIX + _derive(b"access", old_refresh_token, salt),
         REFRESH_PREFIX + _derive(b"refresh", old_refresh_token, salt),
@@ -64,22 +65,22 @@ def _derive(kind: bytes, old: str, salt: bytes) -> str:
 
 
 def checksum(token: str) -> str:
-    """What is stored of a token or code, and what finds it."""
+    """Return the hash that is stored of a token or code and by which it is looked up."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def looks_like(token: str, prefix: str) -> bool:
-    """Whether asking the database is worth it."""
+    """Return whether the text has the form of a token, so that a query is worthwhile."""
     return token.startswith(prefix) and len(token) == len(prefix) + _RANDOM_LENGTH and token.isascii()
 
 
-# A client whose requests all failed at once may refresh a few times over; each step costs a query.
+# A client whose concurrent requests all failed may refresh several times; each step costs a query.
 MAX_STEPS = 5
 
 
 @dataclasses.dataclass(frozen=True)
 class Replay:
-    """The pair that a rotated refresh token leads to."""
+    """The tokens that a rotated refresh token leads to."""
 
     access_token: str
     refresh_token: str
@@ -96,11 +97,11 @@ class Replay:
 
 
 def lock_connection(issued: QuerySet[Any]) -> OAuthConnection | None:
-    """The connection of a code or token, locked until the transaction ends, with the person's `role`, `joined_at` and
-    `has_second_factor` of now. Read the row itself after this."""
+    """Lock the connection of a code or token until the transaction ends, and return it with the person's current
+    `role`, `joined_at` and `has_second_factor`. Read the token's row after this call."""
     membership = Membership.objects.filter(account=OuterRef("account_id"), user=OuterRef("user_id"))
     return (
-        OAuthConnection.objects.unscoped()  # the secret that found it says whose it is
+        OAuthConnection.objects.unscoped()  # the token's hash identifies the account
         .select_for_update(of=("self",))
         .select_related("user", "application", "account")
         .annotate(
@@ -114,9 +115,10 @@ def lock_connection(issued: QuerySet[Any]) -> OAuthConnection | None:
 
 
 def lock_service_account(application: OAuthApplication) -> OAuthConnection | None:
-    """The connection of a service account's client, locked until the transaction ends; None where it is gone."""
+    """Lock the connection of a service account's client until the transaction ends, and return it; None if it does
+    not exist."""
     return (
-        OAuthConnection.objects.unscoped()  # the secret that was shown says whose it is
+        OAuthConnection.objects.unscoped()  # the authenticated client identifies the account
         .select_for_update(of=("self",))
         .select_related("application", "account", "service_account")
         .filter(application=application, user=None, service_account__isnull=False)
@@ -125,14 +127,14 @@ def lock_service_account(application: OAuthApplication) -> OAuthConnection | Non
 
 
 def rotate(old: OAuthRefreshToken, plaintext: str) -> tuple[str, str]:
-    """Use the refresh token up; the access and refresh token that follow it."""
+    """Mark the refresh token as used and return the access and refresh token that follow."""
     old.revoked, old.replay_salt = clock.now(), new_salt()
     old.save(update_fields=["revoked", "replay_salt", "updated"])
     return successors(plaintext, old.replay_salt)
 
 
 def replay(used: OAuthRefreshToken, plaintext: str) -> Replay | None:
-    """The newest pair that follows a refresh token used a moment ago; None when that is over."""
+    """Return the newest pair that follows a refresh token used within REPLAY_SECONDS; None after that."""
     if used.revoked is None or used.revoked + timedelta(seconds=REPLAY_SECONDS) <= clock.now():
         return None
     row: OAuthRefreshToken | None = used

@@ -1,4 +1,4 @@
-"""The authorization server's URLs, at the root of the site. Nothing else of django-oauth-toolkit is mounted."""
+"""URLs of the authorization server, at the root of the site. No other URL of django-oauth-toolkit is served."""
 
 from __future__ import annotations
 

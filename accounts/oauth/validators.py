@@ -1,10 +1,11 @@
-"""How codes and tokens are issued, stored and found: what django-oauth-toolkit asks while it runs the protocol.
+"""The request validator of django-oauth-toolkit: how codes and tokens are issued, stored and looked up.
 
-Everything hangs off an OAuthConnection, whose row is locked while a code or refresh token of it is redeemed, so
-that two at once take turns. The token endpoint runs in one transaction; an answer of 400 commits what it revoked.
+Every code and token belongs to an OAuthConnection, whose row is locked while a code or refresh token is redeemed, so
+that concurrent requests wait for each other. The token endpoint runs in one transaction; a response of 400 still
+commits what was revoked.
 
-oauthlib's request turns every parameter a client sends into an attribute, so what we put on it ourselves is read
-from its `__dict__` alone.
+oauthlib's request turns every parameter of a client into an attribute, so our own values are read from its `__dict__`
+only.
 """
 
 from __future__ import annotations
@@ -48,12 +49,12 @@ MAX_CLIENT_ID = 255
 
 
 def scopes_of(access: str) -> list[str]:
-    """Writing includes reading."""
+    """Return the scopes of an access; write includes read."""
     return [READ_SCOPE, WRITE_SCOPE] if access == OAuthConnection.Access.READ_WRITE else [READ_SCOPE]
 
 
 def scopes_now(granted: list[str], role: str | None) -> list[str]:
-    """Of what was granted, what a person of the role may do: a viewer's client reads."""
+    """Return the granted scopes that the person's role still allows: a viewer's client only reads."""
     if role is not None and Role(role).at_least(Role.MEMBER):
         return granted
     return [READ_SCOPE]
@@ -64,7 +65,7 @@ def _is_active(connection: OAuthConnection) -> bool:
 
 
 def _is_shut_out(connection: Any) -> bool:
-    """Whether the person left the account or lacks the second factor that it demands. Of a connection that is `locked`."""
+    """Return whether the person of a locked connection left the account or lacks the second factor that it requires."""
     if connection.joined_at is None:
         return True
     if connection.has_second_factor or connection.session_had_factor:
@@ -77,7 +78,8 @@ class Validator(OAuth2Validator):
     # --- Clients
 
     def _load_application(self, client_id: Any, request: Request) -> OAuthApplication | None:
-        """The client; a metadata document is resolved at the authorization endpoint alone, for who is signed in."""
+        """Return the client. A metadata document is fetched only at the authorization endpoint, for a person who is
+        signed in."""
         cached_client = vars(request).get("client")
         if isinstance(cached_client, OAuthApplication) and cached_client.client_id == client_id:
             return cached_client
@@ -90,7 +92,7 @@ class Validator(OAuth2Validator):
         return application
 
     def client_authentication_required(self, request: Request, *args: Any, **kwargs: Any) -> bool:
-        """A public client has no secret, so one that it sends all the same says nothing."""
+        """Return False for a public client: it has no secret, so a secret that it sends is ignored."""
         application = self._load_application(request.client_id, request)
         return application is None or application.client_type == OAuthApplication.CLIENT_CONFIDENTIAL
 
@@ -99,7 +101,7 @@ class Validator(OAuth2Validator):
         return text if text is not None and text.isascii() else None
 
     def _check_secret(self, provided_secret: str, stored_secret: str) -> bool:
-        """An empty secret opens nothing, whatever is stored."""
+        """Return whether the secret is right. An empty secret is always refused, whatever is stored."""
         if not provided_secret or not stored_secret:
             return False
         return bool(super()._check_secret(provided_secret, stored_secret))
@@ -107,7 +109,7 @@ class Validator(OAuth2Validator):
     def validate_redirect_uri(self, client_id: str, redirect_uri: str, request: Request, *args: Any) -> bool:
         try:
             return bool(request.client.redirect_uri_allowed(redirect_uri))
-        except ValueError:  # a port that is no number, a bracket that never closes
+        except ValueError:  # an invalid port, an unclosed bracket
             return False
 
     def validate_grant_type(
@@ -122,8 +124,8 @@ class Validator(OAuth2Validator):
         )
 
     def open_service_account(self, request: Request) -> None:
-        """After a client showed its secret: the connection of its service account, locked until the transaction ends.
-        Raises errors of oauthlib that say why it gets no token."""
+        """Return the connection of an authenticated client's service account, locked until the transaction ends.
+        Raises errors of oauthlib with the reason if the service account gets no token."""
         _refuse_other_resources(request)
         connection = tokens.lock_service_account(request.client)
         problem = _service_account_problem(connection)
@@ -134,8 +136,8 @@ class Validator(OAuth2Validator):
         request.granted_scopes = [scope for scope in access if scope in request.scopes] or [READ_SCOPE]
 
     def open_assertion(self, request: Request) -> None:
-        """After a client showed its secret: the connection of the person whom its assertion names, locked until the transaction
-        ends. Raises errors of oauthlib that say why there is none."""
+        """Return the connection of the person whom an authenticated client's assertion names, locked until the
+        transaction ends. Raises errors of oauthlib with the reason if there is none."""
         _refuse_other_resources(request)
         request.connection, request.granted_scopes = open_by_assertion(request)
 
@@ -158,7 +160,7 @@ class Validator(OAuth2Validator):
         )
 
     def validate_code(self, client_id: str, code: str, client: Any, request: Request, *args: Any) -> bool:
-        """Whether the code may be redeemed. One that was redeemed before ends all that came of it."""
+        """Return whether the code may be redeemed. A code that was redeemed before ends its connection."""
         _refuse_other_resources(request)
         mine = OAuthGrant.objects.filter(code=checksum(code), application=client)
         connection = tokens.lock_connection(mine)
@@ -186,12 +188,13 @@ class Validator(OAuth2Validator):
         return True
 
     def invalidate_authorization_code(self, client_id: str, code: str, request: Request, *args: Any) -> None:
-        """Done with the tokens: the code's row stays, marked used, so that a replay is known for one."""
+        """Do nothing: the code's row stays, marked as used, so that a replay is recognised."""
 
     # --- Tokens
 
     def validate_refresh_token(self, refresh_token: str, client: Any, request: Request, *args: Any) -> bool:
-        """Whether it may be redeemed, the answer to repeat when it just was. One that is long used ends the family."""
+        """Return whether the refresh token may be redeemed; set the pair to repeat if it was used a moment ago. A
+        later reuse ends the connection."""
         _refuse_other_resources(request)
         if not looks_like(refresh_token, REFRESH_PREFIX):
             return False
@@ -221,8 +224,8 @@ class Validator(OAuth2Validator):
         return {*request_scopes} <= {*self.get_original_scopes(refresh_token, request), OFFLINE_SCOPE}
 
     def save_bearer_token(self, token: dict[str, Any], request: Request, *args: Any, **kwargs: Any) -> None:
-        """Store the pair that `token` says, or make it say the pair that the refresh token gave before. Its scope is what
-        the tokens may do now: no more than the person's role.
+        """Store the pair in `token`, or replace it with the pair that the refresh token gave before. Its scope is
+        what the tokens may do now: at most what the person's role allows.
 
         The library opens a transaction here; ours has been open since the row was locked.
         """
@@ -268,8 +271,9 @@ class Validator(OAuth2Validator):
         return access
 
     def revoke_token(self, token: str, token_type_hint: str | None, request: Request, *args: Any) -> None:
-        """RFC 7009: either token ends the connection. Another client's token is as unknown as none. Of a service account it
-        ends alone: each run of a program has its own."""
+        """Revoke a token (RFC 7009): either token of a pair ends the connection. A token of another client counts as
+        unknown. A service account's token ends without its connection, because each run of a program has a token of
+        its own."""
         kinds: dict[str, Any] = {ACCESS_PREFIX: OAuthAccessToken, REFRESH_PREFIX: OAuthRefreshToken}
         for prefix, model in kinds.items():
             if looks_like(token, prefix):
@@ -281,7 +285,7 @@ class Validator(OAuth2Validator):
                     disconnect(connection=connection, actor=_ACTOR, reason="the client revoked its token")
 
     def validate_bearer_token(self, token: str, scopes: list[str], request: Request) -> bool:
-        """Nothing of the library's own serves a resource; accounts.oauth.access reads tokens."""
+        """Return False: no resource uses the library's check; accounts.oauth.access reads tokens."""
         return False
 
 
@@ -289,7 +293,7 @@ _ACTOR = Actor(label="OAuth")
 
 
 def _of(connection: OAuthConnection) -> dict[str, Any]:
-    """What a token has of its connection."""
+    """Return the fields that a token copies from its connection."""
     return {
         "connection": connection,
         "user": connection.user,
@@ -299,7 +303,7 @@ def _of(connection: OAuthConnection) -> dict[str, Any]:
 
 
 def _service_account_problem(connection: OAuthConnection | None) -> str:
-    """Why a service account gets no token, and what to do; empty where it gets one."""
+    """Return why a service account gets no token and what to do; empty if it gets one."""
     if connection is None:
         return "This service account was deleted. Create a new one in Settings, Service accounts."
     if connection.account.suspended_at is not None:
@@ -310,7 +314,8 @@ def _service_account_problem(connection: OAuthConnection | None) -> str:
 
 
 def _refuse_other_resources(request: Request) -> None:
-    """RFC 8707: a token request may repeat our resource or say none; it then is the one consented to."""
+    """Refuse a token request with a `resource` other than ours (RFC 8707). Without one, the resource of the consent
+    applies."""
     resources = [value for key, value in request.decoded_body or [] if key == "resource"]
     if any(not is_ours(value) for value in resources if value):
         raise errors.CustomOAuth2Error(

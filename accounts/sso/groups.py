@@ -54,7 +54,7 @@ def apply_groups_of(
 ) -> None:
     """As `apply_groups` for people by their id. As many queries for a thousand as for one."""
     rows = Membership.objects.select_for_update(of=("self",)).select_related("account", "user")
-    # In one order, so that two of these do not wait for each other.
+    # Locked in a fixed order, so that two transactions do not deadlock.
     members = list(rows.filter(account=account, user__in=list(groups)).order_by("pk"))
     with account_scope(account):
         mappings = list(GroupMapping.objects.all())

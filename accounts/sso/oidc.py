@@ -82,7 +82,7 @@ def finish(provider: IdentityProvider, code: str, state: dict[str, str]) -> Clai
         token = _token(session, document, code, state)
         claims = _id_token(provider, document, token, state["nonce"])
         if userinfo := document.get("userinfo_endpoint"):
-            # How she signed in is of the token alone, which is signed and of this sign-in.
+            # `amr` counts from the ID token only, which is signed and belongs to this sign-in.
             claims = {**_userinfo(session, str(userinfo), str(claims["sub"])), "amr": [], **claims}
     return _as_claims(provider, claims)
 

@@ -141,7 +141,7 @@ def _set_client_secret(
     if client_secret is not None:
         seal_client_secret(provider, client_secret)
     elif before is not None and before.issuer != provider.issuer and before.sealed_client_secret:
-        # Else an admin who does not know it could have it sent to a server of her own.
+        # Otherwise an admin who does not know the secret could have it sent to another server.
         raise UserError("Enter the client secret again: the issuer has changed.", field="client_secret")
 
 

@@ -31,7 +31,7 @@ def signing_keys(provider: IdentityProvider, key_id: str) -> KeySet:
             return kept
         raise UserError(f"{provider.name} did not answer. Try again in a minute.")
     keys = fetch_keys(discover(provider.issuer))
-    # Signed, since whoever writes to the cache could else choose who signs people in.
+    # Signed: otherwise write access to the cache would be enough to sign in as anybody.
     cache.set(
         cache_name(provider), signing.dumps(keys.as_dict(private=False), salt=_salt(provider)), KEPT_SECONDS
     )

@@ -61,9 +61,10 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def new(request: AccountRequest) -> HttpResponse:
-    """Show the form, and on POST the new client secret: the only response with it.
+    """Show the form, and on POST create the service account and show its client secret, which no other response
+    contains.
 
-    A form creates one service account: its token is used up with it.
+    A submitted form creates one service account: its token is valid once.
     """
     if request.method != "POST":
         return _form_page(
@@ -118,7 +119,7 @@ def _secret_page(request: AccountRequest, row: ServiceAccount, secret: str) -> H
 @require_POST
 @never_cache
 def rotate(request: AccountRequest, service_account_id: int) -> HttpResponse:
-    """Show the new client secret: the only response with it."""
+    """Replace the client secret and show the new one, which no other response contains."""
     row = _row(service_account_id)
     reauthenticate_first(request)
     with ErrorMessages(request):

@@ -121,5 +121,5 @@ def _equal(lookup: str, value: str) -> Q:
         condition = {lookup: uuid.UUID(value)}
     except ValueError:
         return Q(pk__in=[])
-    # A query of its own: two members of one group are two rows.
+    # A subquery for each member: two members of one group are two rows.
     return Q(pk__in=ScimGroup.objects.filter(**condition).values("pk")) if "__" in lookup else Q(**condition)

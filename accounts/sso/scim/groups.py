@@ -71,7 +71,7 @@ def delete_group(*, provider: IdentityProvider, public_id: uuid.UUID) -> None:
     row = _group(provider, public_id)
     _added, removed = _set_members(row, [])
     _record(row, "delete", {"members_removed": len(removed)})
-    place_members(provider, removed)  # first: after the last group those of a sign-in count
+    place_members(provider, removed)  # before the delete: without any group the groups of a sign-in count
     row.delete()
 
 

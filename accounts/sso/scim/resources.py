@@ -161,7 +161,7 @@ def group_patch(body: dict[str, Any]) -> Callable[[ScimGroup], GroupAttributes]:
     body = patch_operations(body)
     patch = PatchOp[GroupResource].model_validate(body, scim_ctx=Context.RESOURCE_PATCH_REQUEST)
     operations, raw = iter(patch.operations or []), body.get("Operations")
-    if not isinstance(raw, list):  # in other letters, which scim2-models takes
+    if not isinstance(raw, list):  # in another case, which scim2-models accepts
         raw = [None for _ in patch.operations or []]
     runs: list[MemberChange | PatchOp[GroupResource]] = []
     others = 0
@@ -201,7 +201,7 @@ def _apply(
         id=str(row.public_id),
         external_id=attributes.external_id or None,
         display_name=attributes.display_name,
-        # By their `value` alone, as `patch_operations` leaves them.
+        # With `value` only, as `patch_operations` writes members.
         members=[Member.model_validate({"value": str(each)}) for each in members] or None,
     )
     run.patch(resource)

@@ -38,7 +38,7 @@ def authenticate_scim_token(plaintext: str) -> ScimCredential | None:
     if lookup is None:
         return None
     digest = digest_of(plaintext)
-    # Unscoped: the token says whose rows are meant.
+    # Unscoped: the token identifies the account.
     rows = ScimToken.objects.unscoped().select_related("provider", "account")
     token = rows.filter(lookup=lookup, revoked_at=None).first()
     if token is None or not hmac.compare_digest(bytes(token.digest), digest):
@@ -84,7 +84,7 @@ def create_scim_token(
 @transaction.atomic
 def revoke_scim_token(*, token: ScimToken, actor: Actor) -> None:
     """End a token: dead on its next request. Twice is once."""
-    rows = ScimToken.objects.unscoped()  # unscoped: the caller found the token in its account
+    rows = ScimToken.objects.unscoped()  # unscoped: the caller looked the token up in its account
     if rows.filter(pk=token.pk, revoked_at=None).update(revoked_at=clock.now()):
         _record(token.provider, token.account, actor, "revoke", token)
 
