@@ -1,4 +1,4 @@
-"""Clients whose tokens an identity provider decides (ID-JAG). Who may call these is the door's matter: admins."""
+"""Clients whose access the identity provider controls (ID-JAG). Callers check that the person is an admin."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def add_assertion_client(
 
 @transaction.atomic
 def remove_assertion_client(*, client: AssertionClient, actor: Actor) -> None:
-    """Remove a client: the connections of all people through it end at once. Twice is once."""
+    """Remove a client and end all connections through it at once. Idempotent."""
     row = (
         AssertionClient.objects.select_related("provider__account", "application")
         .filter(pk=client.pk)
@@ -64,13 +64,14 @@ def remove_assertion_client(*, client: AssertionClient, actor: Actor) -> None:
 
 
 def remove_assertion_clients(provider: IdentityProvider, actor: Actor) -> None:
-    """Remove all clients of a provider, within the transaction that ends it."""
+    """Remove all clients of a provider, in the transaction that deletes it."""
     for client in provider.assertion_clients.all():
         remove_assertion_client(client=client, actor=actor)
 
 
 def end_assertion_connections(provider: IdentityProvider, actor: Actor) -> None:
-    """End what people have through the provider's clients, which stay: it has become another provider."""
+    """End all connections through the provider's clients, but keep the clients. Used when a provider's issuer
+    changes."""
     rows = OAuthConnection.objects.unscoped().filter(application__assertion_client__provider=provider)
     for connection in rows:
         disconnect(connection=connection, actor=actor, reason="the identity provider changed")

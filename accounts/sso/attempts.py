@@ -1,5 +1,5 @@
-"""A browser's way to a provider and back. The token travels as state or RelayState; the session of the browser holds it
-too, so that an answer counts in the browser that asked alone."""
+"""Sign-in attempts at a provider. The token is sent as state or RelayState and stored in the browser's session too,
+so that a response only counts in the browser that started the attempt."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _ENDED: Final = "This sign-in has expired or was already used. Start again."
 
 
 def begin_sign_in(*, provider: IdentityProvider, session: SessionBase, next_url: str) -> str:
-    """The URL at the provider that this browser goes to. Raises UserError when the provider is away."""
+    """Start an attempt and return the provider's URL for the redirect. Raises UserError if the provider does not
+    answer."""
     token = secrets.token_urlsafe(32)
     is_oidc = provider.protocol == IdentityProvider.Protocol.OIDC
     url, state = oidc.begin(provider, token) if is_oidc else saml.begin(provider, token)
@@ -43,7 +44,7 @@ def is_of_browser(token: str, session: SessionBase) -> bool:
 
 
 def attempt_of(token: str) -> SignInAttempt:
-    """The living attempt, still unused. Raises SignInRefusal."""
+    """Return the unused, unexpired attempt of a token. Raises SignInRefusal if there is none."""
     rows = SignInAttempt.objects.select_related("provider__account")
     attempt = rows.filter(token_digest=_digest(token), expires_at__gt=clock.now()).first()
     if attempt is None:
@@ -56,28 +57,29 @@ def state_of(attempt: SignInAttempt) -> dict[str, str]:
 
 
 def use_attempt(attempt: SignInAttempt) -> None:
-    """End it, before its answer is judged. Raises SignInRefusal when another request was first."""
+    """Delete the attempt before its response is checked. Raises SignInRefusal if a concurrent request already used
+    it."""
     if not SignInAttempt.objects.filter(pk=attempt.pk).delete()[0]:
         raise SignInRefusal(_ENDED)
 
 
 @transaction.atomic
 def keep_claims(attempt: SignInAttempt, claims: Claims) -> None:
-    """Until the browser follows. Raises SignInRefusal when the attempt was answered already."""
+    """Store the claims until the browser follows. Raises SignInRefusal if the attempt already has claims."""
     sealed = seal_state(claims.as_dict())
     if not SignInAttempt.objects.filter(pk=attempt.pk, sealed_identity="").update(sealed_identity=sealed):
         raise SignInRefusal(_ENDED)
 
 
 def kept_claims(attempt: SignInAttempt) -> Claims:
-    """Who arrived by SAML. Raises SignInRefusal where nobody did."""
+    """Return the claims that SAML stored. Raises SignInRefusal if there are none."""
     if not attempt.sealed_identity:
         raise SignInRefusal(_ENDED)
     return Claims.from_dict(unseal_state(attempt.sealed_identity))
 
 
 def sweep() -> None:
-    """Attempts and assertions whose time is over."""
+    """Delete expired attempts and used assertions that have expired."""
     SignInAttempt.objects.filter(expires_at__lt=clock.now()).delete()
     SamlAssertion.objects.filter(expires_at__lt=clock.now()).delete()
     IdentityAssertion.objects.filter(expires_at__lt=clock.now()).delete()

@@ -1,4 +1,4 @@
-"""Who arrived, as a provider says it, whatever the protocol."""
+"""The claims of a signed-in person, in one form for every protocol."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ MAX_GROUPS = 2_000
 
 
 class SignInRefusal(UserError):
-    """The provider's answer lets nobody in; the message says why, to the person and in the log."""
+    """A refused sign-in; the message gives the reason to the person and in the log."""
 
 
 @dataclass(frozen=True)
 class Claims:
-    """`groups` is None where the provider did not say which (too many for a token); without any it is empty.
-    `email_verified` is None where it says nothing of that. `has_second_factor`: it says that it asked for one."""
+    """Claims about a person. `groups` is None if the provider left them out (too many for a token), and empty if the
+    person has none. `email_verified` is None without such a claim. `has_second_factor`: the provider states that it
+    required one."""
 
     subject: str
     email: str
@@ -36,7 +37,7 @@ class Claims:
 
 
 def check_claims(claims: Claims) -> Claims:
-    """The same with the e-mail in small letters. Raises SignInRefusal without subject or e-mail."""
+    """Return the claims with the e-mail in lower case. Raises SignInRefusal without a subject or an e-mail."""
     if not claims.subject or len(claims.subject) > 255 or "\0" in claims.subject:
         raise SignInRefusal("The identity provider sent no usable subject.")
     email = claims.email.strip().lower()
@@ -50,6 +51,6 @@ def check_claims(claims: Claims) -> Claims:
 
 
 def as_texts(value: Any) -> list[str]:
-    """A claim of one text or many as a list of texts."""
+    """Return a claim with one or several texts as a list."""
     values = value if isinstance(value, list) else [value]
     return [each for each in values if isinstance(each, str) and each and "\0" not in each]

@@ -1,4 +1,4 @@
-"""TXT records, by which the owner of a domain shows it."""
+"""TXT records, which prove the ownership of a domain."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ SECONDS: Final = 5.0
 
 
 def txt_records(domain: str) -> list[str]:
-    """The texts at a domain; empty without any. Raises UserError when DNS does not answer. Up to 5 s."""
+    """Return the TXT records of a domain; empty if there are none. Raises UserError if DNS does not answer. Up to 5
+    s."""
     servers: list[str] = settings.SSO_DNS_SERVERS
     resolver = dns.resolver.Resolver(configure=not servers)
     if servers:

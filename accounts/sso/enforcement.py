@@ -1,8 +1,8 @@
-"""Where single sign-on is enforced: who still signs in otherwise, and which sessions came through a provider.
+"""Enforced single sign-on: who may still sign in otherwise, and which sessions a provider opened.
 
-A provider that is enforced is required for the addresses of its domains, and for its account. The
-account's owner keeps a way in: her password or passkey with a second factor. Operators are not bound by an account's
-provider; those who act keep theirs, with a second factor, where one of the whole service is enforced.
+An enforced provider is required for the addresses of its domains and for its account. The account's owner may still
+sign in with a password or passkey and a second factor. A provider of an account does not bind operators; active
+operators may sign in otherwise, with a second factor, where a provider of the whole service is enforced.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from accounts.sso.models import IdentityProvider
 from accounts.sso.queries import domain_of, enforced_provider_of_email
 
 METHOD: Final = "sso"
-"""Of allauth's records of how a session was signed in."""
+"""`method` of allauth's authentication records of single sign-on."""
 
 
 def refusal_text(provider: IdentityProvider, email: str) -> str:
@@ -31,19 +31,20 @@ def refusal_text(provider: IdentityProvider, email: str) -> str:
 
 
 def enforced_provider(account: str) -> Subquery:
-    """For `annotate`: the public ID of the provider that the account in the column enforces, or None. No statement."""
+    """Return an expression for `annotate`: the public ID of the provider that the column's account enforces, or None.
+    No query."""
     rows = IdentityProvider.objects.filter(account=OuterRef(account), is_enforced=True)
     return Subquery(rows.values("public_id")[:1])
 
 
 def providers_of_session(request: HttpRequest, user: User) -> set[str]:
-    """Public IDs of the providers that this session was signed in by. No query."""
+    """Return the public IDs of the providers that signed in this session. No query."""
     records = get_authentication_records(request, user)
     return {str(row.get("provider")) for row in records if row.get("method") == METHOD}
 
 
 def providers_with_factor(request: HttpRequest, user: User) -> set[str]:
-    """Those of them that said that they asked for a second factor. No query."""
+    """Return those of the session's providers that stated that they required a second factor. No query."""
     records = get_authentication_records(request, user)
     return {
         str(row.get("provider"))
@@ -53,12 +54,13 @@ def providers_with_factor(request: HttpRequest, user: User) -> set[str]:
 
 
 def is_session_of_provider(request: HttpRequest, user: User, provider_id: object) -> bool:
-    """Whether this session was signed in by the provider. No query."""
+    """Return whether the provider signed in this session. No query."""
     return str(provider_id) in providers_of_session(request, user)
 
 
 def may_enter(request: HttpRequest, user: User, role: str, provider_id: object) -> bool:
-    """Whether a member's session opens the pages of an account that enforces the provider (None: none)."""
+    """Return whether a member's session may open the pages of an account that enforces the provider (None: no
+    provider)."""
     if provider_id is None or is_session_of_provider(request, user, provider_id):
         return True
     records = get_authentication_records(request, user)
@@ -66,7 +68,8 @@ def may_enter(request: HttpRequest, user: User, role: str, provider_id: object) 
 
 
 def refuse_other_sign_in(request: HttpRequest, user: User) -> HttpResponse | None:
-    """To the provider, for a person who signs in otherwise and may not; None lets her go on. Two queries at most."""
+    """Return a redirect to the provider for a person who must sign in through it; None for anybody else. At most two
+    queries."""
     provider = enforced_provider_of_email(user.email)
     if (
         provider is None

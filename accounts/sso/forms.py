@@ -20,7 +20,7 @@ from accounts.sso.trust import TRUST_FIELDS
 from finops.lib.errors import UserError
 
 OF_MEMBERS = ("groups_attribute", "default_role", "creates_people", "requires_factor_claim")
-"""What a provider of the whole service does not have: it makes nobody a member."""
+"""Fields that a provider of the whole service lacks, because it adds no members."""
 
 
 class _ProviderForm(forms.Form):
@@ -71,23 +71,23 @@ class _ProviderForm(forms.Form):
             )
 
     def apply(self, provider: IdentityProvider) -> None:
-        """Put what was entered onto the provider, but for the secret."""
+        """Set the form's values on the provider, except for the secret."""
         for name, value in self.cleaned_data.items():
             if name not in ("client_secret", "metadata", FIELD):
                 setattr(provider, name, value)
 
     def limit(self) -> str | None:
-        """The choice of a limit; None where there is nothing to choose."""
+        """The chosen limit; None if the form has no choice of limits."""
         return self.cleaned_data.get(FIELD)
 
     def secret(self) -> str | None:
-        """The new client secret; None where the stored one stays."""
+        """The new client secret; None to keep the stored one."""
         return self.cleaned_data.get("client_secret") or None
 
 
 class OidcForm(_ProviderForm):
     draft_id = ""
-    """Of a new provider: the ID that its redirect URI has, signed."""
+    """The signed ID of a new provider, which its redirect URI contains."""
 
     issuer = forms.CharField(
         label="Issuer URL",
@@ -129,8 +129,8 @@ class OidcForm(_ProviderForm):
 
 
 def _drafted_id(provider: IdentityProvider, data: Mapping[str, Any]) -> UUID:
-    """The one in the redirect URI that the form showed, signed: one that could be chosen might be a deleted provider's, whose
-    redirect URI is still registered."""
+    """Return the ID in the redirect URI that the form showed. It is signed, because a person could otherwise choose
+    the ID of a deleted provider, whose redirect URI is still registered."""
     draft = data.get("draft_id", "")
     try:
         return UUID(signing.loads(draft, salt=_draft_salt(provider), max_age=timedelta(days=1)))
@@ -166,7 +166,7 @@ class SamlForm(_ProviderForm):
     )
 
     def clean(self) -> dict[str, Any]:
-        """The three fields, from the metadata where it was pasted. Raises ValidationError where one is missing."""
+        """Fill the three fields from the metadata, if given. Raises ValidationError if one is missing."""
         cleaned = dict(super().clean() or {})
         if metadata := cleaned.get("metadata"):
             try:
@@ -182,8 +182,8 @@ class SamlForm(_ProviderForm):
 def provider_form(
     provider: IdentityProvider, data: Mapping[str, Any] | None = None, *, may_change_trust: bool = True
 ) -> OidcForm | SamlForm:
-    """The form of its protocol; of the whole service without what concerns members. Who may not change whom the provider signs in
-    reads those fields."""
+    """Return the form for the provider's protocol, without the fields of members for a provider of the whole service.
+    Fields that this person may not change are read-only."""
     is_oidc = provider.protocol == IdentityProvider.Protocol.OIDC
     form = OidcForm(provider, data) if is_oidc else SamlForm(provider, data)
     if not may_change_trust:

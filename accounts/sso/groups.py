@@ -1,4 +1,4 @@
-"""Groups of a provider, or of SCIM, as role and teams of a member."""
+"""Role and teams of a member by the groups of a provider's claims or of SCIM."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ ACTOR: Final = Actor(label="Groups of the identity provider")
 
 @dataclass(frozen=True)
 class TeamDirectory:
-    """`names` of an account's teams by id. `place` puts each member into the teams that she is to have, and takes her out of the
-    others of `mapped`; teams that no mapping names stay as they are, and ids of deleted teams are left alone."""
+    """The teams of an account: `names` by ID. `place` adds each member to the given teams and removes the member from
+    other teams in `mapped`; teams without a mapping stay as they are, and IDs of deleted teams are ignored."""
 
     names: Callable[[Account], dict[int, str]]
     place: Callable[[Account, Mapping[Membership, set[int]], set[int], Actor], None]
@@ -39,11 +39,12 @@ def apply_groups(
     default_role: str = Role.VIEWER,
     actor: Actor = ACTOR,
 ) -> None:
-    """Give a member the role and teams that the account maps her groups to, names compared without regard to case.
+    """Give a member the role and teams that the account maps the groups to. Names are compared without regard to
+    case.
 
-    The highest mapped role counts, raised or lowered; without a mapped role she gets `default_role`. Where no mapping
-    of the account has a role, roles stay as they are. The owner stays owner. Nothing happens to who is no member.
-    May run twice.
+    The highest mapped role applies, higher or lower than before; without a mapped role, `default_role`. If no mapping
+    of the account has a role, roles stay as they are. The owner stays owner. Does nothing for a person who is not a
+    member. Idempotent.
     """
     apply_groups_of(account=account, groups={user.pk: groups}, default_role=default_role, actor=actor)
 
@@ -52,7 +53,8 @@ def apply_groups(
 def apply_groups_of(
     *, account: Account, groups: Mapping[int, Collection[str]], default_role: str, actor: Actor
 ) -> None:
-    """As `apply_groups` for people by their id. As many queries for a thousand as for one."""
+    """Do the same as `apply_groups` for people by their ID. The number of queries does not depend on the number of
+    people."""
     rows = Membership.objects.select_for_update(of=("self",)).select_related("account", "user")
     # Locked in a fixed order, so that two transactions do not deadlock.
     members = list(rows.filter(account=account, user__in=list(groups)).order_by("pk"))

@@ -1,4 +1,4 @@
-"""What single sign-on adds to the apps below."""
+"""Hooks by which single sign-on extends other apps."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from accounts.sso.models import IdentityProvider
 
 
 def has_provider_session(request: HttpRequest, account: Account) -> bool:
-    """Whether the session was signed in by an identity provider of the account, which asks for second factors itself; where its
-    setting asks for that, only if it said so. One
-    query for a session of single sign-on, none for others."""
+    """Return whether an identity provider of the account signed in this session, which then counts as its second
+    factor; if the provider's setting requires it, only if the provider stated that it required one. One query for a
+    session of single sign-on, none for others."""
     user: User | AnonymousUser = request.user
     if not isinstance(user, User):
         return False

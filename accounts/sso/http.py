@@ -1,4 +1,4 @@
-"""Requests to identity providers, all through the SSRF guard (`finops/lib/outbound`): 10 s, 1 MiB, no redirect."""
+"""HTTP requests to identity providers, all through the SSRF guard (`finops/lib/outbound`): 10 s, 1 MiB, no redirects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_BYTES: Final = 1024**2
 
 
 class GuardedAdapter(BaseAdapter):
-    """Sends what `requests` has made. Raises UrlRefusal and DeliveryTimeout."""
+    """An adapter of `requests` that sends through the SSRF guard. Raises UrlRefusal and DeliveryTimeout."""
 
     def send(
         self,
@@ -27,7 +27,7 @@ class GuardedAdapter(BaseAdapter):
         cert: Any = None,
         proxies: Mapping[str, str] | None = None,
     ) -> requests.Response:
-        """The answer, through the guard of addresses. Raises DeliveryTimeout when it does not come in time."""
+        """Send the request through the SSRF guard. Raises DeliveryTimeout if the response does not arrive in time."""
         body = request.body.encode() if isinstance(request.body, str) else request.body
         headers = {
             **{str(name): str(value) for name, value in request.headers.items()},
@@ -48,11 +48,11 @@ class GuardedAdapter(BaseAdapter):
         return response
 
     def close(self) -> None:
-        """Nothing stays open."""
+        """Do nothing: no connection stays open."""
 
 
 def guard(session: requests.Session) -> None:
-    """Let a session reach nothing but through the guard, without the environment's proxies and netrc."""
+    """Route all requests of a session through the guard, and ignore the proxies and netrc of the environment."""
     session.trust_env = False
     session.adapters.clear()
     session.mount("https://", GuardedAdapter())

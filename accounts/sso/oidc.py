@@ -1,4 +1,4 @@
-"""OpenID Connect: authorization code with PKCE, state and nonce; the ID token's signature and claims."""
+"""OpenID Connect: authorization code flow with PKCE, state and nonce; checks of the ID token's signature and claims."""
 
 from __future__ import annotations
 
@@ -28,19 +28,20 @@ ALGORITHMS: Final = [
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     *("ES256", "ES384", "ES512", "Ed25519", "EdDSA"),
 ]
-"""No HMAC: its key would be the client secret, and a public key would pass for one."""
+"""Signature algorithms. No HMAC: its key would be the client secret, and an attacker could use a public key as the
+HMAC key."""
 LEEWAY_SECONDS: Final = 60
 _KNOWN: Final = frozenset({"pwd", "pin", "kba"})
 _HELD: Final = frozenset(
     {"otp", "hwk", "swk", "sms", "tel", "sc", "fpt", "face", "iris", "retina", "vbm", "pop"}
 )
-"""Of `amr`, RFC 8176: what a person knows, and what she has or is."""
+"""Values of `amr` (RFC 8176): things that a person knows, and things that she has or is."""
 _AUTH_METHODS: Final = ("client_secret_basic", "client_secret_post")
 
 
 def redirect_uri(provider: IdentityProvider) -> str:
-    """Of this provider alone: a code that arrives there goes to no other provider's token endpoint (RFC 9700, 4.4). One of before
-    has the URI that all shared, until its admin switches."""
+    """Return the provider's own redirect URI, so that a code cannot be sent to another provider's token endpoint (RFC
+    9700, 4.4). Older providers have the shared URI until an admin switches."""
     if provider.has_own_redirect_uri:
         return own_redirect_uri(provider)
     return settings.PUBLIC_URL + reverse("sso_callback")
@@ -51,7 +52,7 @@ def own_redirect_uri(provider: IdentityProvider) -> str:
 
 
 def discover(issuer: str) -> dict[str, Any]:
-    """The provider's own description. Raises UserError that names what is wrong."""
+    """Return the provider's discovery document. Raises UserError with the reason."""
     document = _get_json(issuer.rstrip("/") + "/.well-known/openid-configuration", "Discovery")
     if document.get("issuer") != issuer:
         raise UserError(
@@ -65,7 +66,8 @@ def discover(issuer: str) -> dict[str, Any]:
 
 
 def begin(provider: IdentityProvider, token: str) -> tuple[str, dict[str, str]]:
-    """The URL that the browser is sent to, and what the answer is checked with. `token` is the state. Raises UserError."""
+    """Return the URL for the redirect and the values to check the response with. `token` is the state. Raises
+    UserError."""
     document = discover(provider.issuer)
     state = {"nonce": secrets.token_urlsafe(24), "code_verifier": secrets.token_urlsafe(48)}
     with _session(provider, document) as session:
@@ -76,7 +78,8 @@ def begin(provider: IdentityProvider, token: str) -> tuple[str, dict[str, str]]:
 
 
 def finish(provider: IdentityProvider, code: str, state: dict[str, str]) -> Claims:
-    """Who the code stands for. Raises SignInRefusal for an answer that fails a check, UserError when the provider is away."""
+    """Return the claims of the person for a code. Raises SignInRefusal for a response that fails a check, UserError
+    if the provider does not answer."""
     document = discover(provider.issuer)
     with _session(provider, document) as session:
         token = _token(session, document, code, state)
@@ -88,8 +91,8 @@ def finish(provider: IdentityProvider, code: str, state: dict[str, str]) -> Clai
 
 
 def test_client(provider: IdentityProvider) -> None:
-    """Raises UserError that names what is wrong: discovery, keys, or client ID and secret, which the provider judges by a
-    code that it never gave."""
+    """Test discovery, keys, and client ID and secret. Raises UserError with the reason. The secret is tested by
+    sending a made-up code to the token endpoint."""
     document = discover(provider.issuer)
     fetch_keys(document)
     with _session(provider, document) as session:
@@ -174,7 +177,7 @@ def _id_token(
 
 
 def _userinfo(session: OAuth2Session, url: str, subject: str) -> dict[str, Any]:
-    """More claims of the same person."""
+    """Return more claims of the person from the UserInfo endpoint."""
     try:
         answer = session.get(url, allow_redirects=False)
         values = answer.json() if answer.status_code == 200 else {}
@@ -201,13 +204,14 @@ def _as_claims(provider: IdentityProvider, claims: dict[str, Any]) -> Claims:
 
 
 def names_two_factors(methods: list[str]) -> bool:
-    """Whether the person gave a second factor, by the ID token's `amr` (RFC 8176): `mfa`, or what the person knows beside what she has or is."""
+    """Return whether the ID token's `amr` (RFC 8176) proves a second factor: `mfa`, or a thing the person knows and a
+    thing she has or is."""
     names = {method.lower() for method in methods}
     return "mfa" in names or bool(names & _KNOWN and names & _HELD)
 
 
 def fetch_keys(document: dict[str, Any]) -> KeySet:
-    """The provider's signing keys, by its discovery document. Raises UserError."""
+    """Return the provider's signing keys by its discovery document. Raises UserError."""
     try:
         keys = KeySet.import_key_set(_get_json(str(document["jwks_uri"]), "Keys"))  # type: ignore[arg-type]
     except (JoseError, ValueError, TypeError, KeyError) as error:

@@ -1,4 +1,4 @@
-"""The person behind an address that a provider speaks for, whether she signs in or is provisioned."""
+"""The person behind an address of a provider's domain, for sign-in and provisioning."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from finops.lib.errors import UserError
 
 
 def person_with_address(email: str) -> User | None:
-    """Who signs in with the address. Raises UserError where it is a second address of somebody."""
+    """Return the person who signs in with the address. Raises UserError if it is a secondary address of a person."""
     people = people_of_address(email)
     if len(people) > 1 or (people and people[0].email.lower() != email.lower()):
         raise UserError(f"{email} is a second address of another person. Remove it there first.")
@@ -16,7 +16,7 @@ def person_with_address(email: str) -> User | None:
 
 
 def create_person(*, email: str, name: str) -> User:
-    """Without a password: she comes by her provider. Raises ValidationError."""
+    """Create a person without a password, who signs in through the provider. Raises ValidationError."""
     user = User(email=email, name=name)
     user.set_unusable_password()
     user.full_clean(exclude=["password"])
@@ -25,8 +25,9 @@ def create_person(*, email: str, name: str) -> User:
 
 
 def start_clean(*, user: User, email: str) -> None:
-    """Who signed up with the address never showed that it is hers: password, sessions and credentials from before end.
-    Nothing happens to who has verified an address, or has never been here; nor to operators, whom `createsuperuser` made."""
+    """End password, sessions and credentials of a person who signed up with the address and never verified it: it may
+    have been somebody else. Does nothing for a verified address, for a person who never signed in, and for operators
+    (`createsuperuser`)."""
     if (
         user.is_staff
         or has_verified_address(user)

@@ -1,4 +1,4 @@
-"""Which provider an address, an account or the service has."""
+"""Queries for the provider of an address, an account or the service."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def domain_of(email: str) -> str:
 
 
 def _spellings(domain: str) -> set[str]:
-    """A domain as it stands and as DNS has it: `bücher.example` is `xn--bcher-kva.example`."""
+    """Return the spellings of a domain: `bücher.example` is `xn--bcher-kva.example` in DNS."""
     try:
         return {domain, idna.encode(domain, uts46=True).decode()}
     except idna.IDNAError:
@@ -22,23 +22,23 @@ def _spellings(domain: str) -> set[str]:
 
 
 def providers_of(account: Account | None) -> QuerySet[IdentityProvider]:
-    """Of an account, or of the whole service."""
+    """Return the providers of an account, or of the whole service."""
     return IdentityProvider.objects.filter(account=account)
 
 
 def service_providers() -> QuerySet[IdentityProvider]:
-    """Those of the whole service that people sign in through."""
+    """Return the active providers of the whole service."""
     return providers_of(None).filter(disabled_at=None)
 
 
 def provider_of_email(email: str) -> IdentityProvider | None:
-    """The one that its domain is verified for, unless it is disabled. One query."""
+    """Return the provider for which the address's domain is verified, unless it is disabled. One query."""
     provider = _owner_of_domain(email)
     return provider if provider is not None and provider.disabled_at is None else None
 
 
 def _owner_of_domain(email: str) -> IdentityProvider | None:
-    """However the domain is spelt."""
+    """Return the verified provider of a domain, for any spelling of the domain."""
     mine = EmailDomain.objects.filter(
         provider=OuterRef("pk"), domain__in=_spellings(domain_of(email)), verified_at__isnull=False
     )
@@ -47,14 +47,14 @@ def _owner_of_domain(email: str) -> IdentityProvider | None:
 
 
 def enforced_provider_of_email(email: str) -> IdentityProvider | None:
-    """The same, where it is enforced. One query."""
+    """Return the provider of the address's domain if it is enforced. One query."""
     provider = provider_of_email(email)
     return provider if provider is not None and provider.is_enforced else None
 
 
 def vouches(provider: IdentityProvider, email: str) -> bool:
-    """Whether the provider speaks for the address: by a verified domain; one of the service without domains for all but
-    those that are verified for another."""
+    """Return whether the provider vouches for the address by a verified domain. A provider of the service without
+    domains vouches for all addresses except those of other providers' verified domains."""
     if provider.domains.filter(domain=domain_of(email), verified_at__isnull=False).exists():
         return True
     if provider.account_id is not None or provider.domains.filter(verified_at__isnull=False).exists():

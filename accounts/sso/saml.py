@@ -1,4 +1,4 @@
-"""SAML 2.0 as a service provider: a signed assertion, for this request, once. Sign-in that the provider begins is refused."""
+"""SAML 2.0 as a service provider: a signed assertion for this request, used once. IdP-initiated sign-in is refused."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _BROKEN: Final = (
     KeyError,
     IndexError,
 )
-"""What the library raises for XML that is not what it expects."""
+"""Exceptions of the library for invalid XML."""
 _EMAIL_NAMES: Final = (
     "email",
     "mail",
@@ -66,7 +66,7 @@ _SECOND_FACTOR: Final = frozenset(
 
 
 def metadata_url(provider: IdentityProvider) -> str:
-    """Also the entity ID of this side: one for each provider."""
+    """Return the metadata URL, which is also the service provider's entity ID: one for each provider."""
     return settings.PUBLIC_URL + reverse("sso_saml_metadata", args=[provider.public_id])
 
 
@@ -75,14 +75,14 @@ def acs_url(provider: IdentityProvider) -> str:
 
 
 def begin(provider: IdentityProvider, token: str) -> tuple[str, dict[str, str]]:
-    """The URL that the browser is sent to, and what the answer is checked with. `token` is the RelayState."""
+    """Return the URL for the redirect and the values to check the response with. `token` is the RelayState."""
     auth = OneLogin_Saml2_Auth(_request(provider), _settings(provider))
     url = auth.login(return_to=token)
     return str(url), {"request_id": str(auth.get_last_request_id())}
 
 
 def finish(provider: IdentityProvider, response: str, state: dict[str, str]) -> Claims:
-    """Who the response speaks of. Raises SignInRefusal for one that fails a check, and for one that was used already."""
+    """Return the claims of a response. Raises SignInRefusal for a response that fails a check or was used before."""
     if len(response) > MAX_RESPONSE:
         raise SignInRefusal("The SAML response is larger than 512 KiB.")
     auth = OneLogin_Saml2_Auth(_request(provider, response), _settings(provider))
@@ -99,12 +99,12 @@ def finish(provider: IdentityProvider, response: str, state: dict[str, str]) -> 
 
 
 def service_metadata(provider: IdentityProvider) -> bytes:
-    """This side's metadata, for the provider to read."""
+    """Return the service provider's metadata for the identity provider."""
     return bytes(_saml_settings(provider).get_sp_metadata().encode())
 
 
 def read_metadata(xml: str) -> dict[str, str]:
-    """issuer, sign_on_url and certificates of a provider's metadata. Raises UserError."""
+    """Return issuer, sign_on_url and certificates from a provider's metadata. Raises UserError."""
     try:
         values = OneLogin_Saml2_IdPMetadataParser.parse(xml.encode()).get("idp", {})
     except _BROKEN as error:
@@ -126,7 +126,7 @@ def read_metadata(xml: str) -> dict[str, str]:
 
 
 def check_settings(provider: IdentityProvider) -> None:
-    """Raises UserError for a certificate that cannot be read or has expired, and a sign-on URL that is none."""
+    """Raises UserError for an unreadable or expired certificate and an invalid sign-on URL."""
     parts = urlsplit(provider.sign_on_url)
     if parts.scheme not in ("https", "http") or not parts.hostname:
         raise UserError("Sign-on URL: enter the full https:// URL.", field="sign_on_url")
@@ -193,7 +193,7 @@ def _saml_settings(provider: IdentityProvider) -> OneLogin_Saml2_Settings:
 
 
 def _request(provider: IdentityProvider, response: str = "") -> dict[str, Any]:
-    """As the library takes it: by PUBLIC_URL, never by what the request says of its host."""
+    """Return the request in the library's form, with the host of PUBLIC_URL, never of the request."""
     parts = urlsplit(acs_url(provider))
     return {
         "https": "on" if parts.scheme == "https" else "off",
@@ -205,8 +205,7 @@ def _request(provider: IdentityProvider, response: str = "") -> dict[str, Any]:
 
 
 def _check_signed_part(provider: IdentityProvider, auth: OneLogin_Saml2_Auth, request_id: str) -> None:
-    """What the library leaves open, read from the assertion, which is signed: for whom it is, for which request, where, and
-    until when."""
+    """Check the signed assertion for what the library does not check: audience, request, recipient and expiry."""
     document = auth.get_last_response_xml()
     root = OneLogin_Saml2_XML.to_etree(document)
     names = OneLogin_Saml2_Constants.NSMAP
@@ -246,12 +245,13 @@ def _as_claims(provider: IdentityProvider, auth: OneLogin_Saml2_Auth) -> Claims:
 
 
 def _methods(auth: OneLogin_Saml2_Auth, by_fold: dict[str, list[str]]) -> list[str]:
-    """How the person signed in: the assertion's AuthnContext, and Entra ID's attribute of it."""
+    """Return the authentication methods: the assertion's AuthnContext, and Entra ID's attribute."""
     return [*map(str, auth.get_last_authn_contexts()), *by_fold.get(_METHODS_NAME, [])]
 
 
 def _use_once(provider: IdentityProvider, assertion_id: str) -> None:
-    """A request is answered once, so this is a second lock; the rows go when the assertion would have expired long ago."""
+    """Refuse an assertion that was used before. A request is answered once, so this is a second check. Rows are
+    deleted after the assertion expires."""
     digest = hashlib.sha256(assertion_id.encode()).digest()
     try:
         with transaction.atomic():

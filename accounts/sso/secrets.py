@@ -1,4 +1,4 @@
-"""The client secret of a provider, sealed for its row alone."""
+"""The client secret of a provider, encrypted for its row."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def seal_client_secret(provider: IdentityProvider, secret: str) -> None:
 
 
 def client_secret(provider: IdentityProvider) -> str:
-    """Raises Unsealable where the key that sealed it is gone."""
+    """Return the client secret. Raises Unsealable if the key that encrypted it is gone."""
     if not provider.sealed_client_secret:
         return ""
     return str(sealing.unseal(provider.sealed_client_secret, purpose=_purpose(provider))["client_secret"])
 
 
 def seal_state(values: dict[str, object]) -> str:
-    """What an attempt is checked with, or who arrived."""
+    """Encrypt the state of an attempt or the claims of a person."""
     return sealing.seal(values, purpose="sign-in attempt")
 
 

@@ -1,4 +1,4 @@
-"""Writes on identity providers, their domains and group mappings. Who may call is the door's matter."""
+"""Writes on identity providers, their domains and group mappings. Callers check permissions."""
 
 from __future__ import annotations
 
@@ -85,15 +85,15 @@ def save_provider(
     client_secret: str | None = None,
     limit: str | None = None,
 ) -> IdentityProvider:
-    """Create a provider, or keep what was changed of it. `client_secret` None leaves the stored one; it is never shown. `limit`
-    is a choice of `reader_limits` for members that it adds, None leaves it.
+    """Create or change a provider. `client_secret` None keeps the stored secret, which is never shown. `limit` is a
+    choice of `reader_limits` for members that the provider adds; None keeps it.
 
-    Issuer, client ID, sign-on URL and certificates of a provider with a verified domain are changed by the owner, who gets an
-    e-mail with the admins; others are refused.
+    Only the owner may change issuer, client ID, sign-on URL and certificates of a provider with a verified domain;
+    the owner and admins get an e-mail.
 
-    Another issuer or client secret's application is another provider: the identities of the earlier one are unlinked, so
-    that nobody comes in by a subject that a different server gives out, and the client secret is to be entered again. Raises
-    ValidationError, and UserError beyond 5 providers, without that secret and for SAML settings that cannot be read.
+    Another issuer makes it another provider: linked identities are removed, so that nobody can sign
+    in by a subject of a different server, and the client secret must be entered again. Raises ValidationError, and
+    UserError beyond 5 providers, without that secret and for unreadable SAML settings.
     """
     stored = IdentityProvider.objects.select_for_update(of=("self",))
     before = stored.filter(pk=provider.pk).first() if provider.pk else None
@@ -147,20 +147,21 @@ def _set_client_secret(
 
 @transaction.atomic
 def delete_provider(*, provider: IdentityProvider, actor: Actor) -> None:
-    """Delete it with its domains, clients and links to people, who stay members and sign in otherwise."""
+    """Delete a provider with its domains, clients and linked identities. The people stay members and sign in
+    otherwise."""
     _record(provider, actor, "delete", provider.name, {"identities": provider.identities.count()})
     remove_assertion_clients(provider, actor)
     provider.delete()
 
 
 def disable_provider(*, provider: IdentityProvider, actor: Actor) -> None:
-    """Nobody signs in through it, and its domains are not enforced, but stay bound to it; sessions go on. Twice changes nothing.
-    Raises ValidationError for a provider of an account."""
+    """Refuse sign-in through the provider and stop enforcing its domains, which stay bound to it; open sessions
+    continue. Idempotent. Raises ValidationError for a provider of an account."""
     _disable(provider, actor, is_disabled=True)
 
 
 def enable_provider(*, provider: IdentityProvider, actor: Actor) -> None:
-    """People sign in through it again. Twice changes nothing."""
+    """Allow sign-in through the provider again. Idempotent."""
     _disable(provider, actor, is_disabled=False)
 
 
@@ -179,8 +180,8 @@ def _disable(provider: IdentityProvider, actor: Actor, *, is_disabled: bool) -> 
 def change_enforcement(
     *, provider: IdentityProvider, actor: Actor, is_enforced: bool, signed_in_through_it: bool
 ) -> None:
-    """Require sign-in through the provider, or no longer. Raises UserError without a verified domain, for who has not
-    signed in through it, and while another one of the account is enforced."""
+    """Turn the requirement to sign in through the provider on or off. Raises UserError without a verified domain, for
+    a person who has not signed in through it, and while the account enforces another provider."""
     if provider.account is not None:
         lock_account(provider.account)
     row = IdentityProvider.objects.select_for_update().get(pk=provider.pk)
@@ -205,8 +206,8 @@ def change_enforcement(
 
 @transaction.atomic
 def add_domain(*, provider: IdentityProvider, actor: Actor, domain: str) -> EmailDomain:
-    """A domain that waits for its proof. Raises UserError for no domain and a public mail provider's; ValidationError for
-    one that is in the list."""
+    """Add an unverified domain. Raises UserError for an invalid domain and for a public mail provider,
+    ValidationError for a domain in the list."""
     name = domain_of(domain.strip().lower().removeprefix("https://").rstrip("/.")) or domain.strip().lower()
     try:
         name = name.encode("idna").decode()
@@ -228,8 +229,8 @@ def add_domain(*, provider: IdentityProvider, actor: Actor, domain: str) -> Emai
 
 
 def verify_domain(*, row: EmailDomain, actor: Actor) -> None:
-    """Ask DNS for the record. Raises UserError that says what DNS has instead, and ValidationError for a domain that is
-    another provider's. Up to 5 s."""
+    """Verify a domain by its TXT record. Raises UserError with the records that DNS has instead, and ValidationError
+    for a domain of another provider. Up to 5 s."""
     found = txt_records(row.domain)
     if row.record not in found:
         others = f" It has {len(found)} other TXT records." if found else " It has no TXT record."
@@ -241,7 +242,8 @@ def verify_domain(*, row: EmailDomain, actor: Actor) -> None:
 
 
 def confirm_domain(*, row: EmailDomain, actor: Actor) -> None:
-    """The operator says so, without DNS. Raises ValidationError for a domain that is another provider's."""
+    """Verify a domain by decision of the operator, without DNS. Raises ValidationError for a domain of another
+    provider."""
     _verify(row, actor, by=actor.label)
 
 
@@ -267,7 +269,7 @@ def _verify(row: EmailDomain, actor: Actor, by: str) -> None:
 
 @transaction.atomic
 def remove_domain(*, row: EmailDomain, actor: Actor) -> None:
-    """The provider speaks for it no more. Raises UserError for the last one while the provider is enforced."""
+    """Remove a domain from the provider. Raises UserError for the last one while the provider is enforced."""
     others = row.provider.domains.filter(verified_at__isnull=False).exclude(pk=row.pk)
     if row.provider.is_enforced and row.verified_at and not others.exists():
         raise UserError("This is the last domain of an enforced provider. Stop enforcing it first.")
@@ -297,7 +299,7 @@ def add_group_mapping(
 
 @transaction.atomic
 def remove_group_mapping(*, row: GroupMapping, actor: Actor) -> None:
-    """What members are now, they stay until their next sign-in."""
+    """Remove a mapping. Members keep their role and teams until their next sign-in."""
     audit.record(account=row.account, actor=actor, action="group_mapping.remove", target=row.group)
     with account_scope(row.account):
         row.delete()
@@ -309,7 +311,8 @@ def team_names(account: Account) -> dict[int, str]:
 
 
 def test_connection(provider: IdentityProvider) -> None:
-    """Raises UserError that names what is wrong. OpenID Connect asks the provider: up to 30 s."""
+    """Test the provider's settings. Raises UserError with the reason. OpenID Connect sends requests to the provider:
+    up to 30 s."""
     if provider.protocol == IdentityProvider.Protocol.OIDC:
         oidc.test_client(provider)
     else:
@@ -317,7 +320,7 @@ def test_connection(provider: IdentityProvider) -> None:
 
 
 def provider_urls(provider: IdentityProvider) -> list[tuple[str, str]]:
-    """What is entered at the provider: label and value."""
+    """Return label and value of each URL to enter at the provider."""
     if provider.protocol == IdentityProvider.Protocol.OIDC:
         return [("Redirect URI", oidc.redirect_uri(provider))]
     return [
@@ -327,8 +330,8 @@ def provider_urls(provider: IdentityProvider) -> list[tuple[str, str]]:
 
 
 def _record(provider: IdentityProvider, actor: Actor, verb: str, target: str, detail: dict[str, Any]) -> None:
-    """In the account's audit log. Of a provider of the whole service no account has one; commands print what they did, the
-    admin console notes it in the operator log."""
+    """Record the action in the account's audit log. A provider of the whole service has no account: commands print
+    their actions and the admin console records them in the operator log."""
     if provider.account is not None:
         audit.record(
             account=provider.account,

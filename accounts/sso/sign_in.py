@@ -1,4 +1,4 @@
-"""From what a provider says to a person, her membership, and what she is there."""
+"""The person, membership and role for the claims of a provider."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ from finops.lib.errors import UserError
 
 @transaction.atomic
 def person_of(*, provider: IdentityProvider, claims: Claims, signed_in_as: User | None = None) -> User:
-    """The person who arrived: found by provider and subject, else linked by an address of a domain that the provider
-    vouches for, else made. She becomes a member of the provider's account where it makes members, and her groups are
-    applied. `signed_in_as` is whom this browser is signed in as already: she keeps her password. Raises SignInRefusal.
-    """
+    """Return the person of the claims: by provider and subject, else by an address of a domain that the provider
+    vouches for, else a new person. Adds her to the provider's account if the provider adds members, and applies her
+    groups. `signed_in_as` is the browser's signed-in person, who keeps her password. Raises SignInRefusal."""
     claims = check_claims(claims)
     provider = IdentityProvider.objects.select_for_update().get(pk=provider.pk)
     check_active(provider)
@@ -62,7 +61,8 @@ def _check_address(provider: IdentityProvider, claims: Claims) -> None:
 
 
 def check_person(provider: IdentityProvider, user: User) -> None:
-    """Raises SignInRefusal for a person whom the provider does not speak for, deactivated, or an operator of this server."""
+    """Raises SignInRefusal for a person whom the provider does not vouch for, who is deactivated, or who is an
+    operator of this server."""
     if not user.is_active:
         raise SignInRefusal("This person is deactivated.")
     if not vouches(provider, user.email):
@@ -142,7 +142,7 @@ def _join(provider: IdentityProvider, account: Account, user: User, claims: Clai
 
 
 def _check_scim_state(provider: IdentityProvider, account: Account, user: User) -> None:
-    """Whom SCIM knows as inactive does not come back by signing in."""
+    """Refuse a sign-in that would add a person again whom SCIM has as inactive."""
     with account_scope(account):
         if ScimUser.objects.filter(provider=provider, user=user).exists():
             raise SignInRefusal(

@@ -1,4 +1,4 @@
-"""Signing keys of OpenID Connect providers, kept for an hour: assertions arrive more often than people sign in."""
+"""Signing keys of OpenID Connect providers, cached for an hour: assertions arrive more often than people sign in."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ RETRY_SECONDS: Final = 60
 
 
 def signing_keys(provider: IdentityProvider, key_id: str) -> KeySet:
-    """The provider's keys: those kept, or new ones where none of them has the ID. Asks the provider once a minute at most.
+    """Return the provider's cached keys, or fetch new ones if no cached key has the ID. Fetches at most once a
+    minute.
 
-    Raises UserError where it does not answer and nothing is kept.
+    Raises UserError if the provider does not answer and nothing is cached.
     """
     kept = _read(provider)
     if kept is not None and (not key_id or any(key.kid == key_id for key in kept.keys)):
@@ -49,10 +50,10 @@ def _read(provider: IdentityProvider) -> KeySet | None:
 
 
 def cache_name(provider: IdentityProvider) -> str:
-    """Where the keys of this provider and issuer are kept."""
+    """Return the cache key for this provider and issuer."""
     return f"sso-keys:{provider.pk}:{hashlib.sha256(provider.issuer.encode()).hexdigest()}"
 
 
 def _salt(provider: IdentityProvider) -> str:
-    """Of this provider and issuer alone: keys of another do not pass for its own."""
+    """Return the salt for this provider and issuer, so that a cached signature is not valid for another provider."""
     return f"sso keys {provider.pk} {provider.issuer}"

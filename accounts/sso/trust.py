@@ -1,6 +1,7 @@
-"""What of a provider says whom it signs in: with a verified domain, its owner alone changes it.
+"""The fields of a provider that decide who can sign in: once a domain is verified, only the owner may change them.
 
-Who changes a certificate or an issuer can sign in as anybody of the verified domains, the owner too (ADR 0084).
+A person who changes a certificate or an issuer can sign in as anybody of the verified domains, including the owner
+(ADR 0084).
 """
 
 from __future__ import annotations
@@ -22,25 +23,26 @@ TRUST_FIELDS: Final = {
     "sign_on_url": "sign-on URL",
     "certificates": "signing certificates",
 }
-"""Fields of a provider, and what sentences call them."""
+"""These fields and their names in messages."""
 
 
 def may_change_trust(provider: IdentityProvider, user: User) -> bool:
-    """Whether a member may change these fields: the owner; others as long as the provider speaks for no domain. Two queries."""
+    """Return whether a member may change these fields: the owner always, others while the provider has no verified
+    domain. Two queries."""
     if provider.account_id is None or not _verified_domains(provider):
         return True
     return Membership.objects.filter(account=provider.account_id, user=user, role=Role.OWNER).exists()
 
 
 def changed_trust(before: IdentityProvider | None, after: IdentityProvider) -> list[str]:
-    """Names of the fields that differ; blanks and line breaks do not count. Empty for a new provider."""
+    """Return the names of changed fields, ignoring blanks and line breaks. Empty for a new provider."""
     if before is None:
         return []
     return [name for name in TRUST_FIELDS if getattr(before, name).split() != getattr(after, name).split()]
 
 
 def check_trust(provider: IdentityProvider, actor: Actor, changed: Sequence[str]) -> None:
-    """Raises UserError for a person who may not change these fields. Commands may."""
+    """Raises UserError for a person who may not change these fields. Commands may change them."""
     if changed and actor.user is not None and not may_change_trust(provider, actor.user):
         raise UserError(
             f"Only the owner can change the {join_with_and([TRUST_FIELDS[name] for name in changed])}: the provider has a verified "
@@ -50,8 +52,8 @@ def check_trust(provider: IdentityProvider, actor: Actor, changed: Sequence[str]
 
 
 def follow_trust_change(provider: IdentityProvider, actor: Actor, changed: Sequence[str]) -> None:
-    """Records that wait for their proof are other ones, since whoever publishes one trusts what the provider was. The owner and
-    admins get an e-mail where it speaks for a domain."""
+    """Replace the records of unverified domains, because a domain's owner who publishes one trusts the former
+    settings. The owner and admins get an e-mail if the provider has a verified domain."""
     for row in provider.domains.filter(verified_at=None):
         row.record = new_record()
         row.save(update_fields=["record"])
@@ -68,7 +70,7 @@ def follow_trust_change(provider: IdentityProvider, actor: Actor, changed: Seque
 
 
 def new_record() -> str:
-    """The text of a TXT record that proves a domain."""
+    """Return the text of a TXT record that verifies a domain."""
     return f"finops-console-verification={secrets.token_hex(16)}"
 
 

@@ -1,4 +1,4 @@
-"""The way to providers and back beneath `/auth/sso/`, and Settings → Single sign-on beneath `/a/<slug>/`."""
+"""URLs of sign-in through providers below `/auth/sso/`, and of Settings → Single sign-on below `/a/<slug>/`."""
 
 from __future__ import annotations
 

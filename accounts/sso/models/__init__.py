@@ -1,4 +1,4 @@
-"""What single sign-on stores: providers and the people they signed in, and what they provision by SCIM."""
+"""Models of single sign-on: providers and the people whom they signed in, and what providers provision by SCIM."""
 
 from accounts.sso.models.providers import (
     AssertionClient,

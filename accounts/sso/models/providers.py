@@ -17,7 +17,8 @@ from finops.lib.constraints import not_empty, unique_in_account
 
 
 class IdentityProvider(models.Model):
-    """Where people sign in instead of here: of one account, or without an account of the whole service."""
+    """An identity provider through which people sign in: of one account, or of the whole service if it has no
+    account."""
 
     class Protocol(models.TextChoices):
         OIDC = "oidc", "OpenID Connect"
@@ -113,7 +114,7 @@ class IdentityProvider(models.Model):
 
 
 class EmailDomain(models.Model):
-    """An e-mail domain that a provider vouches for: only once it is verified, and then no other provider does."""
+    """An e-mail domain that a provider vouches for once it is verified. A verified domain belongs to one provider."""
 
     provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="domains")
     domain = models.CharField(max_length=253)
@@ -150,7 +151,7 @@ class EmailDomain(models.Model):
 
 
 class GroupMapping(AccountModel):
-    """What the members of a provider's group are in the account: a role, a team, or both. Of SCIM groups too."""
+    """The role, the team, or both that members of a provider's group have in the account. Applies to SCIM groups too."""
 
     group = models.CharField(max_length=255, error_messages={"blank": "Enter the group."})
     role = models.CharField(max_length=10, choices=Role.below_owner(), blank=True)
@@ -182,7 +183,7 @@ class GroupMapping(AccountModel):
 
 
 class Identity(models.Model):
-    """A person at a provider: its subject, never her e-mail, says who she is."""
+    """A person at a provider, identified by the provider's subject and never by the e-mail."""
 
     provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="identities")
     subject = models.CharField(max_length=255)
@@ -200,7 +201,7 @@ class Identity(models.Model):
 
 
 class SignInAttempt(models.Model):
-    """A browser on its way to a provider and back, once and within minutes."""
+    """A browser's sign-in at a provider. It can be used once and expires within minutes."""
 
     provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="+")
     token_digest = models.BinaryField(unique=True)
@@ -211,7 +212,7 @@ class SignInAttempt(models.Model):
 
 
 class SamlAssertion(models.Model):
-    """A SAML assertion that was used, so that it is not used again."""
+    """A used SAML assertion, stored to refuse a replay."""
 
     provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="+")
     assertion_digest = models.BinaryField()
@@ -224,8 +225,8 @@ class SamlAssertion(models.Model):
 
 
 class AssertionClient(models.Model):
-    """An MCP client that gets tokens of people by what the provider signs, without their consent (ID-JAG, ADR 0104). Deleted with
-    its OAuth client."""
+    """An MCP client that gets tokens for people by the provider's signed assertion, without a consent page (ID-JAG,
+    ADR 0104). Deleted with its OAuth client."""
 
     provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="assertion_clients")
     application = models.OneToOneField(
@@ -261,7 +262,7 @@ class AssertionClient(models.Model):
 
 
 class IdentityAssertion(models.Model):
-    """An identity assertion (ID-JAG) that was used, so that it is not used again."""
+    """A used identity assertion (ID-JAG), stored to refuse a replay."""
 
     provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="+")
     assertion_digest = models.BinaryField()

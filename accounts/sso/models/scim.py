@@ -1,4 +1,4 @@
-"""Users and groups as an identity provider provisions them by SCIM 2.0, and the tokens that it does so with."""
+"""Users and groups that an identity provider provisions by SCIM 2.0, and the tokens for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from finops.lib.constraints import not_empty
 
 
 class ScimToken(AccountModel):
-    """A bearer token of a provider. Two may live at once, so that one replaces the other without a gap."""
+    """A bearer token of a provider. Two may be valid at once, so that one can replace the other without a gap."""
 
     provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="scim_tokens")
     lookup = models.CharField(max_length=12, unique=True, editable=False)
@@ -38,12 +38,12 @@ class ScimToken(AccountModel):
 
     @property
     def masked_token(self) -> str:
-        """What may be shown after creation: the typed prefix, the lookup part, dots."""
+        """The part that may be shown after creation: the prefix, the lookup part, dots."""
         return f"fscm_{self.lookup}{'•' * 8}"
 
 
 class ScimUser(AccountModel):
-    """A person as the provider describes her. She is active while she is a member of the account: no column says it."""
+    """A person as the provider describes her. Active means being a member of the account; no column stores it."""
 
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="scim_users")
@@ -84,7 +84,7 @@ class ScimUser(AccountModel):
 
 
 class ScimGroup(AccountModel):
-    """A group of the provider. What its members are in the account, GroupMapping says by its name."""
+    """A group of the provider. GroupMapping gives its members a role and a team by the group's name."""
 
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="scim_groups")
@@ -114,7 +114,7 @@ class ScimGroup(AccountModel):
 
 
 class ScimGroupMember(AccountModel):
-    """That a user is in a group."""
+    """The membership of a user in a group."""
 
     group = models.ForeignKey(ScimGroup, on_delete=models.CASCADE, related_name="memberships")
     member = models.ForeignKey(ScimUser, on_delete=models.CASCADE, related_name="memberships")

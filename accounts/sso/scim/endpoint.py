@@ -1,4 +1,5 @@
-"""What every SCIM path shares: the token of the provider in the path, JSON in and out, refusals as RFC 7644, 3.12 has them."""
+"""The base of all SCIM endpoints: the token of the provider in the path, JSON requests and responses, errors as in
+RFC 7644, 3.12."""
 
 from __future__ import annotations
 
@@ -68,8 +69,8 @@ class ScimEndpoint(KeyEndpoint):
         self._around = ExitStack()
 
     def perform_authentication(self, request: Request) -> None:
-        """The account's rows are in scope from here on, until there is an answer. Raises AuthenticationFailed for the token
-        of another provider than the path names."""
+        """Authenticate and enter the account's scope until the response. Raises AuthenticationFailed for a token of
+        another provider."""
         super().perform_authentication(request)
         if str(request.auth.provider.public_id) != str(self.kwargs["provider_id"]):
             raise AuthenticationFailed(ScimAuthentication.unknown, "unauthorized")
@@ -88,7 +89,7 @@ class ScimEndpoint(KeyEndpoint):
 
 
 def json_body(request: Request) -> dict[str, Any]:
-    """Raises PushError, 400 or 413, for what is no JSON object or too large."""
+    """Return the body as a JSON object. Raises PushError, 400 or 413, if it is no object or too large."""
     content = read_body(request.stream, _BODY)
     try:
         value = msgspec.json.decode(content)
@@ -102,7 +103,7 @@ def json_body(request: Request) -> dict[str, Any]:
 
 
 def scim_exception_handler(error: Exception, context: dict[str, Any]) -> Response:
-    """SCIM's error message, whatever happened."""
+    """Return every error as a SCIM error message."""
     response = exception_handler(_refusal(error) or error, context)
     body = response.data["error"]
     answer = {"schemas": [ERROR_SCHEMA], "status": str(response.status_code), "detail": body["message"]}

@@ -1,4 +1,4 @@
-"""What a SCIM request is refused with."""
+"""Errors of SCIM requests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from finops.lib.errors import UserError
 
 
 class ScimRefusal(UserError):
-    """`scim_type` is a keyword of RFC 7644, 3.12, or empty; the message stands in the provider's provisioning log."""
+    """A refused request. `scim_type` is a keyword of RFC 7644, 3.12, or empty; providers show the message in their
+    provisioning log."""
 
     status = HTTPStatus.BAD_REQUEST
     scim_type = "invalidValue"
@@ -19,14 +20,14 @@ class ScimRefusal(UserError):
 
 
 class ScimConflict(ScimRefusal):
-    """Somebody else has the name or address."""
+    """The name or address is taken."""
 
     status = HTTPStatus.CONFLICT
     scim_type = "uniqueness"
 
 
 class ScimForbidden(ScimRefusal):
-    """The account does not let a provider do this."""
+    """The account does not allow a provider to do this."""
 
     status = HTTPStatus.FORBIDDEN
     scim_type = ""

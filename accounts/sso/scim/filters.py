@@ -1,4 +1,4 @@
-"""SCIM filters as conditions of the database, where a column has the attribute."""
+"""SCIM filters as conditions of a database query, for attributes that are columns."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ _SELECTED_VALUE: Final = re.compile(r'(\w+)\[([^\[\]]+)\]\.(\w+)\s+eq\s+("(?:[^"
 
 
 def standard_filter(text: str) -> str:
-    """Entra ID's `emails[type eq "work"].value eq "…"`, which RFC 7644 has not, as what it means."""
+    """Rewrite Entra ID's `emails[type eq "work"].value eq "…"`, which is not valid in RFC 7644, as the standard
+    filter."""
     return _SELECTED_VALUE.sub(r"\1[\2 and \3 eq \4]", text)
 
 
 class NoCondition(Exception):
-    """The filter is not about columns alone: `ScimFilter.match` decides, row by row."""
+    """The filter uses more than columns; `ScimFilter.match` checks row by row."""
 
 
 USER_COLUMNS: Final = {
@@ -43,12 +44,13 @@ GROUP_COLUMNS: Final = {
     "id": "public_id",
 }
 _OF_VALUES: Final = {"emails": "emails__icontains", "members": "memberships__member__public_id"}
-"""What a value among several narrows the rows to."""
+"""Lookups that narrow the rows by a value of a multi-valued attribute."""
 _PLAIN_VALUE: Final = re.compile(r"[A-Za-z0-9.@_+-]{1,254}")
 
 
 def condition(node: FilterNode, columns: dict[str, str]) -> Q:
-    """Of what identity providers ask to find a resource: `eq` on a column, joined by `and` and `or`. Raises NoCondition."""
+    """Return the condition of a filter with `eq` on columns, joined by `and` and `or`, as identity providers send it.
+    Raises NoCondition."""
     match node:
         case Comparison(attr_path=path, op=CompareOperator.eq, value=value):
             return _equal(_column(path, columns), _text(value))
@@ -69,15 +71,17 @@ def _column(path: AttrPath, columns: dict[str, str]) -> str:
 
 
 def _text(value: Any) -> str:
-    """Null and numbers are left to the library, and so is what PostgreSQL cannot store."""
+    """Return a text that PostgreSQL can store. Raises NoCondition for null, numbers and other texts, which the
+    library compares."""
     if not isinstance(value, str) or not value or "\0" in value:
         raise NoCondition
     return value
 
 
 def narrowing(node: FilterNode) -> Q:
-    """A condition that every match fulfils, and others may too: an address among a user's, a member of a group. Without one
-    a filter that is not about columns reads every row, 7 s of 10,000 users on a busy machine."""
+    """Return a condition that every match fulfils (other rows may too): an address of a user, a member of a group.
+    Without a condition, a filter that uses more than columns reads every row: 7 s for 10,000 users on a busy machine.
+    """
     match node:
         case Comparison(attr_path=path, op=CompareOperator.eq, value=str(value)):
             return _among(path, value)
@@ -114,7 +118,7 @@ def _every(conditions: Iterable[Q]) -> Q:
 
 
 def _equal(lookup: str, value: str) -> Q:
-    """What is no ID equals none."""
+    """Return the condition of an equal value; an invalid ID matches nothing."""
     if not lookup.endswith("public_id"):
         return Q(**{lookup: value})
     try:

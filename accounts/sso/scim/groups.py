@@ -1,4 +1,4 @@
-"""Writes of a provider on its groups. What their members are in the account follows at once, by the group mappings."""
+"""Writes of a provider on its groups. Group mappings change the members' roles and teams at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHOWN: Final = 5
 
 @dataclass(frozen=True, kw_only=True)
 class GroupAttributes:
-    """What a provider says of a group. `members` are IDs of its users; None leaves them as they are."""
+    """Attributes of a group that a provider sends. `members` are IDs of users; None keeps the members."""
 
     display_name: str
     external_id: str = ""
@@ -31,8 +31,8 @@ class GroupAttributes:
 
 @transaction.atomic
 def create_group(*, provider: IdentityProvider, attributes: GroupAttributes) -> ScimGroup:
-    """A group with its members. Raises ScimConflict for a name that exists, ScimRefusal for a member who is no user of the
-    provider, ScimForbidden beyond 1,000 groups, ValidationError for a value that is too long."""
+    """Create a group with its members. Raises ScimConflict for a name that exists, ScimRefusal for a member who is no
+    user of the provider, ScimForbidden beyond 1,000 groups, ValidationError for a value that is too long."""
     provider, account = lock_provider(provider)
     if ScimGroup.objects.filter(provider=provider).count() >= MAX_GROUPS:
         raise ScimForbidden(f"The maximum is {MAX_GROUPS:,} groups.")
@@ -48,7 +48,8 @@ def create_group(*, provider: IdentityProvider, attributes: GroupAttributes) -> 
 def change_group(
     *, provider: IdentityProvider, public_id: uuid.UUID, change: Callable[[ScimGroup], GroupAttributes]
 ) -> ScimGroup:
-    """What `change` makes of the group as it is now. Raises as `create_group` does, and UnknownScimResource. May run twice."""
+    """Apply `change` to the group as it is now. Raises the errors of `create_group` and UnknownScimResource.
+    Idempotent."""
     provider, _account = lock_provider(provider)
     row = _group(provider, public_id)
     attributes, before = change(row), (row.display_name, row.external_id)
@@ -66,7 +67,7 @@ def change_group(
 
 @transaction.atomic
 def delete_group(*, provider: IdentityProvider, public_id: uuid.UUID) -> None:
-    """Its members lose what its mapping gave them. Raises UnknownScimResource."""
+    """Delete a group; its members lose the role and teams of its mapping. Raises UnknownScimResource."""
     provider, _account = lock_provider(provider)
     row = _group(provider, public_id)
     _added, removed = _set_members(row, [])
@@ -100,7 +101,7 @@ def _users_of(row: ScimGroup) -> list[ScimUser]:
 
 
 def _set_members(row: ScimGroup, wanted: Iterable[uuid.UUID] | None) -> tuple[list[ScimUser], list[ScimUser]]:
-    """Who was added and who was removed."""
+    """Set the members and return the added and the removed ones."""
     if wanted is None:
         return [], []
     before = {user.public_id: user for user in _users_of(row)}

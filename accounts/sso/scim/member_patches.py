@@ -1,5 +1,5 @@
-"""Patches of a group that only add, remove or replace members by their IDs, as sets of IDs. scim2-models evaluates a filter on each
-member that is there for each that is named, and copies all for each operation."""
+"""Patches that only add, remove or replace members of a group by ID, applied as sets. scim2-models evaluates a filter
+on each present member for each ID in the patch, and copies all members for each operation."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from itertools import groupby
 from typing import Any, Final
 
 MAX_OTHER_OPERATIONS: Final = 100
-"""Of a patch, that are for scim2-models: each may cost as much as the group has members."""
+"""Operations of a patch that scim2-models applies: the cost of each grows with the members of the group."""
 _ONE: Final = re.compile(r'members\[value eq "([0-9a-f-]{36})"\]', re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class MemberChange:
-    """What an operation makes of the members: `ids` are added, removed, or all there are."""
+    """An operation on the members: add `ids`, remove them, or replace all members with them."""
 
     op: str
     ids: frozenset[uuid.UUID]
@@ -29,7 +29,8 @@ class MemberChange:
 
 
 def member_change(operation: Any) -> MemberChange | None:
-    """Of an operation as `patch_operations` leaves it; None for any other, which scim2-models applies."""
+    """Return the change of an operation in the form of `patch_operations`; None for any other operation, which
+    scim2-models applies."""
     if not isinstance(operation, dict):
         return None
     op, path, value = (operation.get(name) for name in ("op", "path", "value"))
@@ -48,7 +49,7 @@ def member_change(operation: Any) -> MemberChange | None:
 
 
 def _ids(values: Sequence[Any]) -> frozenset[uuid.UUID] | None:
-    """None where one is no plain ID."""
+    """Return the IDs; None if a value is not a plain ID."""
     found = set()
     for each in values:
         if not isinstance(each, dict) or each.keys() != {"value"} or not isinstance(each["value"], str):
@@ -61,7 +62,7 @@ def _ids(values: Sequence[Any]) -> frozenset[uuid.UUID] | None:
 
 
 def steps(operations: Sequence[Any]) -> Iterator[MemberChange | list[Any]]:
-    """The operations in their order: changes of members by ID, and lists of others that follow one another."""
+    """Split the operations in their order into changes of members by ID and lists of consecutive other operations."""
     for is_change, run in groupby(
         ((member_change(each), each) for each in operations), lambda pair: pair[0] is not None
     ):

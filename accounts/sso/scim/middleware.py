@@ -1,4 +1,5 @@
-"""Serves /scim/v2/ before the middleware that is for pages: no session is read, no HTML page can answer."""
+"""A middleware that serves /scim/v2/ before the middleware of pages: it reads no session and never responds with
+HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From groups that a provider pushes to roles and teams."""
+"""Roles and teams by the groups that a provider provisions."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from accounts.sso.models import IdentityProvider, ScimGroup, ScimGroupMember, Sc
 
 
 def pushes_groups(provider: IdentityProvider) -> bool:
-    """Whether groups come by SCIM. Those that a sign-in names are ignored then. One query."""
+    """Return whether the provider provisions groups by SCIM. Groups of a sign-in are ignored then. One query."""
     return ScimGroup.objects.filter(provider=provider).exists()
 
 
 def place_members(provider: IdentityProvider, users: Iterable[ScimUser]) -> None:
-    """Give users the roles and teams of their groups, by name or external ID. Nothing happens while no groups are pushed. As many
-    queries for a thousand users as for one."""
+    """Give users the roles and teams of their groups, by name or external ID. Does nothing if the provider provisions
+    no groups. The number of queries does not depend on the number of users."""
     account = provider.account
     if account is None or not pushes_groups(provider):
         return

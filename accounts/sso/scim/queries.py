@@ -1,4 +1,4 @@
-"""Users and groups of a provider, as SCIM lists them."""
+"""Queries for a provider's users and groups."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from accounts.sso.models import IdentityProvider, ScimGroup, ScimUser
 
 
 def users_of(provider: IdentityProvider) -> QuerySet[ScimUser]:
-    """With `is_active`, whether she is a member of the account."""
+    """Return the provider's users. `is_active` says whether the user is a member of the account."""
     member = Membership.objects.filter(account=OuterRef("account"), user=OuterRef("user"))
     rows = ScimUser.objects.filter(provider=provider).annotate(is_active=Exists(member))
     return rows.select_related("provider").order_by("pk")
@@ -21,5 +21,5 @@ def groups_of(provider: IdentityProvider) -> QuerySet[ScimGroup]:
 
 
 def is_active(row: ScimUser) -> bool:
-    """Of a row of `users_of`."""
+    """Return whether a user of `users_of` is active."""
     return bool(vars(row)["is_active"])

@@ -1,4 +1,5 @@
-"""SCIM resources of this service, and rows as such. Imported with the first SCIM request: pydantic takes half a second."""
+"""SCIM resources of this service, and rows as resources. Imported with the first SCIM request, because pydantic takes
+half a second."""
 
 from __future__ import annotations
 
@@ -41,14 +42,14 @@ from accounts.sso.scim.urls import base_url
 from accounts.sso.scim.users import UserAttributes
 
 MAX_RESULTS: Final = 200
-"""Resources on a page of a list."""
+"""Resources on a page."""
 
 POLICY: Final = ScimPolicy(
     unknown=ScimPolicy.Unknown.ignore,
     remove_value_as_filter=ScimPolicy.RemoveValue.apply,
     unmatched_path_filter=ScimPolicy.UnmatchedPathFilter.create,
 )
-"""Attributes that are not stored are ignored, as RFC 7644 allows; the rest is how Entra ID writes its patches."""
+"""Unknown attributes are ignored, as RFC 7644 allows; the other options accept the patches of Entra ID."""
 
 
 class Email(ComplexAttribute):
@@ -116,7 +117,7 @@ def user_resource(row: ScimUser, *, is_active: bool, groups: list[ScimGroup]) ->
 
 
 def attributes_of(resource: UserResource) -> UserAttributes:
-    """What a resource says, for the services."""
+    """Return the attributes of a resource in the form of the services."""
     name = resource.name or PersonName()
     return UserAttributes(
         user_name=(resource.user_name or "").strip(),
@@ -134,7 +135,7 @@ def attributes_of(resource: UserResource) -> UserAttributes:
 
 
 def group_resource(row: ScimGroup, members: list[ScimUser] | None) -> GroupResource:
-    """`members` None: they were not asked for."""
+    """Return a group as a resource. `members` is None if the request excludes them."""
     base = base_url(row.provider)
     return GroupResource(
         id=str(row.public_id),
@@ -156,8 +157,8 @@ def group_resource(row: ScimGroup, members: list[ScimUser] | None) -> GroupResou
 
 
 def group_patch(body: dict[str, Any]) -> Callable[[ScimGroup], GroupAttributes]:
-    """What a patch makes of a group. Raises pydantic's ValidationError and ScimRefusal for a body that is none; the function what
-    scim2-models raises, and ScimRefusal."""
+    """Return a function that applies a patch to a group. Raises pydantic's ValidationError and ScimRefusal for an
+    invalid body; the function raises the errors of scim2-models and ScimRefusal."""
     body = patch_operations(body)
     patch = PatchOp[GroupResource].model_validate(body, scim_ctx=Context.RESOURCE_PATCH_REQUEST)
     operations, raw = iter(patch.operations or []), body.get("Operations")
@@ -209,7 +210,8 @@ def _apply(
 
 
 def patch_operations(body: dict[str, Any]) -> dict[str, Any]:
-    """Without `display`, `$ref` and nulls of members: Entra ID removes `{"$ref": null, "value": …}`, which equals no member."""
+    """Remove `display`, `$ref` and nulls of members from a patch: Entra ID removes `{"$ref": null, "value": …}`,
+    which equals no member."""
     operations = body.get("Operations")
     if not isinstance(operations, list):
         return body
@@ -233,7 +235,8 @@ def _plain_values(values: list[Any]) -> list[Any]:
 
 
 def group_attributes_of(resource: GroupResource) -> GroupAttributes:
-    """What a resource says, for the services. Raises ScimRefusal for a member that is a group or no ID."""
+    """Return the attributes of a resource in the form of the services. Raises ScimRefusal for a member that is a
+    group or an invalid ID."""
     return GroupAttributes(
         display_name=(resource.display_name or "").strip(),
         external_id=resource.external_id or "",
@@ -256,7 +259,7 @@ def _meta(kind: str, row: ScimUser | ScimGroup, location: str) -> Meta:
 
 @cache
 def service() -> ScimProvider:
-    """What `/ResourceTypes` and `/Schemas` publish, the same for every account."""
+    """Return the content of `/ResourceTypes` and `/Schemas`, the same for every account."""
     return ScimProvider(models=[UserResource, GroupResource], policy=POLICY)
 
 

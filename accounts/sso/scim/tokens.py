@@ -1,5 +1,5 @@
-"""SCIM tokens: created, revoked, and what one stands for at `/scim/v2/`. Made as MCP keys are (accounts/keys.py), with a
-prefix of their own. A provider has up to two living ones: create the second, enter it at the provider, revoke the first."""
+"""SCIM tokens: create, revoke, authenticate. They are built as MCP keys are (accounts/keys.py), with a different
+prefix. A provider has at most two valid tokens: create the second, enter it at the provider, revoke the first."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_TOKENS: Final = 2
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ScimCredential:
-    """A token that was alive when it was shown, and whose provider it is."""
+    """A valid token and its provider."""
 
     token_id: int
     provider: IdentityProvider
@@ -32,8 +32,8 @@ class ScimCredential:
 
 
 def authenticate_scim_token(plaintext: str) -> ScimCredential | None:
-    """What the living token that this is stands for; None for anything else. One statement, none for text that is no token.
-    `note_use` once it is at the right path."""
+    """Return the credential of a valid token; None for any other text. One statement, none if the text cannot be a
+    token. Call `note_use` once the request's path belongs to the token's provider."""
     lookup = lookup_of(plaintext, PREFIX)
     if lookup is None:
         return None
@@ -55,8 +55,9 @@ def note_use(credential: ScimCredential) -> None:
 def create_scim_token(
     *, provider: IdentityProvider, actor: Actor, living: int | None = None
 ) -> tuple[ScimToken, str]:
-    """A new token and its plaintext, which exists nowhere afterwards but with the caller. `living`: only if so many live
-    now. Raises UserError otherwise, for a provider of the whole service, and beyond two living tokens."""
+    """Create a token and return it with its plaintext, which is not stored. `living` is the number of valid tokens
+    that the caller expects. Raises UserError for another number, for a provider of the whole service, and beyond two
+    valid tokens."""
     account = _account_of(provider)
     IdentityProvider.objects.select_for_update().get(pk=provider.pk)
     count = living_tokens(provider).count()
@@ -83,7 +84,7 @@ def create_scim_token(
 
 @transaction.atomic
 def revoke_scim_token(*, token: ScimToken, actor: Actor) -> None:
-    """End a token: dead on its next request. Twice is once."""
+    """Revoke a token; it is refused from the next request on. Idempotent."""
     rows = ScimToken.objects.unscoped()  # unscoped: the caller looked the token up in its account
     if rows.filter(pk=token.pk, revoked_at=None).update(revoked_at=clock.now()):
         _record(token.provider, token.account, actor, "revoke", token)

@@ -1,5 +1,5 @@
-"""/scim/v2/<provider>/. Views are imported with the first request, since they bring pydantic. The last takes every other
-path beneath it."""
+"""URLs of /scim/v2/<provider>/. Views are imported with the first request, because they import pydantic. The last
+pattern matches every other path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from accounts.sso.models import IdentityProvider
 
 
 def base_url(provider: IdentityProvider) -> str:
-    """What people enter at the provider as tenant URL or base URL."""
+    """Return the URL that people enter at the provider as tenant URL or base URL."""
     return f"{settings.PUBLIC_URL}/scim/v2/{provider.public_id}"
 
 

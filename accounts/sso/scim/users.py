@@ -1,7 +1,7 @@
-"""Writes of a provider on its users: who she is, and whether she is a member of the account.
+"""Writes of a provider on its users: attributes, and membership in the account.
 
-A provider reaches the people of its verified domains in its own account, and nothing else of them. The owner stays, and
-nobody is deleted: a person who leaves loses her membership, and her sessions where it was the last one.
+A provider may change only people of its verified domains in its own account. The owner stays, and nobody is deleted:
+a person who is deprovisioned loses her membership, and her sessions if it was the last one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _OF_ROW: Final = ("user_name", "external_id", "display_name", "formatted_name", 
 
 @dataclass(frozen=True, kw_only=True)
 class UserAttributes:
-    """What a provider says of a user; texts are empty where it says nothing. `active` None leaves it as it is."""
+    """Attributes of a user that a provider sends; texts are empty if it sends none. `active` None leaves the user's
+    state."""
 
     user_name: str
     external_id: str = ""
@@ -50,7 +51,7 @@ class UserAttributes:
 
     @property
     def email(self) -> str:
-        """The primary address, else that of work, else the first, else the userName; in lower case."""
+        """The primary address, else the work address, else the first, else the userName; in lower case."""
         ranked = sorted(self.emails, key=lambda each: (not each.get("primary"), each.get("type") != "work"))
         values = [str(each["value"]) for each in ranked if each.get("value")]
         return (values[0] if values else self.user_name).strip().lower()
@@ -67,8 +68,8 @@ def scim_actor(provider: IdentityProvider) -> Actor:
 
 @transaction.atomic
 def create_user(*, provider: IdentityProvider, attributes: UserAttributes) -> ScimUser:
-    """A user, and unless she is inactive her membership with the provider's default role. Raises ScimRefusal for an address
-    of another domain, ScimConflict for one that is taken, ValidationError for a value that is too long."""
+    """Create a user and, if active, her membership with the provider's default role. Raises ScimRefusal for an
+    address of another domain, ScimConflict for a taken address, ValidationError for a value that is too long."""
     provider, account = lock_provider(provider)
     rows = ScimUser.objects.filter(provider=provider)
     if rows.count() >= MAX_USERS:
@@ -88,8 +89,8 @@ def create_user(*, provider: IdentityProvider, attributes: UserAttributes) -> Sc
 def change_user(
     *, provider: IdentityProvider, public_id: uuid.UUID, change: Callable[[ScimUser], UserAttributes]
 ) -> ScimUser:
-    """What `change` makes of the user as she is now. Raises as `create_user` does, UnknownScimResource, and ScimForbidden for the
-    owner's deactivation. May run twice."""
+    """Apply `change` to the user as she is now. Raises the errors of `create_user`, UnknownScimResource, and
+    ScimForbidden for the deactivation of the owner. Idempotent."""
     provider, _account = lock_provider(provider)
     row = locked_user(provider, public_id)
     attributes, before = change(row), _attributes(row)
@@ -110,7 +111,7 @@ def change_user(
 
 @transaction.atomic
 def delete_user(*, provider: IdentityProvider, public_id: uuid.UUID) -> None:
-    """Forget the user; the person loses her membership. Raises UnknownScimResource, and ScimForbidden for the owner."""
+    """Delete the user and end the person's membership. Raises UnknownScimResource, and ScimForbidden for the owner."""
     provider, _account = lock_provider(provider)
     row = locked_user(provider, public_id)
     _set_active(row, False)
@@ -119,7 +120,8 @@ def delete_user(*, provider: IdentityProvider, public_id: uuid.UUID) -> None:
 
 
 def lock_provider(provider: IdentityProvider) -> tuple[IdentityProvider, Account]:
-    """Writes of a provider take turns until the commit. Raises ScimForbidden for one of the whole service."""
+    """Lock the provider until the commit, so that its writes run one after another. Raises ScimForbidden for a
+    provider of the whole service."""
     row = (
         IdentityProvider.objects.select_for_update(of=("self",)).select_related("account").get(pk=provider.pk)
     )
@@ -212,14 +214,15 @@ def _remove(membership: Membership, actor: Actor) -> None:
 
 
 def _follows(row: ScimUser) -> bool:
-    """Whether her name and address are the provider's to change: she belongs nowhere else, owns nothing, is no operator, and has
-    an address of its domains."""
+    """Return whether the provider may change the person's name and address: she has no other account, owns nothing,
+    is no operator, and has an address of its domains."""
     elsewhere = Membership.objects.filter(user=row.user).exclude(account=row.account, role__in=_BELOW_OWNER)
     return not row.user.is_staff and not elsewhere.exists() and vouches(row.provider, row.user.email)
 
 
 def _move(row: ScimUser, email: str) -> None:
-    """Her address here follows, unless she signs in with it elsewhere too, or owns the account. Raises ScimConflict."""
+    """Change the person's address too, unless she also signs in elsewhere with it or owns the account. Raises
+    ScimConflict."""
     user = row.user
     if user.email == email:
         return

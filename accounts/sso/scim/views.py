@@ -1,4 +1,4 @@
-"""/scim/v2/<provider>/: users, groups, and what the service says of itself."""
+"""/scim/v2/<provider>/: users, groups, and the service's own metadata."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ServiceProviderConfig(ScimEndpoint):
 
 
 class Discovery(ScimEndpoint):
-    """`/ResourceTypes` and `/Schemas`, whole or one by its ID."""
+    """`/ResourceTypes` and `/Schemas`: the list, or one by ID."""
 
     http_method_names = ["get"]
     kind = ""
@@ -99,7 +99,7 @@ class Users(ScimEndpoint):
 
 
 class UserSearch(ScimEndpoint):
-    """`/Users/.search`: what a list is asked for, in the body."""
+    """`/Users/.search`: a query whose parameters are in the body."""
 
     http_method_names = ["post"]
 
@@ -195,10 +195,10 @@ class OneGroup(ScimEndpoint):
 
 
 class UnknownScimPath(ScimEndpoint):
-    """Every other path. Whoever has no token is told that first."""
+    """Every other path: 401 without a token, else 404."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Raises UnknownScimResource, after what every endpoint raises."""
+        """Raises UnknownScimResource, after the errors of every endpoint."""
         super().initial(request, *args, **kwargs)
         raise UnknownScimResource("SCIM has no such endpoint here.")
 
@@ -237,7 +237,8 @@ def _group(request: Request, public_id: uuid.UUID, status: HTTPStatus = HTTPStat
 def _groups(
     request: Request, parameters: ResponseParameters[Any]
 ) -> tuple[QuerySet[ScimGroup], Callable[[ScimGroup], GroupResource]]:
-    """Groups, and each as a resource. Members are read only where they are asked for: a group may have thousands."""
+    """Return the groups and a function that turns a group into a resource. Members are read only if the request
+    includes them: a group may have thousands."""
     rows = groups_of(request.auth.provider)
     excluded = {str(path).rpartition(":")[2].lower() for path in parameters.excluded_attributes or []}
     included = {str(path).rpartition(":")[2].lower() for path in parameters.attributes or []}
@@ -269,7 +270,7 @@ def _page(
     columns: dict[str, str],
     resource_of: Callable[[M], Resource[Any]],
 ) -> dict[str, Any]:
-    """A page of what the filter matches. A filter that is not about columns alone reads every row."""
+    """Return a page of the matches. A filter that uses more than columns reads every row."""
     start = min(search.start_index_0 or 0, _FURTHEST)
     end = start + min(MAX_RESULTS if search.count is None else search.count, MAX_RESULTS)
     expression = search.filter
@@ -304,8 +305,8 @@ def _parameters(request: Request, kind: type[P]) -> P:
 
 
 def _valid_parameters(given: Mapping[str, Any], kind: type[P], names: tuple[str, ...]) -> P:
-    """Raises pydantic's ValidationError for what is no filter, path or number, and InvalidFilterException for a filter that
-    is too long."""
+    """Raises pydantic's ValidationError for an invalid filter, path or number, and InvalidFilterException for a
+    filter that is too long."""
     values = {name: given[name] for name in names if given.get(name) not in (None, "")}
     if isinstance(expression := values.get("filter"), str):
         if len(expression) > MAX_FILTER:
@@ -315,7 +316,7 @@ def _valid_parameters(given: Mapping[str, Any], kind: type[P], names: tuple[str,
 
 
 def _id(text: str) -> uuid.UUID:
-    """Raises UnknownScimResource for what is no ID."""
+    """Raises UnknownScimResource for an invalid ID."""
     try:
         return uuid.UUID(text)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Clients whose tokens an identity provider decides (ID-JAG)."""
+"""Clients whose access an identity provider controls (ID-JAG)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from accounts.sso.views.providers import provider_page
 @require_POST
 @never_cache
 def add(request: AccountRequest, provider_id: int) -> HttpResponse:
-    """Show the client secret: the only response with it."""
+    """Add a client and show its secret, which no other response contains."""
     rows = providers_of(request.account).filter(protocol=IdentityProvider.Protocol.OIDC)
     provider, form = get_object_or_404(rows, pk=provider_id), AssertionClientForm(request.POST)
     reauthenticate_first(request)

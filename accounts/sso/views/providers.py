@@ -44,7 +44,7 @@ def index(request: AccountRequest) -> HttpResponse:
 
 
 def index_page(request: AccountRequest, form: GroupMappingForm) -> HttpResponse:
-    """Providers and group mappings, with the form of a new mapping."""
+    """Render providers and group mappings with the form of a new mapping."""
     teams = team_names(request.account)
     mappings = [
         (row, row.team_id and teams.get(row.team_id, "Deleted team")) for row in GroupMapping.objects.all()
@@ -117,7 +117,7 @@ def provider_page(
     form: DomainForm,
     client_form: AssertionClientForm | None = None,
 ) -> HttpResponse:
-    """A provider with its domains and clients, and the forms of new ones."""
+    """Render a provider with its domains and clients and their forms."""
     client_form = client_form or AssertionClientForm()
     domains = list(provider.domains.all())
     context = {
@@ -153,7 +153,7 @@ def test(request: AccountRequest, provider_id: int) -> HttpResponse:
 @account_page(Role.ADMIN)
 @require_POST
 def enforce(request: AccountRequest, provider_id: int) -> HttpResponse:
-    """Turns it on with `on`, else off."""
+    """Enforce the provider if the form has `on`; otherwise stop enforcing it."""
     provider = provider_or_404(request, provider_id)
     reauthenticate_first(request)
     with ErrorMessages(request):

@@ -22,8 +22,8 @@ from accounts.sso.views.providers import provider_or_404
 @require_POST
 @never_cache
 def create(request: AccountRequest, provider_id: int) -> HttpResponse:
-    """The answer shows the token: the one place where its plaintext ever is. `living` is how many the page had, so that a
-    second click makes no second token."""
+    """Create a token and show it; no other response contains its plaintext. `living` is the number of tokens that the
+    page showed, so that a double click does not create a second token."""
     provider = provider_or_404(request, provider_id)
     reauthenticate_first(request)
     living = request.POST.get("living", "")

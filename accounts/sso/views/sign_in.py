@@ -1,4 +1,4 @@
-"""The way to an identity provider and back."""
+"""Sign-in through an identity provider: the redirect there and the response."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class EmailForm(forms.Form):
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def start(request: HttpRequest) -> HttpResponse:
-    """By e-mail, or by the button of a provider. The next page leads on by itself: a form's redirect to another site would be
-    stopped by our Content-Security-Policy."""
+    """Start a sign-in by e-mail or by a provider's button. The next page redirects by itself, because our
+    Content-Security-Policy blocks a form's redirect to another site."""
     values = request.POST if request.method == "POST" else request.GET
     next_url = _safe_next(request, str(values.get("next", "")))
     form = EmailForm(
@@ -69,8 +69,8 @@ def start(request: HttpRequest) -> HttpResponse:
 
 
 def _chosen_provider(request: HttpRequest, form: EmailForm) -> IdentityProvider | None:
-    """None where the form has an error. Raises UserError for an address without a provider, and for a provider that is
-    disabled."""
+    """Return the provider; None if the form has an error. Raises UserError for an address without a provider and for
+    a disabled provider."""
     if public_id := request.POST.get("provider"):
         provider = _provider(public_id)
         check_active(provider)
@@ -104,8 +104,8 @@ def _safe_next(request: HttpRequest, url: str) -> str:
 @never_cache
 @require_GET
 def callback(request: HttpRequest, public_id: UUID | None = None) -> HttpResponse:
-    """OpenID Connect's redirect URI: of one provider, or of all that have none of their own. A SignInRefusal becomes the page that
-    says why."""
+    """OpenID Connect's redirect URI: of one provider, or the shared one. A SignInRefusal becomes a page with the
+    reason."""
     token = request.GET.get("state", "")
     provider = None
     try:
@@ -137,8 +137,9 @@ def _check_answer(provider: IdentityProvider, request: HttpRequest) -> None:
 @never_cache
 @require_POST
 def saml_acs(request: HttpRequest, public_id: str) -> HttpResponse:
-    """SAML's assertion consumer service. The browser posts it from the provider's site, without our cookie: what it says is
-    kept, and counts once the browser that asked follows. A SignInRefusal becomes the page that says why."""
+    """SAML's assertion consumer service. The browser posts the response from the provider's site, without our cookie,
+    so the claims are stored and count once the browser that started the attempt follows. A SignInRefusal becomes a
+    page with the reason."""
     token, provider = request.POST.get("RelayState", ""), None
     try:
         attempt = attempts.attempt_of(token)
@@ -168,7 +169,7 @@ def saml_complete(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def saml_metadata(request: HttpRequest, public_id: str) -> HttpResponse:
-    """This side's metadata. Public: it holds no secret."""
+    """Return the service provider's metadata. Public: it contains no secret."""
     provider = _provider(public_id)
     if provider.protocol != Protocol.SAML:
         raise Http404("no such provider")
@@ -203,7 +204,8 @@ def _sign_in(request: HttpRequest, provider: IdentityProvider, claims: Claims, n
 
 
 def _refuse(request: HttpRequest, provider: IdentityProvider | None, error: UserError) -> HttpResponse:
-    """403 for an answer that lets nobody in; 502 where the provider is away. Both are in the logs of operators and account."""
+    """Show a refused sign-in: 403, or 502 if the provider does not answer. Recorded in the operator log and the
+    account's audit log."""
     record(user=None, kind=SecurityEvent.Kind.FAIL_SIGN_IN, request=request, detail=error.message)
     if provider is not None and provider.account is not None:
         audit.record(
