@@ -103,8 +103,20 @@ class NewKeyForm(forms.Form):
         return datetime.combine(day + timedelta(days=1), time(), tzinfo=UTC)
 
 
+KEY_HELP = "A public key as PEM, JWK or JWK set, or the https URL of a JWK set."
+
+
+def _key_field(**options: Any) -> forms.CharField:
+    widget = forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "class": "font-monospace"})
+    return forms.CharField(label="Public key", max_length=20_000, widget=widget, **options)
+
+
 class ServiceAccountForm(NewKeyForm):
     """`scope` is its access: a service account has the same two as a key."""
+
+    key = _key_field(
+        required=False, help_text=f"{KEY_HELP} Optional: without a key, the console creates a client secret."
+    )
 
     def __init__(self, account: Account, *args: Any, **kwargs: Any) -> None:
         super().__init__(account, *args, **kwargs)
@@ -112,6 +124,10 @@ class ServiceAccountForm(NewKeyForm):
         self.fields["scope"].label = "Access"
         if FIELD in self.fields:
             self.fields[FIELD].help_text = "What cost the service account sees."
+
+
+class ServiceAccountKeyForm(forms.Form):
+    key = _key_field(help_text=KEY_HELP, error_messages={"required": "Enter a public key."})
 
 
 class NewAccountForm(forms.Form):

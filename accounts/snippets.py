@@ -69,6 +69,44 @@ def service_account_snippets(issuer: str, url: str, client_id: str, secret: str)
     ]
 
 
+def signed_snippets(issuer: str, url: str, client_id: str) -> list[Snippet]:
+    """Snippets for a service account that signs: `issuer` is the authorization server, `url` the MCP server."""
+    return [
+        Snippet(
+            "python-mcp",
+            "Python, MCP SDK",
+            "Pass auth to the HTTP client; storage keeps the token. Choose the algorithm of your key: RS256, ES256 or EdDSA.",
+            "from mcp.client.auth.extensions.client_credentials import (\n"
+            "    PrivateKeyJWTOAuthProvider,\n"
+            "    SignedJWTParameters,\n"
+            ")\n\n"
+            "signer = SignedJWTParameters(\n"
+            f'    issuer="{client_id}",\n'
+            f'    subject="{client_id}",\n'
+            '    signing_key=open("private-key.pem").read(),\n'
+            '    signing_algorithm="ES256",\n'
+            ")\n"
+            "auth = PrivateKeyJWTOAuthProvider(\n"
+            f'    server_url="{url}",\n'
+            "    storage=storage,\n"
+            f'    client_id="{client_id}",\n'
+            "    assertion_provider=signer.create_assertion_provider(),\n"
+            f'    issuer="{issuer}",\n'
+            ")",
+        ),
+        Snippet(
+            "curl-token",
+            "curl",
+            "Gets an access token, valid for one hour. ASSERTION is a JWT that your program signs for each request.",
+            f"curl {issuer}/oauth/token \\\n"
+            "  -d grant_type=client_credentials \\\n"
+            "  -d client_assertion_type=urn:ietf:params:oauth:client-assertion-type:jwt-bearer \\\n"
+            '  -d client_assertion="$ASSERTION" \\\n'
+            f"  -d resource={url}",
+        ),
+    ]
+
+
 def _json(value: object) -> str:
     return json.dumps(value, indent=2)
 

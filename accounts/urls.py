@@ -53,6 +53,11 @@ account_urlpatterns = [
         name="service_account_rotate",
     ),
     path(
+        "settings/service-accounts/<int:service_account_id>/key/",
+        service_accounts.key,
+        name="service_account_key",
+    ),
+    path(
         "settings/service-accounts/<int:service_account_id>/delete/",
         service_accounts.delete,
         name="service_account_delete",

@@ -5,6 +5,7 @@ from accounts.models.invitation import Invitation
 from accounts.models.keys import MCPKey
 from accounts.models.mail import UnsentMail
 from accounts.models.oauth import (
+    ClientAssertion,
     OAuthAccessToken,
     OAuthApplication,
     OAuthConnection,
@@ -21,6 +22,7 @@ __all__ = [
     "Account",
     "AccountDeletion",
     "AuditEntry",
+    "ClientAssertion",
     "GlossaryTerm",
     "Invitation",
     "MCPKey",

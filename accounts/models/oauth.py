@@ -6,6 +6,8 @@ code that resolves a token puts the account of its connection in scope.
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -109,7 +111,8 @@ class OAuthConnection(AccountModel):
 
 
 class ServiceAccount(AccountModel):
-    """A program of an account that gets access tokens by its client ID and secret, without a person (RFC 6749, 4.4).
+    """A program of an account that gets access tokens without a person (RFC 6749, 4.4): by a secret, or where it has keys or a JWKS
+    URL by a JWT that it signs (RFC 7523).
 
     Its connection has the access, the client and the tokens; deleting the client deletes everything. It outlives the
     person who created it.
@@ -124,12 +127,23 @@ class ServiceAccount(AccountModel):
     )
     created_by_label = models.CharField(max_length=254, editable=False)
     created_at = models.DateTimeField(default=clock.now, editable=False)
-    rotated_at = models.DateTimeField(null=True, blank=True, editable=False)
+    rotated_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="When its secret or key was replaced."
+    )
+    public_keys: models.JSONField[list[Any], list[Any]] = models.JSONField(
+        default=list, blank=True, editable=False, help_text="Public keys that it signs with (JWK)."
+    )
+    jwks_url = models.CharField(max_length=500, blank=True, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["-created_at", "-id"]
         constraints = [
+            models.CheckConstraint(
+                condition=models.Q(jwks_url="") | models.Q(public_keys=[]),
+                name="service_account_has_keys_or_url",
+                violation_error_message="Enter keys or a JWKS URL, not both.",
+            ),
             not_empty("name", name="service_account_has_a_name", message="Enter a name."),
             unique_in_account(
                 "name", name="service_account_name_unique", message="Another service account has this name."
@@ -142,6 +156,26 @@ class ServiceAccount(AccountModel):
     @property
     def is_expired(self) -> bool:
         return self.expires_at is not None and self.expires_at <= clock.now()
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether it signs JWTs, and has no secret."""
+        return bool(self.public_keys or self.jwks_url)
+
+
+class ClientAssertion(models.Model):
+    """A JWT that a client authenticated with, so that it does not again (RFC 7523, 3)."""
+
+    application = models.ForeignKey(OAuthApplication, on_delete=models.CASCADE, related_name="+")
+    assertion_digest = models.BinaryField()
+    expires_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["application", "assertion_digest"], name="client_assertion_used_once"
+            )
+        ]
 
 
 class OfConnection(models.Model):

@@ -18,6 +18,7 @@ from joserfc.errors import JoseError
 from oauthlib.common import Request
 from oauthlib.oauth2.rfc6749 import errors
 
+from accounts.oauth.error_text import plain
 from accounts.oauth.provider import READ_SCOPE, WRITE_SCOPE
 from accounts.oauth.resource import is_ours, issuer, resource
 from accounts.sso.claims import as_texts
@@ -86,7 +87,7 @@ def _signed_claims(text: Any, provider: IdentityProvider, request: Request) -> d
         claims = jwt.decode(text, signing_keys(provider, key_id), algorithms=ALGORITHMS).claims
     except UserError as error:
         raise errors.CustomOAuth2Error(
-            error="temporarily_unavailable", description=_plain(error.message), request=request
+            error="temporarily_unavailable", description=plain(error.message), request=request
         ) from error
     except (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise invalid_grant(f"The assertion is not signed by {provider.name}.", request) from error
@@ -161,10 +162,4 @@ def refuse(description: str, request: Request) -> NoReturn:
 
 def invalid_grant(description: str, request: Request) -> errors.InvalidGrantError:
     """Return the error `invalid_grant` of RFC 6749, 5.2, with a description in the characters that the RFC allows."""
-    return errors.InvalidGrantError(description=_plain(description), request=request)
-
-
-def _plain(text: str) -> str:
-    """Replace characters that RFC 6749, 5.2 does not allow in a description: quotation marks, backslashes, anything
-    but ASCII."""
-    return "".join(letter if " " <= letter <= "~" and letter not in '"\\' else "?" for letter in text)
+    return errors.InvalidGrantError(description=plain(description), request=request)

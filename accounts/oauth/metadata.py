@@ -8,12 +8,16 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 
+from accounts.oauth.client_assertions import ALGORITHMS
+from accounts.oauth.client_assertions import METHOD as PRIVATE_KEY_JWT
 from accounts.oauth.cors import open_to_browsers
 from accounts.oauth.identity_assertions import GRANT_TYPE as JWT_BEARER
 from accounts.oauth.provider import OFFLINE_SCOPE, SCOPES
 from accounts.oauth.resource import issuer, resource
 
-AUTH_METHODS = ["none", "client_secret_post", "client_secret_basic"]
+REGISTERED_AUTH_METHODS = ["none", "client_secret_post", "client_secret_basic"]
+"""Those that a client can register for."""
+AUTH_METHODS = [*REGISTERED_AUTH_METHODS, PRIVATE_KEY_JWT]
 GRANT_TYPES = ["authorization_code", "refresh_token"]
 """Grant types that a client can register for."""
 SERVICE_GRANT_TYPES = ["client_credentials", JWT_BEARER]
@@ -40,7 +44,9 @@ def server_document() -> dict[str, Any]:
         "grant_types_supported": [*GRANT_TYPES, *SERVICE_GRANT_TYPES],
         "code_challenge_methods_supported": ["S256"],
         "token_endpoint_auth_methods_supported": AUTH_METHODS,
+        "token_endpoint_auth_signing_alg_values_supported": ALGORITHMS,
         "revocation_endpoint_auth_methods_supported": AUTH_METHODS,
+        "revocation_endpoint_auth_signing_alg_values_supported": ALGORITHMS,
         "scopes_supported": [*SCOPES, OFFLINE_SCOPE],
         "authorization_response_iss_parameter_supported": True,
         "client_id_metadata_document_supported": True,

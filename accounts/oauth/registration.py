@@ -22,7 +22,7 @@ from accounts.oauth import limits, redirects
 from accounts.oauth.clients import display_name
 from accounts.oauth.cors import open_to_browsers
 from accounts.oauth.endpoints import problem, too_many
-from accounts.oauth.metadata import AUTH_METHODS, GRANT_TYPES
+from accounts.oauth.metadata import GRANT_TYPES, REGISTERED_AUTH_METHODS
 from accounts.oauth.provider import SCOPES
 from finops.lib import clock
 
@@ -106,9 +106,9 @@ def _redirect_uris(requested_uris: list[str]) -> list[str]:
 def _auth_method(metadata: Registration) -> str:
     """Return the authentication method; a client that names none is public."""
     method = metadata.token_endpoint_auth_method or "none"
-    if method not in AUTH_METHODS:
+    if method not in REGISTERED_AUTH_METHODS:
         raise RegistrationError(
-            "invalid_client_metadata", f"token_endpoint_auth_method must be one of {AUTH_METHODS}."
+            "invalid_client_metadata", f"token_endpoint_auth_method must be one of {REGISTERED_AUTH_METHODS}."
         )
     if metadata.grant_types is not None and "authorization_code" not in metadata.grant_types:
         raise RegistrationError("invalid_client_metadata", "grant_types must include authorization_code.")

@@ -13,6 +13,7 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import (
     Account,
+    ClientAssertion,
     Membership,
     OAuthAccessToken,
     OAuthApplication,
@@ -181,6 +182,7 @@ def sweep() -> int:
     OAuthAccessToken.objects.filter(done, expires__lt=now).delete()
     OAuthRefreshToken.objects.filter(revoked__lt=now - timedelta(seconds=REFRESH_TOKEN_IDLE_SECONDS)).delete()
     OAuthGrant.objects.filter(expires__lt=now - timedelta(days=1)).delete()
+    ClientAssertion.objects.filter(expires_at__lt=now).delete()
     connections = _dead_connections(now)
     clients = _unused_clients(now)
     return sum(rows.delete()[0] for rows in (connections, clients))

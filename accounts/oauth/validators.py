@@ -26,7 +26,7 @@ from accounts.models import (
     OAuthRefreshToken,
     Role,
 )
-from accounts.oauth import cimd, tokens
+from accounts.oauth import cimd, client_assertions, tokens
 from accounts.oauth.assertion_connections import open_by_assertion
 from accounts.oauth.identity_assertions import GRANT_TYPE as JWT_BEARER
 from accounts.oauth.provider import (
@@ -93,8 +93,19 @@ class Validator(OAuth2Validator):
 
     def client_authentication_required(self, request: Request, *args: Any, **kwargs: Any) -> bool:
         """Return False for a public client: it has no secret, so a secret that it sends is ignored."""
+        if client_assertions.has_assertion(request):
+            return True
         application = self._load_application(request.client_id, request)
         return application is None or application.client_type == OAuthApplication.CLIENT_CONFIDENTIAL
+
+    def authenticate_client(self, request: Request, *args: Any, **kwargs: Any) -> bool:
+        """Whether the client showed its secret, or a JWT that it signed. Raises errors of oauthlib that say what is wrong with the
+        latter."""
+        if client_assertions.has_assertion(request):
+            request.client = client_assertions.authenticate(request)
+            request.client_id = request.client.client_id
+            return True
+        return bool(super().authenticate_client(request, *args, **kwargs))
 
     def _extract_basic_auth(self, request: Request) -> str | None:
         text: str | None = super()._extract_basic_auth(request)

@@ -1,8 +1,9 @@
-"""Signing keys of OpenID Connect providers, cached for an hour: assertions arrive more often than people sign in."""
+"""Key sets fetched from others, cached for an hour: assertions arrive more often than people sign in."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Any, Final
 
 from django.core import signing
@@ -18,42 +19,43 @@ RETRY_SECONDS: Final = 60
 
 
 def signing_keys(provider: IdentityProvider, key_id: str) -> KeySet:
-    """Return the provider's cached keys, or fetch new ones if no cached key has the ID. Fetches at most once a
-    minute.
+    """Return the keys of an OpenID Connect provider. See `kept_keys`."""
+    return kept_keys(
+        cache_name(provider),
+        key_id,
+        lambda: fetch_keys(discover(provider.issuer)),
+        f"{provider.name} did not answer. Try again in a minute.",
+    )
 
-    Raises UserError if the provider does not answer and nothing is cached.
+
+def kept_keys(name: str, key_id: str, fetch: Callable[[], KeySet], unavailable: str) -> KeySet:
+    """Return the keys cached under the name, or fetch new ones if no cached key has the ID; an empty ID matches any key. Fetches at
+    most once a minute.
+
+    Raises UserError, with the text `unavailable` or that of `fetch`, if nothing is cached and no keys can be fetched.
     """
-    kept = _read(provider)
+    kept = _read(name)
     if kept is not None and (not key_id or any(key.kid == key_id for key in kept.keys)):
         return kept
-    name = f"sso-keys-fetch:{provider.pk}"
-    if not cache.add(name, True, timeout=RETRY_SECONDS):
+    if not cache.add(f"{name}:fetch", True, timeout=RETRY_SECONDS):
         if kept is not None:
             return kept
-        raise UserError(f"{provider.name} did not answer. Try again in a minute.")
-    keys = fetch_keys(discover(provider.issuer))
+        raise UserError(unavailable)
+    keys = fetch()
     # Signed: otherwise write access to the cache would be enough to sign in as anybody.
-    cache.set(
-        cache_name(provider), signing.dumps(keys.as_dict(private=False), salt=_salt(provider)), KEPT_SECONDS
-    )
+    cache.set(name, signing.dumps(keys.as_dict(private=False), salt=name), KEPT_SECONDS)
     return keys
 
 
-def _read(provider: IdentityProvider) -> KeySet | None:
+def _read(name: str) -> KeySet | None:
     try:
-        values: Any = signing.loads(
-            cache.get(cache_name(provider), ""), salt=_salt(provider), max_age=KEPT_SECONDS
-        )
+        values: Any = signing.loads(cache.get(name, ""), salt=name, max_age=KEPT_SECONDS)
     except signing.BadSignature:
         return None
     return KeySet.import_key_set(values)
 
 
 def cache_name(provider: IdentityProvider) -> str:
-    """Return the cache key for this provider and issuer."""
+    """Return the cache key for this provider and issuer. It is also the salt of the signature, so that a cached signature is not
+    valid for another provider."""
     return f"sso-keys:{provider.pk}:{hashlib.sha256(provider.issuer.encode()).hexdigest()}"
-
-
-def _salt(provider: IdentityProvider) -> str:
-    """Return the salt for this provider and issuer, so that a cached signature is not valid for another provider."""
-    return f"sso keys {provider.pk} {provider.issuer}"

@@ -1,4 +1,4 @@
-"""Settings → Service accounts: the list, a new client secret shown once, rotating and deleting."""
+"""Settings → Service accounts: the list, a new client secret shown once, its key, rotating and deleting."""
 
 from __future__ import annotations
 
@@ -15,13 +15,25 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import ErrorMessages, ServiceAccountForm, take_error
+from accounts.forms import (
+    ErrorMessages,
+    FormErrors,
+    ServiceAccountForm,
+    ServiceAccountKeyForm,
+    take_error,
+)
 from accounts.models import Membership, OAuthConnection, Role, ServiceAccount
+from accounts.oauth.client_keys import ClientKeys
 from accounts.oauth.queries import service_accounts
 from accounts.oauth.resource import issuer, resource
-from accounts.oauth.service_accounts import create_service_account, delete_service_account, rotate_secret
+from accounts.oauth.service_accounts import (
+    create_service_account,
+    delete_service_account,
+    replace_keys,
+    rotate_secret,
+)
 from accounts.security.reauthentication import reauthenticate_first
-from accounts.snippets import service_account_snippets
+from accounts.snippets import service_account_snippets, signed_snippets
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListPage
 
@@ -38,7 +50,8 @@ LIST = ListPage[ServiceAccount](
         Column("id", "Client ID", lambda row: row.connection.application.client_id, shown=False),
         Column("by", "Created by", lambda row: row.created_by_label, shown=False),
         Column("created", "Created", lambda row: row.created_at, css="cell-name"),
-        Column("rotated", "Secret rotated", lambda row: row.rotated_at, shown=False),
+        Column("credential", "Authentication", lambda row: "Key" if row.has_keys else "Secret", shown=False),
+        Column("rotated", "Credential replaced", lambda row: row.rotated_at, shown=False),
         Column("used", "Last used", lambda row: row.connection.last_used_at, css="cell-client"),
         Column("client", "Last client", lambda row: row.connection.last_client, shown=False),
         Column("expires", "Expires", lambda row: row.expires_at, css="nowrap"),
@@ -90,12 +103,13 @@ def new(request: AccountRequest) -> HttpResponse:
             access=form.cleaned_data["scope"],
             expires_at=form.cleaned_data["expires_on"],
             limit=form.cleaned_data.get("limit", ""),
+            keys=form.cleaned_data["key"],
         )
     except (UserError, ValidationError) as error:
         cache.delete(spent)
         take_error(form, error)
         return _form_page(request, form)
-    return _secret_page(request, row, secret)
+    return _credential_page(request, row, secret)
 
 
 def _form_page(request: AccountRequest, form: ServiceAccountForm) -> HttpResponse:
@@ -103,16 +117,41 @@ def _form_page(request: AccountRequest, form: ServiceAccountForm) -> HttpRespons
     return render(request, "accounts/service_account_new.html", {"form": form}, status=status)
 
 
-def _secret_page(request: AccountRequest, row: ServiceAccount, secret: str) -> HttpResponse:
+def _credential_page(request: AccountRequest, row: ServiceAccount, secret: str) -> HttpResponse:
+    """Its client ID, its secret where it has one, and how a program gets a token."""
     client_id = row.connection.application.client_id
+    snippets = (
+        signed_snippets(issuer(), resource(), client_id)
+        if row.has_keys
+        else service_account_snippets(issuer(), resource(), client_id, secret)
+    )
     context: dict[str, Any] = {
         "service_account": row,
         "client_id": client_id,
         "plaintext": secret,
         "token_url": f"{settings.PUBLIC_URL}/oauth/token",
-        "snippets": service_account_snippets(issuer(), resource(), client_id, secret),
+        "snippets": snippets,
+        "audience": issuer(),
     }
     return render(request, "accounts/service_account_secret.html", context)
+
+
+@account_page(Role.ADMIN)
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+def key(request: AccountRequest, service_account_id: int) -> HttpResponse:
+    """Show the form of a public key, and on POST replace the key or secret by it."""
+    row = _row(service_account_id)
+    form = ServiceAccountKeyForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        reauthenticate_first(request)
+        with FormErrors(form):
+            row = replace_keys(service_account=row, actor=request.actor, keys=form.cleaned_data["key"])
+            return _credential_page(request, row, "")
+    current = ClientKeys(jwks=row.public_keys, url=row.jwks_url).label
+    context = {"service_account": row, "form": form, "current": current}
+    status = 422 if form.errors else 200
+    return render(request, "accounts/service_account_key.html", context, status=status)
 
 
 @account_page(Role.ADMIN)
@@ -123,7 +162,7 @@ def rotate(request: AccountRequest, service_account_id: int) -> HttpResponse:
     row = _row(service_account_id)
     reauthenticate_first(request)
     with ErrorMessages(request):
-        return _secret_page(request, row, rotate_secret(service_account=row, actor=request.actor))
+        return _credential_page(request, row, rotate_secret(service_account=row, actor=request.actor))
     return redirect("service_accounts", slug=request.account.slug)
 
 

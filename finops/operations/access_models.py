@@ -73,9 +73,10 @@ ACCESS = ModelGroup(
         ),
         Entry(
             "accounts.ServiceAccount",
-            ("name", "account", "created_by_label", "created_at", "rotated_at", "expires_at"),
+            ("name", "account", "created_by_label", "created_at", "rotated_at", "jwks_url", "expires_at"),
             ("name", "created_by_label"),
         ),
+        Entry("accounts.ClientAssertion", ("application", "expires_at"), title="Client assertions"),
         Entry(
             "cost_access.CostAccessLimit",
             ("name", "account", "alternatives", "created_at"),

@@ -230,7 +230,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
     "accounts.ServiceAccount": {
         "delete": RowAction(
             "Delete service account",
-            "Its client secret and tokens stop working at once.",
+            "Its secret or key and its tokens stop working at once.",
             service_call(
                 delete_service_account,
                 "service_account",

@@ -4,10 +4,13 @@ import re
 from datetime import timedelta
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from django.core import serializers
 from django.test import Client
 
 from accounts.models import OAuthApplication, ServiceAccount, Session
+from accounts.oauth.client_keys import ClientKeys
 from accounts.oauth.service_accounts import create_service_account
 from accounts.scoping import account_scope
 from accounts.services import remove_member
@@ -121,7 +124,7 @@ def test_rotating_shows_another_secret(cast: Cast) -> None:
 
     assert after != before
     assert status_at_door(token_with(row, after)) == 200
-    assert "secret rotated" in client.get(LIST).content.decode()
+    assert "secret replaced" in client.get(LIST).content.decode()
 
 
 def test_rotating_asks_for_a_recent_sign_in(cast: Cast) -> None:
@@ -197,3 +200,66 @@ def test_an_expired_one_says_so(cast: Cast) -> None:
 
     assert "expired" in signed_in(cast.viewer).get(LIST).content.decode()
     assert "Create a new service account." in signed_in(cast.admin).get(APPS).content.decode()
+
+
+def public_key() -> str:
+    key = ec.generate_private_key(ec.SECP256R1()).public_key()
+    form = serialization.PublicFormat.SubjectPublicKeyInfo
+    return key.public_bytes(serialization.Encoding.PEM, form).decode()
+
+
+def test_an_admin_creates_one_with_a_public_key_and_no_secret_is_shown(cast: Cast) -> None:
+    client = admin_of(cast)
+
+    page = client.post(NEW, form_of(client, key=public_key())).content.decode()
+
+    (row,) = rows_of(cast)
+    assert row.has_keys
+    assert row.connection.application.client_id in page
+    assert "PrivateKeyJWTOAuthProvider" in page
+    assert not SECRET.search(page)
+    listed = client.get(LIST).content.decode()
+    assert 'aria-label="Replace the key of CI agent"' in listed
+    assert "Rotate secret" not in listed
+
+
+def test_a_private_key_is_refused_at_its_field(cast: Cast) -> None:
+    client = admin_of(cast)
+
+    page = client.post(NEW, form_of(client, key="-----BEGIN PRIVATE KEY-----"))
+
+    assert page.status_code == 422
+    assert "It is a private key, which must stay with your program." in page.content.decode()
+    assert rows_of(cast) == []
+
+
+def test_a_key_takes_the_place_of_the_secret_and_of_another_key(cast: Cast) -> None:
+    row = create(cast)
+    client = admin_of(cast)
+    assert (
+        "The client secret and its tokens stop working at once."
+        in client.get(f"{LIST}{row.pk}/key/").content.decode()
+    )
+
+    answers = [client.post(f"{LIST}{row.pk}/key/", {"key": public_key()}) for _ in range(2)]
+
+    assert [answer.status_code for answer in answers] == [200, 200]
+    thumbprint = ClientKeys(jwks=rows_of(cast)[0].public_keys, url="").label
+    assert thumbprint in client.get(f"{LIST}{row.pk}/key/").content.decode()
+    assert "key replaced" in client.get(LIST).content.decode()
+    refused = client.post(f"{LIST}{row.pk}/key/", {"key": "nonsense"})
+    assert (refused.status_code, "The key cannot be read." in refused.content.decode()) == (422, True)
+    assert client.post(f"{LIST}{row.pk}/key/", {"key": ""}).status_code == 422
+
+
+def test_a_key_is_an_admins_after_a_recent_sign_in(cast: Cast) -> None:
+    row = create(cast)
+
+    answer = signed_in(cast.admin).post(f"{LIST}{row.pk}/key/", {"key": public_key()})
+
+    assert (answer.status_code, "/reauthenticate/" in answer["Location"]) == (302, True)
+    for name, status in (("member", 403), ("viewer", 403), ("stranger", 404)):
+        client = signed_in(cast.person(name))
+        assert client.get(f"{LIST}{row.pk}/key/").status_code == status
+        assert client.post(f"{LIST}{row.pk}/key/", {"key": public_key()}).status_code == status
+    assert not rows_of(cast)[0].has_keys

@@ -13,6 +13,10 @@ from tests.browser.test_pages import FAULTS, overflow
 
 pytestmark = pytest.mark.browser
 LIST = "/a/acme/settings/service-accounts/"
+PUBLIC_KEY = """-----BEGIN PUBLIC KEY-----
+MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
+-----END PUBLIC KEY-----
+"""
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -37,6 +41,16 @@ def test_a_service_account_from_its_creation_to_its_end(new_page: NewPage, width
     page.get_by_role("dialog").get_by_role("button", name="Rotate secret").click()
     expect(secret).to_contain_text("fsas_")
     assert secret.inner_text() != before
+    page.goto(LIST)
+    page.get_by_role("link", name="Use a key for Nightly check").click()
+    _look(page, f"key-{width}")
+    page.get_by_label("Public key").fill(PUBLIC_KEY)
+    page.get_by_role("button", name="Use this key").click()
+    expect(page.get_by_text("Use the client ID and your private key")).to_be_visible()
+    _look(page, f"signed-{width}")
+    page.get_by_role("link", name="Done").click()
+    page.get_by_role("link", name="Replace the key of Nightly check").click()
+    _look(page, f"replace-{width}")
     page.goto("/a/acme/settings/connected-apps/")
     _look(page, f"apps-{width}")
     page.get_by_role("link", name="Manage Nightly check").click()

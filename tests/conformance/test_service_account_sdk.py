@@ -7,8 +7,15 @@ import secrets
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from mcp import Client
-from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
+from mcp.client.auth import OAuthClientProvider
+from mcp.client.auth.extensions.client_credentials import (
+    ClientCredentialsOAuthProvider,
+    PrivateKeyJWTOAuthProvider,
+    SignedJWTParameters,
+)
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
@@ -39,31 +46,40 @@ class Storage:
         raise AssertionError("a service account registers nowhere")
 
 
-def create(access: str) -> list[str]:
-    """In the server's world: the client ID and secret of a new service account."""
+def create(access: str, keys: str = "") -> list[str]:
+    """In the server's world: the client ID and secret of a new service account; with keys an empty secret."""
     from accounts.models import Account
     from accounts.oauth.service_accounts import create_service_account
     from tests.cast import ACTOR
 
     row, secret = create_service_account(
-        account=Account.objects.get(slug="acme"), actor=ACTOR, name=secrets.token_hex(4), access=access
+        account=Account.objects.get(slug="acme"),
+        actor=ACTOR,
+        name=secrets.token_hex(4),
+        access=access,
+        keys=keys,
     )
     return [row.connection.application.client_id, secret]
 
 
-def talk(server: LiveServer, access: str, method: Any, mode: str) -> tuple[Storage, set[str], Any]:
+def talk(server: LiveServer, access: str, method: str, mode: str) -> tuple[Storage, set[str], Any]:
     client_id, secret = server.run("tests.conformance.test_service_account_sdk:create", access)
     storage = Storage()
+    provider = ClientCredentialsOAuthProvider(
+        server_url=server.mcp_url,
+        storage=storage,
+        client_id=client_id,
+        client_secret=secret,
+        token_endpoint_auth_method=method,  # type: ignore[arg-type]
+        issuer=server.url,
+    )
+    return storage, *run(server, provider, mode)
+
+
+def run(server: LiveServer, provider: OAuthClientProvider, mode: str) -> tuple[set[str], Any]:
+    """The tools that the client sees, and the answer of one."""
 
     async def session() -> tuple[set[str], Any]:
-        provider = ClientCredentialsOAuthProvider(
-            server_url=server.mcp_url,
-            storage=storage,
-            client_id=client_id,
-            client_secret=secret,
-            token_endpoint_auth_method=method,
-            issuer=server.url,
-        )
         async with (
             create_mcp_http_client(auth=provider) as http,
             Client(streamable_http_client(server.mcp_url, http_client=http), mode=mode, cache=None) as client,
@@ -71,7 +87,7 @@ def talk(server: LiveServer, access: str, method: Any, mode: str) -> tuple[Stora
             tools = {tool.name for tool in (await client.list_tools()).tools}
             return tools, await client.call_tool("echo", {})
 
-    return storage, *asyncio.run(session())
+    return asyncio.run(session())
 
 
 @requirement("clients:oauth")
@@ -94,3 +110,40 @@ def test_one_that_may_write_sees_the_tools_that_write(oauth_server: LiveServer) 
     _storage, tools, _answer = talk(oauth_server, "read_write", "client_secret_basic", "2026-07-28")
 
     assert tools == {*READ_TOOLS, "rename"}
+
+
+@requirement("clients:oauth")
+@pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
+def test_the_sdk_gets_a_token_by_a_jwt_that_it_signs(oauth_server: LiveServer, algorithm: str) -> None:
+    keys: dict[str, Any] = {
+        "RS256": lambda: rsa.generate_private_key(65537, 2048),
+        "ES256": lambda: ec.generate_private_key(ec.SECP256R1()),
+        "EdDSA": ed25519.Ed25519PrivateKey.generate,
+    }
+    key, storage = keys[algorithm](), Storage()
+    public = key.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    client_id, secret = oauth_server.run(
+        "tests.conformance.test_service_account_sdk:create", "read_write", public.decode()
+    )
+    signer = SignedJWTParameters(
+        issuer=client_id, subject=client_id, signing_key=private.decode(), signing_algorithm=algorithm
+    )
+    provider = PrivateKeyJWTOAuthProvider(
+        server_url=oauth_server.mcp_url,
+        storage=storage,
+        client_id=client_id,
+        assertion_provider=signer.create_assertion_provider(),
+        issuer=oauth_server.url,
+    )
+
+    tools, answer = run(oauth_server, provider, "2026-07-28")
+
+    assert (secret, tools) == ("", {*READ_TOOLS, "rename"})
+    assert answer.structured_content["account"] == "acme"
+    assert storage.tokens is not None
+    assert storage.tokens.scope == "mcp:read mcp:write"

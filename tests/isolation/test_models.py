@@ -21,6 +21,7 @@ GLOBAL = {
     "EmailDomain": "has one owner in the whole service",
     "Identity": "of a person, who may belong to several accounts",
     "SignInAttempt": "of a browser, before anybody is signed in",
+    "ClientAssertion": "of a client, before an account is known",
     "AssertionClient": "of a provider, and asked before an account is known",
     "IdentityAssertion": "of a provider, before an account is known",
     "SamlAssertion": "of a provider, before anybody is signed in",

@@ -79,6 +79,7 @@ HIDDEN = {
     "receipts.AnswerReceipt.answer",
     "receipts.AnswerReceipt.code",
     "receipts.AnswerState.digest",
+    "accounts.ClientAssertion.assertion_digest",
     "sso.IdentityAssertion.assertion_digest",
     "sso.IdentityProvider.sealed_client_secret",
     "sso.SamlAssertion.assertion_digest",
