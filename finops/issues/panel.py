@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from accounts.models import Account
-from finops.insights.savings.queries import ACTED, OPEN
+from finops.insights.savings.text import ACTED, OPEN
 from finops.issues.models import IssueTracker, SavingIssue
 from finops.issues.queries import issues_of_saving
 

@@ -15,7 +15,6 @@ from finops.costs.answers import AccountRef, AppliedPeriod
 from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.spend_query import SpendQuery
-from finops.exchange_rates.missing_rates import missing_rate_clause, without_rate
 from finops.insights.cost_scope import CostReader, check_currency, resolve_scope
 from finops.insights.models import SavingsDismissal
 from finops.insights.savings.candidates import PLACES, RULES, Piece, SavingCandidate
@@ -38,14 +37,13 @@ from finops.insights.savings.schemas import (
     SavingsQuery,
     SavingsTotal,
 )
+from finops.insights.savings.text import DISMISSED, OPEN, summary_of
 from finops.lib.answers import group_by
 from finops.lib.cost_access import sees_whole_account
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.money import exact_sum, ratio
 from finops.lib.periods import DateRange
-from finops.lib.sentences import join_with_and, money, quote
 
-OPEN, DISMISSED, ACTED = "open", "dismissed", "acted"
 GONE = "No longer in the bills of the last 30 days."
 NO_ROW_HINT = (
     "Use status all to include dismissed and done recommendations. "
@@ -95,7 +93,7 @@ def list_savings(
     refreshes = [row for row in recommendation_refreshes() if query.rule in (None, row.rule)]
     return SavingsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(
+        summary=summary_of(
             account, query, totals, rows, realised, incomplete_text(refreshes, sources.names), display
         ),
         period=_period(result.days) if result.days else None,
@@ -343,87 +341,3 @@ def _realised_totals(rows: Sequence[Recommendation]) -> list[RealisedSaving]:
         )
         for (is_waste, currency), ours in sorted(by_kind.items())
     ]
-
-
-def _summary(
-    account: Account,
-    query: SavingsQuery,
-    totals: Sequence[SavingsTotal],
-    rows: Sequence[Recommendation],
-    realised: Sequence[RealisedSaving],
-    incomplete: str,
-    display: SavingsDisplay,
-) -> str:
-    """Return one or two plain sentences on the query. `incomplete`: what the first one reports as missing."""
-    marked = query.status in (ACTED, DISMISSED)
-    amounts = display.amounts(totals)
-    incomplete = f"{missing_rate_clause(amounts)}{incomplete}"
-    converted = [total for total in totals if total.currency not in without_rate(amounts)] or totals
-    could = _potential_text(account, query, converted, rows, "" if marked else incomplete)
-    if not marked:
-        return could
-    noun = "recommendation" if len(rows) == 1 else "recommendations"
-    if query.status == DISMISSED:
-        return f"{len(rows)} {noun} dismissed{_filter_text(query)}{incomplete}. {could}"
-    saved = join_with_and([money(each.saved, each.currency) for each in realised if each.saved is not None])
-    avoided = join_with_and(
-        [money(each.waste_avoided, each.currency) for each in realised if each.waste_avoided is not None]
-    )
-    parts = [f"saved {saved} a month so far"] if saved else []
-    parts += [f"{avoided} less commitment waste a month, which is not a saving"] if avoided else []
-    so_far = "; ".join(parts) or "none old enough to measure"
-    return f"{len(rows)} {noun} acted on{_filter_text(query)}: {so_far}{incomplete}. {could}"
-
-
-def _potential_text(
-    account: Account,
-    query: SavingsQuery,
-    totals: Sequence[SavingsTotal],
-    rows: Sequence[Recommendation],
-    incomplete: str,
-) -> str:
-    if not totals:
-        which = _filter_text(query)
-        return f"{quote(account.name)} has no open recommendation{which or ': its bills prove no saving of 1 a month or more'}{incomplete}."
-    count = sum(total.recommendations for total in totals)
-    if not count:
-        return (
-            f"{quote(account.name)} has no open recommendation with potential "
-            f"savings{_filter_text(query)}{incomplete}.{_waste(totals)}"
-        )
-    amounts = join_with_and(
-        [money(total.monthly_saving, total.currency) for total in totals if total.monthly_saving]
-    )
-    noun = "recommendation" if count == 1 else "recommendations"
-    unknown = sum(total.unknown for total in totals)
-    rest = f"; {unknown} to review without an amount" if unknown else ""
-    first = next((row for row in rows if row.status == OPEN and row.monthly_waste is None), None)
-    largest = f" Largest: {first.title}." if first else ""
-    return (
-        f"{quote(account.name)} has potential savings of {amounts or 'an amount not known'} a month "
-        f"from {count} open {noun}{_filter_text(query)}{rest}{incomplete}.{largest}{_waste(totals)}"
-    )
-
-
-def _waste(totals: Sequence[SavingsTotal]) -> str:
-    """Return a clause on unused commitments, which are not potential savings."""
-    amounts = join_with_and(
-        [money(each.monthly_waste, each.currency) for each in totals if each.monthly_waste]
-    )
-    if not amounts:
-        return ""
-    return (
-        f" Not included: {amounts} a month of unused commitment, already paid for. Use, exchange or "
-        "sell it, or do not renew it."
-    )
-
-
-def _filter_text(query: SavingsQuery) -> str:
-    """Return the filters of the query besides the status, in words."""
-    parts = [
-        query.scope_text,
-        f" of rule {query.rule}" if query.rule else "",
-        f" of {query.min_saving} a month or more" if query.min_saving is not None else "",
-        f" in {query.currency.strip().upper()}" if query.currency.strip() else "",
-    ]
-    return "".join(parts)

@@ -19,9 +19,10 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope, existing
-from finops.insights.savings.queries import ALL_ROWS, OPEN, list_savings, recommendation
+from finops.insights.savings.queries import ALL_ROWS, list_savings, recommendation
 from finops.insights.savings.schemas import SavingsQuery
 from finops.insights.savings.services import snapshot_of
+from finops.insights.savings.text import OPEN
 from finops.issues.content import SHOWN_EVIDENCE, IssueContent, issue_content, marker_of
 from finops.issues.models import IssueTracker, SavingIssue
 from finops.issues.vendors import RemoteIssue, TrackerError, TrackerUnavailable, client_of

@@ -11,7 +11,7 @@ from accounts.doors import AccountRequest, account_page
 from accounts.forms import ErrorMessages
 from accounts.models import Role
 from finops.insights.models import SavingsDismissal
-from finops.insights.savings.queries import OPEN
+from finops.insights.savings.text import OPEN
 from finops.issues import services
 from finops.issues.models import IssueTracker, SavingIssue
 from finops.issues.panel import panel_context
