@@ -18,5 +18,5 @@ def frame(request: HttpRequest) -> dict[str, Any]:
         "membership": membership,
         "may_write": membership.may(Role.MEMBER) and getattr(request, "reachable_pages", None) is None,
         "may_administer": membership.may(Role.ADMIN),
-        "my_accounts": Account.objects.filter(memberships__user=request.user.pk).order_by("name"),
+        "my_accounts": Account.objects.filter(memberships__user=request.user.pk).order_by("name", "pk"),
     }

@@ -145,7 +145,11 @@ def _sign_in_refusal(request: Any, membership: Any) -> HttpResponse | None:
 
 
 def _refusal_page(request: HttpRequest, account: Account, template: str, **more: Any) -> HttpResponse:
-    others = Account.objects.filter(memberships__user=request.user.pk).exclude(pk=account.pk).order_by("name")
+    others = (
+        Account.objects.filter(memberships__user=request.user.pk)
+        .exclude(pk=account.pk)
+        .order_by("name", "pk")
+    )
     context = {"account_name": account.name, "others": others, **more}
     return render(request, template, context, status=403)
 

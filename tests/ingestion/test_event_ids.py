@@ -221,7 +221,6 @@ def test_ids_cost_one_statement_and_known_ones_a_second(door: Door, known: bool,
     max_examples=examples(80),
     deadline=None,
     database=None,
-    derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(

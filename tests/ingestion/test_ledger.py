@@ -192,7 +192,6 @@ steps = st.lists(
     max_examples=examples(60),
     deadline=None,
     database=None,
-    derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(steps=steps)

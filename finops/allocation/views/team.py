@@ -125,7 +125,9 @@ def _people(request: AccountRequest, team: Team) -> dict[str, Any]:
     """Return the team's members and the account members who can join. Four queries."""
     (info,) = team_infos(request.account, [team])
     inside = {person.email for person in info.people}
-    members = Membership.objects.filter(account=request.account).select_related("user").order_by("user__name")
+    members = (
+        Membership.objects.filter(account=request.account).select_related("user").order_by("user__name", "pk")
+    )
     others = [each for each in members[:PICKED] if each.user.email not in inside]
     return {"people": info.people, "others": others}
 

@@ -138,9 +138,7 @@ documents = st.fixed_dictionaries(
     },
     optional={"description": names, "default_value": names},
 )
-QUICK = settings(
-    max_examples=examples(100), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
+QUICK = settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @QUICK

@@ -274,7 +274,7 @@ def rendered(amount: Decimal, decimal: str, thousands: str, places: int) -> str:
     return text.translate({ord(","): thousands, ord("."): decimal})
 
 
-@settings(max_examples=examples(80), deadline=None, derandomize=True)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     st.lists(AMOUNTS, min_size=1, max_size=6),
     st.sampled_from(
@@ -297,7 +297,7 @@ def test_a_bill_in_any_number_format_has_its_exact_sum_or_is_refused(
         assert sum(FocusRead(data).column("billed_cost")) == sum(amounts)
 
 
-@settings(max_examples=examples(60), deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.integers(1, 12),
     st.lists(st.integers(1, 28), min_size=1, max_size=5),

@@ -21,6 +21,7 @@ from finops.exchange_rates.models import ExchangeRate
 from finops.exchange_rates.services import enter_rate, upload_rates
 from finops.lake.engine import conversion
 from tests.cast import ACTOR, Cast
+from tests.examples import examples
 from tests.world.costs import Line, add_source, cost, store_lines
 
 START, END = date(2026, 1, 1), date(2026, 2, 28)
@@ -38,7 +39,7 @@ lines = st.builds(
     currency=st.sampled_from(["USD", "EUR", "JPY", NEVER]),
 )
 PROPERTY = settings(
-    max_examples=15,
+    max_examples=examples(75),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
@@ -227,7 +228,7 @@ def test_converting_costs_one_query_for_the_version_and_one_for_the_rates(acme: 
 @example(amount=Decimal("-0.999999999999999999"), rate=Decimal("999999.99999999999999"))
 @example(amount=Decimal("16.999999999500000001"), rate=Decimal("149.23000000000001"))
 @example(amount=Decimal("886605.146457583650060000"), rate=Decimal("151614.34637590918462"))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_the_engine_rounds_each_line_once_half_away_from_zero(amount: Decimal, rate: Decimal) -> None:
     import duckdb
 

@@ -24,6 +24,7 @@ from finops.insights.commitments.schemas import CommitmentQuery
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import SpendChangeQuery
 from finops.lake.models import LakeRollup, LakeSegment
+from tests.examples import SOAK
 from tests.finops.lake.rollups.test_rollups import nothing_kept as nothing_kept
 from tests.finops.lake.rollups.test_rollups import summarise
 from tests.world.costs import Line, cost, store_lines
@@ -108,7 +109,9 @@ def split(acme: Account) -> Iterator[None]:
 
 
 @pytest.mark.slow
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=30 if SOAK else 6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(rows=st.lists(lines, min_size=1, max_size=30))
 def test_an_answer_over_summaries_is_the_answer_over_lines(
     acme: Account, source: CostSource, rows: list[Line]

@@ -274,7 +274,7 @@ def test_scaled_and_shifted_costs_have_a_scaled_and_shifted_forecast(
             assert float(other.upper) == pytest.approx(float(one.upper) * factor, rel=1e-6, abs=1e-5)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(values=amounts)
 def test_the_same_history_gives_the_same_forecast(values: list[int]) -> None:
     history = series([float(value) for value in values])

@@ -17,6 +17,7 @@ from finops.unitcosts.models import CustomerAlias, CustomerKey
 from finops.unitcosts.queries import query_unit_cost
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from ingestion.models import UsageSource
+from tests.examples import examples
 from tests.finops.unitcosts.reference_model import World, costs, near, usage
 from tests.world.costs import add_source, cost, store_lines
 from tests.world.usage import BATCH, Event, add_metrics, store_usage, usage_source
@@ -141,7 +142,7 @@ def check_quotient(
 @pytest.mark.parametrize("aggregation", ["sum", "average_of_days", "last", "max"])
 @given(lines=st.lists(lines, max_size=25), found=events, granularity=st.sampled_from(["month", "week"]))
 @settings(
-    max_examples=12,
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -30,6 +30,7 @@ from finops.unitcosts.services.unit_metrics import (
 )
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from tests.cast import Cast
+from tests.examples import examples
 from tests.finops.unitcosts.reference_model import near
 from tests.world.unit_costs import MARCH, add_data, cost_line, usage_event
 
@@ -79,7 +80,7 @@ def plainly(answer: UnitCostAnswer) -> UnitCostAnswer:
     mode=st.sampled_from(["total", "per_customer"]),
 )
 @settings(
-    max_examples=12,
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -83,7 +83,7 @@ LAYOUTS: Final = st.fixed_dictionaries(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", BILLS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(LAYOUTS)
 def test_a_file_that_is_laid_out_otherwise_has_the_same_sums(name: str, layout: Mapping[str, object]) -> None:
     files = []

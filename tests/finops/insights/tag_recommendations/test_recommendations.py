@@ -24,6 +24,7 @@ from finops.insights.tag_recommendations.schemas import TagRecommendationsQuery
 from finops.lake import schema
 from finops.lib.money import exact_sum
 from tests.cast import Cast
+from tests.examples import examples
 from tests.world.costs import Line, add_source, add_up, cost, store_lines
 
 START, END = date(2026, 3, 1), date(2026, 3, 19)
@@ -212,7 +213,9 @@ def empty(acme: Account) -> CostSource:
     return CostSource.objects.create(account=acme, name="Bill")
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.lists(lines, min_size=1, max_size=14))
 def test_coverage_is_plain_sums_and_a_draft_covers_what_its_preview_says(
     acme: Account, empty: CostSource, found: list[Line]
