@@ -1,6 +1,6 @@
 """What request ids and metrics cost a call: processor time of the thread that answers, cheap calls, since those feel it most.
 
-Three programs in one process take short turns in random order: *bare* without the middleware and the comment of statements, *off*
+Three programs in one process take short turns in random order: *bare* without the middleware and the request id of statements, *off*
 as the product is without METRICS_TOKEN, *on* with it. PostgreSQL's own time is in none of them, which makes the shares larger than
 clients see.
 """
@@ -23,7 +23,8 @@ from unittest.mock import patch
 
 from django.contrib.auth import get_user_model
 from django.core.handlers.wsgi import WSGIHandler
-from django.db import connection
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client, RequestFactory, override_settings
 
 from accounts.audit import Actor
@@ -32,7 +33,7 @@ from accounts.services import create_account
 from benchmarks.push_events import bodies
 from benchmarks.table import Row
 from finops.lib.call_stack import in_one_chunk
-from finops.lib.postgresql.base import add_request_id
+from finops.lib.postgresql.base import DatabaseWrapper
 from finops.lib.telemetry import metrics
 from finops.settings import MIDDLEWARE
 from ingestion import services
@@ -98,20 +99,20 @@ def percent(these: list[float], those: list[float]) -> str:
 @contextmanager
 def _variant(variant: str) -> Iterator[None]:
     """With metrics enabled outside, whose state is put aside: enabling them anew fills the processor's caches with other things."""
-    wrappers = connection.execute_wrappers
-    originals = list(wrappers)
     counting = [(each, vars(each).copy()) for each in metrics.instruments]
-    if variant == "bare":
-        wrappers[:] = [each for each in originals if each is not add_request_id]
+    cursors = BaseDatabaseWrapper.make_cursor if variant == "bare" else DatabaseWrapper.make_cursor
+    wrapper = connections["default"]
     if variant != "on":
         for each, _ in counting:
             each.disable()
     directory = metrics.directory() if variant == "on" else None
     try:
-        with patch.object(metrics, "_directory", directory):
+        with (
+            patch.object(metrics, "_directory", directory),
+            patch.object(wrapper, "make_cursor", cursors.__get__(wrapper)),
+        ):
             yield
     finally:
-        wrappers[:] = originals
         for each, attributes in counting:
             vars(each).update(attributes)
 

@@ -61,8 +61,10 @@ def accept_events(
 
 def _count(result: DedupResult) -> None:
     metrics.EVENTS.inc("accepted", by=len(result.events))
-    metrics.EVENTS.inc("duplicate", by=result.duplicates)
-    metrics.EVENTS.inc("rejected", by=len(result.rejected))
+    if result.duplicates:
+        metrics.EVENTS.inc("duplicate", by=result.duplicates)
+    if result.rejected:
+        metrics.EVENTS.inc("rejected", by=len(result.rejected))
 
 
 def _dry_run_receipt(credential: PushCredential, batch: Batch, retry: Retry | None) -> Receipt:

@@ -12,18 +12,27 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
-from random import Random
+from itertools import count
 from typing import Any, Final
 
 TENANT: Final = "finops.tenant"
 """Key in a request's environment, set once the account is known: `account 7`."""
 
 _ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_ids: Final = Random()  # noqa: S311 - an id is unique and no secret, and costs no system call
-os.register_at_fork(after_in_child=_ids.seed)
+_numbers: Final = count(1)
+_prefix = ""
 
 
-@dataclass(frozen=True, slots=True)
+def _new_prefix() -> None:
+    global _prefix
+    _prefix = os.urandom(12).hex()
+
+
+_new_prefix()
+os.register_at_fork(after_in_child=_new_prefix)
+
+
+@dataclass(slots=True)  # not frozen: that makes one cost 1 µs and not 0.3
 class Work:
     """The current work. `environment` is that of the request: its account is set later than the rest."""
 
@@ -63,11 +72,12 @@ def request_id() -> str:
 
 
 def accepted_request_id(value: object) -> str:
-    """Return the id from a client or a proxy if it is 1 to 64 letters, digits, dots, dashes or underscores; else a new one.
+    """Return the id from a client or a proxy if it is 1 to 64 letters, digits, dots, dashes or underscores; else a new one,
+    unique and no secret: 96 random bits of the process and a number.
 
     Nothing else gets into logs, headers and comments of SQL.
     """
-    return value if isinstance(value, str) and _ID.fullmatch(value) else f"{_ids.getrandbits(128):032x}"
+    return value if isinstance(value, str) and _ID.fullmatch(value) else f"{_prefix}{next(_numbers):08x}"
 
 
 def begin(at_hand: Work) -> Token[Work | None]:

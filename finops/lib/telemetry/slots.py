@@ -18,27 +18,41 @@ FILE_BYTES: Final = 2**20
 LIVE: Final = "gauge_livesum"
 KINDS: Final = ("counter", "histogram", "summary", LIVE)
 
+_forks = 0
+
+
+def forks() -> int:
+    """How many forks lead from the first process of this program to this one."""
+    return _forks
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_count_fork)
+
 
 class Slots:
     """The slots of a directory. prometheus_client names the files of this process by `identifier`."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._pid, self._number, self._lock = 0, 0, -1
+        self._forks, self._number, self._lock = -1, 0, -1
 
     def identifier(self) -> int:
         """Return the slot of this process. A forked child takes its own. Raises OSError for a disk that is full."""
-        pid = os.getpid()
-        if pid != self._pid:
+        if self._forks != _forks:
             if self._lock >= 0:
                 os.close(self._lock)  # a parent's, who still has it
             self._number, self._lock = _take(self._directory)
-            self._pid = pid
+            self._forks = _forks
         return self._number
 
     def release(self) -> None:
         os.close(self._lock)
-        self._pid, self._lock = 0, -1
+        self._forks, self._lock = -1, -1
 
 
 def _take(directory: Path) -> tuple[int, int]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from bisect import bisect_right
 from datetime import timedelta
 from pathlib import Path
@@ -253,6 +254,63 @@ def test_a_child_of_a_fork_counts_for_itself(tmp_path: Path) -> None:
 
     assert os.waitstatus_to_exitcode(status) == mine + 1
     assert Slots(tmp_path).identifier() == mine + 1
+
+
+def test_counts_of_a_forks_child_and_of_its_parent_add_up(counting: Path) -> None:
+    metrics.FLUSHED.inc(by=2)
+    metrics.REQUEST_SECONDS.observe(0.02, "mcp")
+    pid = os.fork()
+    if pid == 0:
+        metrics.FLUSHED.inc(by=3)
+        metrics.REQUEST_SECONDS.observe(0.3, "mcp")
+        os._exit(0)
+    os.waitpid(pid, 0)
+    metrics.FLUSHED.inc(by=4)
+
+    scrape = Scrape(metrics.exposition()[1].decode())
+    assert scrape.value("finops_usage_flushed_events_total") == 9
+    assert scrape.value("finops_http_request_duration_seconds_count", door="mcp") == 2
+    assert scrape.value("finops_http_request_duration_seconds_sum", door="mcp") == pytest.approx(0.32)
+    (folder,) = counting.iterdir()
+    assert len(list(folder.glob("counter_*.db"))) == 2
+
+
+def test_counts_of_many_threads_add_up(counting: Path) -> None:
+    threads = [
+        threading.Thread(target=lambda: [metrics.FLUSHED.inc(by=2) for _ in range(2_000)]) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert (
+        Scrape(metrics.exposition()[1].decode()).value("finops_usage_flushed_events_total") == 4 * 2_000 * 2
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "bound"), [(0.0, "0.005"), (0.005, "0.005"), (0.006, "0.01"), (31.0, "+Inf")]
+)
+def test_a_duration_is_in_the_bucket_of_the_next_bound(counting: Path, seconds: float, bound: str) -> None:
+    metrics.REQUEST_SECONDS.observe(seconds, "mcp")
+
+    scrape = Scrape(metrics.exposition()[1].decode())
+    counts = {
+        dict(labels)["le"]: value
+        for (name, labels), value in scrape.samples.items()
+        if name == "finops_http_request_duration_seconds_bucket"
+    }
+    assert [le for le, value in counts.items() if value == 0] == [
+        le for le in counts if float(le) < float(bound)
+    ]
+
+
+def test_outcomes_of_pushed_events_are_exposed_before_the_first(counting: Path) -> None:
+    text = metrics.exposition()[1].decode()
+
+    for outcome in ("accepted", "duplicate", "rejected"):
+        assert f'finops_usage_events_total{{outcome="{outcome}"}} 0.0' in text
 
 
 def test_nothing_is_imported_where_metrics_are_off() -> None:
