@@ -31,7 +31,7 @@ class Limit:
     effect: str = ""
     """What another value means, as a sentence."""
     zero: str = ""
-    """What 0 means, where it is no number: "Forever"."""
+    """What 0 means, where it is no number: "Forever". Such a limit accepts it beside minimum to maximum."""
 
     @property
     def default(self) -> int:
@@ -60,17 +60,22 @@ class Limit:
         return self.zero if self.zero and value == 0 else numbers.number(value)
 
     def accepts(self, value: object) -> TypeGuard[int]:
-        return type(value) is int and self.minimum <= value <= self.maximum
+        is_forever = bool(self.zero) and value == 0
+        return type(value) is int and (is_forever or self.minimum <= value <= self.maximum)
 
 
 MOST_REQUESTS: Final = 100_000
 """The highest limit a minute: the process that counts requests stores a time for each."""
 
 LAKE_MEMORY: Final = "LAKE_MEMORY_MB"
+AUDIT_LOG_DAYS: Final = "AUDIT_LOG_DAYS"
 
 
-def _retention(name: str, label: str, days: int, most: int, effect: str, *, least: int = 7) -> Limit:
-    return Limit(name, f"{label} kept", most, minimum=least, unit="days", server_value=days, effect=effect)
+def _retention(
+    name: str, label: str, days: int, most: int, effect: str, *, least: int = 7, zero: str = ""
+) -> Limit:
+    label = f"{label} kept"
+    return Limit(name, label, most, minimum=least, unit="days", server_value=days, effect=effect, zero=zero)
 
 
 def _ceiling(
@@ -95,6 +100,15 @@ RETENTIONS: Final = (
         90,
         1_100,
         "Older ones are deleted daily. One takes 0.9 KB.",
+    ),
+    _retention(
+        AUDIT_LOG_DAYS,
+        "Audit log",
+        0,
+        3_650,
+        "0: forever. Older entries are deleted daily, except those that the audit log webhook has not sent, or that a kept delivery has.",
+        least=180,
+        zero="Forever",
     ),
     _retention(
         "AUDIT_DELIVERY_DAYS", "Deliveries of the audit log", 90, 1_100, "Older ones are deleted daily."
@@ -215,12 +229,17 @@ def own_limits(name: str) -> dict[int, int]:
 
 
 def older_than_retention(name: str, field: str) -> Q:
-    """Return the condition on rows of an account whose `field`, a time, is before the account's retention. One query."""
-    now, own = clock.now(), own_limits(name)
-    days = timedelta(days=LIMITS_BY_NAME[name].default)
-    condition = Q(**{f"{field}__lt": now - days}) & ~Q(account_id__in=list(own))
-    for account_id, kept in own.items():
-        condition |= Q(account_id=account_id, **{f"{field}__lt": now - timedelta(days=kept)})
+    """Return the condition on rows of an account whose `field`, a time, is before the account's retention; none of one that keeps
+    them forever. One query."""
+    limit, own = LIMITS_BY_NAME[name], own_limits(name)
+
+    def is_older(days: int) -> Q:
+        is_forever = bool(limit.zero) and days == 0
+        return Q(pk__in=[]) if is_forever else Q(**{f"{field}__lt": clock.now() - timedelta(days=days)})
+
+    condition = is_older(limit.default) & ~Q(account_id__in=list(own))
+    for account_id, days in own.items():
+        condition |= Q(account_id=account_id) & is_older(days)
     return condition
 
 

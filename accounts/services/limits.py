@@ -23,8 +23,9 @@ def change_limits(*, account: Account, actor: Actor, limits: Mapping[str, int | 
         if limit is None:
             raise UserError(f"{name} is not a limit of an account.", field=name)
         if value is not None and not limit.accepts(value):
+            forever = " and not 0" if limit.zero and limit.minimum else ""
             raise UserError(
-                f"{limit.title}: {value:,} is not between {limit.minimum:,} and {limit.maximum:,}.",
+                f"{limit.title}: {value:,} is not between {limit.minimum:,} and {limit.maximum:,}{forever}.",
                 field=name,
             )
     row = Account.objects.select_for_update().get(pk=account.pk)

@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
+from accounts.limits import AUDIT_LOG_DAYS, limit_of
 from accounts.models import AuditEntry, Role
 from finops.lib.listing import Column, ListFilter, ListPage, wants_csv
 
@@ -49,7 +50,11 @@ def index(request: AccountRequest) -> HttpResponseBase:
         filters=[ListFilter("action", "Action", "All actions", [(action, action) for action in actions])],
     )
     page = Paginator(entries, PAGE).get_page(request.GET.get("page"))
-    return render(request, "accounts/audit_log.html", {"listing": declared.listing_of_page(request, page)})
+    context = {
+        "listing": declared.listing_of_page(request, page),
+        "retention_days": limit_of(request.account, AUDIT_LOG_DAYS),
+    }
+    return render(request, "accounts/audit_log.html", context)
 
 
 def _entries(request: AccountRequest) -> QuerySet[AuditEntry]:

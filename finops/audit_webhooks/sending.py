@@ -21,7 +21,7 @@ from django.db.models import Exists, F, Max, OuterRef, QuerySet
 from standardwebhooks import Webhook
 
 from accounts.audit import Actor
-from accounts.limits import older_than_retention
+from accounts.limits import AUDIT_LOG_DAYS, older_than_retention
 from accounts.models import Account, AuditEntry
 from accounts.scoping import account_scope
 from finops.alerts.senders.http import post_bytes
@@ -46,6 +46,7 @@ PAUSE_AFTER: Final = timedelta(days=3)
 COMMIT_GRACE: Final = timedelta(hours=24)
 """Longer than any transaction."""
 KEPT_ATTEMPTS: Final = 20
+SWEEP_BATCH: Final = 2_000
 ACTOR: Final = Actor(label="Audit log webhook")
 
 Status = AuditDelivery.Status
@@ -252,6 +253,23 @@ def sweep() -> int:
     for row in AuditWebhook.objects.unscoped():
         if not is_sealed_now(row):
             _seal_again(row.pk)
+    return removed
+
+
+def sweep_audit_log() -> int:
+    """Delete entries of the audit log beyond their account's retention, in batches; returns how many. Those that a webhook has
+    still to send stay, and those of a delivery that is kept."""
+    # Unscoped: by age, of every account.
+    waiting = AuditWebhook.objects.unscoped().filter(
+        account=OuterRef("account"), low_water__lt=OuterRef("pk"), start_at__lte=OuterRef("at")
+    )
+    deliveries = AuditDeliveryEntry.objects.unscoped().filter(entry=OuterRef("pk"))
+    rows = AuditEntry.objects.unscoped()
+    expired = rows.filter(older_than_retention(AUDIT_LOG_DAYS, "at"), ~Exists(waiting), ~Exists(deliveries))
+    removed = 0
+    while keys := list(expired.values_list("pk", flat=True)[:SWEEP_BATCH]):
+        rows.filter(pk__in=keys).delete()
+        removed += len(keys)
     return removed
 
 

@@ -23,5 +23,7 @@ def send(account_id: int, webhook_id: int) -> None:
 
 @shared_task(name="audit_webhooks.sweep")
 def sweep() -> None:
-    """Daily: delete deliveries beyond their account's retention, and reseal targets under the current key."""
+    """Daily: delete deliveries and then entries of the audit log beyond their account's retention, and reseal targets under the
+    current key."""
     sending.sweep()
+    sending.sweep_audit_log()

@@ -24,7 +24,7 @@ class LimitsForm(forms.Form):
             self.fields[limit.name] = forms.IntegerField(
                 label=limit.title,
                 required=False,
-                min_value=limit.minimum,
+                min_value=0 if limit.zero else limit.minimum,
                 max_value=limit.maximum,
                 initial=account.limits.get(limit.name),
                 help_text=limit.help,

@@ -12,7 +12,7 @@ from django.db import IntegrityError, models, transaction
 from django.test import Client
 
 from accounts.limits import LIMITS, older_than_retention, own_limits
-from accounts.models import Account, User
+from accounts.models import Account, AuditEntry, User
 from accounts.scoping import account_scope
 from accounts.services.limits import change_limits
 from finops.activity import services as activity
@@ -22,7 +22,8 @@ from finops.activity.queries import retention_days as activity_days
 from finops.alerts.models import AlertDelivery
 from finops.alerts.services import deliveries
 from finops.audit_webhooks import sending
-from finops.audit_webhooks.models import AuditDelivery, AuditWebhook
+from finops.audit_webhooks import tasks as audit_tasks
+from finops.audit_webhooks.models import AuditDelivery, AuditDeliveryEntry, AuditWebhook
 from finops.audit_webhooks.services import create_audit_webhook
 from finops.change_events.models import ChangeEvent
 from finops.change_events.services import retention as change_events
@@ -157,6 +158,88 @@ def test_the_newest_syncs_and_runs_of_each_stay_whatever_their_age(
     assert remove_old_syncs() == 3
     left = CostSync.objects.unscoped().filter(account=cast.account)
     assert sorted((clock.now() - row.finished_at).days for row in left if row.finished_at) == [1, 100]
+
+
+def audit_entries(account: Account, *ages: int) -> list[int]:
+    """Entries of these ages in days, the oldest first; returns their ids."""
+    moments = [clock.now() - timedelta(days=age) for age in sorted(ages, reverse=True)]
+    rows = [AuditEntry(account=account, at=at, actor_label="x", action="aged") for at in moments]
+    return [row.pk for row in AuditEntry.objects.unscoped().bulk_create(rows)]
+
+
+def aged_entries(account: Account) -> list[int]:
+    rows = AuditEntry.objects.unscoped().filter(account=account, action="aged")
+    return sorted((clock.now() - row.at).days for row in rows)
+
+
+def test_the_audit_log_is_kept_forever_unless_an_operator_sets_a_retention(cast: Cast) -> None:
+    for account in (cast.account, cast.other_account):
+        audit_entries(account, 1, 199, 201, 4_000)
+    audit_tasks.sweep()
+    assert aged_entries(cast.account) == aged_entries(cast.other_account) == [1, 199, 201, 4_000]
+
+    limit(cast.account, AUDIT_LOG_DAYS=200)
+    audit_tasks.sweep()
+    assert (aged_entries(cast.account), aged_entries(cast.other_account)) == ([1, 199], [1, 199, 201, 4_000])
+    assert AuditEntry.objects.unscoped().filter(account=cast.account, action="account.limits").exists()
+
+    limit(cast.account, AUDIT_LOG_DAYS=0)
+    audit_tasks.sweep()
+    assert aged_entries(cast.account) == [1, 199]
+
+
+def test_all_expired_entries_go_in_one_sweep_however_many(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "SWEEP_BATCH", 2)
+    audit_entries(cast.account, *range(300, 305), 1)
+    limit(cast.account, AUDIT_LOG_DAYS=180)
+
+    assert sending.sweep_audit_log() == 5
+    assert aged_entries(cast.account) == [1]
+
+
+def test_an_expired_entry_stays_until_the_webhook_has_sent_it_and_its_delivery_is_gone(cast: Cast) -> None:
+    before, unsent, sent = audit_entries(cast.account, 420, 400, 300)
+    limit(cast.account, AUDIT_LOG_DAYS=180)
+    with account_scope(cast.account):
+        delivery = AuditDelivery.objects.get(pk=audit_delivery(cast.account))
+        webhook = delivery.webhook
+        AuditDelivery.objects.filter(pk=delivery.pk).update(delivered_at=clock.now())
+        AuditDeliveryEntry.objects.create(webhook=webhook, delivery=delivery, entry_id=sent)
+        AuditWebhook.objects.filter(pk=webhook.pk).update(
+            start_at=clock.now() - timedelta(days=410), low_water=before
+        )
+        audit_tasks.sweep()
+        assert aged_entries(cast.account) == [300, 400]
+
+        AuditWebhook.objects.filter(pk=webhook.pk).update(low_water=sent)
+        audit_tasks.sweep()
+        assert aged_entries(cast.account) == [300]
+
+        AuditDelivery.objects.filter(pk=delivery.pk).update(delivered_at=clock.now() - timedelta(days=91))
+        audit_tasks.sweep()
+        assert aged_entries(cast.account) == []
+    assert unsent != sent
+
+
+def test_the_audit_log_says_how_long_entries_are_kept_and_an_operator_sets_180_days_or_more(
+    cast: Cast, operator: Client
+) -> None:
+    admin, page = signed_in(cast.admin), "/a/acme/settings/audit-log/"
+    acting = reauthenticated(operator, User.objects.get(email="operator@example.com"))
+    form = f"/admin/accounts/account/{cast.account.pk}/actions/limits/"
+    assert "Entries are kept as long as the account." in get_page(admin, page)
+
+    refused = acting.post(form, {"AUDIT_LOG_DAYS": "30"})
+    acting.post(form, {"AUDIT_LOG_DAYS": "365"})
+
+    assert refused.status_code == 422
+    assert "30 is not between 180 and 3,650 and not 0." in refused.content.decode()
+    assert "Entries are kept for 365 days." in get_page(admin, page)
+    assert "Audit log kept, days 365 Forever" in get_page(
+        acting, f"/admin/accounts/account/{cast.account.pk}/change/"
+    )
 
 
 def test_the_ceiling_of_assistant_activity_is_an_operators_and_clean_up_keeps_to_it(cast: Cast) -> None:
@@ -299,7 +382,7 @@ def test_a_stored_retention_out_of_bounds_counts_as_none(cast: Cast) -> None:
 
 def test_every_limit_says_its_bounds_and_its_default_is_within_them(cast: Cast) -> None:
     for each in LIMITS:
-        assert each.minimum <= each.default <= each.maximum, each.name
+        assert each.accepts(each.default), each.name
         assert each.help.startswith("Default: "), each.name
 
 

@@ -276,9 +276,11 @@ def test_counts_of_a_forks_child_and_of_its_parent_add_up(counting: Path) -> Non
 
 
 def test_counts_of_many_threads_add_up(counting: Path) -> None:
-    threads = [
-        threading.Thread(target=lambda: [metrics.FLUSHED.inc(by=2) for _ in range(2_000)]) for _ in range(4)
-    ]
+    def count() -> None:
+        for _ in range(2_000):
+            metrics.FLUSHED.inc(by=2)
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
