@@ -5,13 +5,24 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from finops.costs.spend_query import DEFAULT_PERIOD
+from finops.exchange_rates.display import current_display
 from finops.insights.spend_change.queries import explain_spend_change as explain
 from finops.insights.spend_change.schemas import SpendChangeAnswer, SpendChangeQuery
+from finops.insights.spend_change_csv import spend_change_csv
+from finops.lib.listing import CsvTable
+from finops.lib.query_page import ALL_ROWS
 from mcpserver.context import ToolCall
 from mcpserver.registry import ToolAccess, tool
 from mcpserver.results import fits
 
 PAGE = "spend-change/"
+
+
+def _csv(call: ToolCall, query: SpendChangeQuery) -> CsvTable:
+    def ask() -> SpendChangeAnswer:
+        return explain(call.account, replace(query, top=ALL_ROWS), deadline=call.deadline)
+
+    return spend_change_csv(ask(), current_display(), ask=ask)
 
 
 @tool(
@@ -21,6 +32,7 @@ PAGE = "spend-change/"
     has_receipt=True,
     has_view=True,
     converts=True,
+    csv=_csv,
     description="""
         Why spend rose or fell between two periods: largest changes, new and ended cost, price vs. volume,
         adding up to the total change; related anomalies. For trends use querySpend.

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator
 from datetime import date
+from decimal import Decimal
 
 import pytest
 
 from accounts.keys import mint_mcp_key
 from accounts.models import Account
 from accounts.scoping import account_scope
-from tests.cast import Cast
+from mcpserver.tools import bill_versions
+from tests.cast import Cast, signed_in
 from tests.mcpserver.door import Door, mint
 from tests.world.costs import add_source, cost, store_lines
 
@@ -26,12 +30,62 @@ def restated(cast: Cast) -> Iterator[Account]:
         yield cast.account
 
 
+@pytest.fixture
+def acme_lines(cast: Cast) -> Iterator[Account]:
+    """May, of which four services were restated."""
+    names = ("Compute", "Storage", "Queue", "Database")
+    with account_scope(cast.account):
+        before = [cost(MAY, number, service=name) for number, name in enumerate(names, 1)]
+        source = add_source(cast.account, before)
+        after = [cost(MAY, 10 * number + 1, service=name) for number, name in enumerate(names, 1)]
+        store_lines(cast.account, source, after)
+        yield cast.account
+
+
 def test_what_an_import_changed_is_answered_in_one_call(cast: Cast, restated: Account) -> None:
     answer = Door(mint(cast)).ask("compareBillVersions")
 
     assert answer["month"] == "2026-05"
     assert [(each["service"], each["billed_after"]) for each in answer["lines"]] == [("Storage", 6)]
     assert answer["totals"][0]["billed_change"] == 1
+
+
+def test_an_answer_without_all_lines_links_to_every_line(cast: Cast, acme_lines: Account) -> None:
+    door = Door(mint(cast))
+
+    result = door.call("compareBillVersions", month="2026-05", limit=2)
+
+    answer, (_text, link) = result["structuredContent"], result["content"]
+    assert answer["truncated"] == "Only the 2 largest changes are listed."
+    (content,) = door.result("resources/read", {"uri": link["uri"]})["contents"]
+    lines = list(csv.DictReader(io.StringIO(content["text"])))
+    every = door.ask("compareBillVersions", month="2026-05", limit=50)["lines"]
+    assert [(row["service"], Decimal(row["billed after"])) for row in lines] == [
+        (line["service"], Decimal(str(line["billed_after"]))) for line in every
+    ]
+    assert len(lines) == 4
+    page = signed_in(cast.member).get(
+        "/a/acme/connections/bill-versions/", {"month": "2026-05", "format": "csv"}
+    )
+    assert content["text"].encode() == b"".join(page.streaming_content)  # type: ignore[attr-defined]
+    other = Door(mint_mcp_key(account=cast.account, actor=cast.actor, name="other", scope="read")[1])
+    assert other.error("resources/read", {"uri": link["uri"]})["message"].startswith("Resource not found.")
+
+
+def test_an_answer_with_all_lines_has_no_link(cast: Cast, acme_lines: Account) -> None:
+    result = Door(mint(cast)).call("compareBillVersions", month="2026-05", limit=4)
+
+    assert (result["structuredContent"].get("truncated", ""), len(result["content"])) == ("", 1)
+
+
+def test_more_lines_than_a_csv_has_are_refused(
+    cast: Cast, acme_lines: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    door = Door(mint(cast))
+    link = door.call("compareBillVersions", month="2026-05", limit=1)["content"][1]
+    monkeypatch.setattr(bill_versions, "MOST_LINES", 3)
+
+    assert "More than 3 lines changed." in door.error("resources/read", {"uri": link["uri"]})["message"]
 
 
 def test_a_stranger_sees_no_version_of_it(cast: Cast, restated: Account) -> None:

@@ -92,7 +92,8 @@ def compare_bill_versions(account: Account, query: BillVersionsQuery) -> BillVer
     if not versions:
         return _nothing(account, f"{months[0]:%Y-%m}" if months else "")
     month = months[0]
-    sums, largest = compare_lines(account, versions, most=query.limit)
+    sums, largest = compare_lines(account, versions, most=query.limit + 1)
+    lines = version_lines(largest)
     rows = sums.to_pylist()
     names = dict(CostSource.objects.values_list("pk", "name"))
     totals = [_total(currency, rows) for currency in sorted({row["currency"] for row in rows})]
@@ -116,7 +117,8 @@ def compare_bill_versions(account: Account, query: BillVersionsQuery) -> BillVer
         ],
         totals=totals,
         parts=sorted(parts, key=lambda each: (each.currency, each.status)),
-        lines=version_lines(largest),
+        lines=lines[: query.limit],
+        truncated=f"Only the {query.limit:,} largest changes are listed." if len(lines) > query.limit else "",
     )
 
 

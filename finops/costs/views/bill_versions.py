@@ -8,23 +8,18 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
+from finops.costs.bill_versions_csv import MOST_LINES, bill_versions_csv
 from finops.costs.queries.bill_versions import (
-    BillVersionsAnswer,
     BillVersionsQuery,
     compare_bill_versions,
 )
 from finops.lake.storage.month_versions import months_with_versions
 from finops.lib.errors import UserError
-from finops.lib.listing import csv_response, wants_csv
+from finops.lib.listing import wants_csv
 from finops.lib.params import as_arguments, from_text
 from finops.lib.time_limit import limit_time
 
 SHOWN_LINES = 50
-MOST_LINES = 10_000
-LINE_FIELDS = (
-    *("status", "charge_date", "service", "account", "usage_type", "resource", "charge_category", "currency"),
-    *("lines_before", "lines_after", "billed_before", "billed_after", "amortized_before", "amortized_after"),
-)
 
 
 @account_page()
@@ -36,7 +31,8 @@ def bill_versions(request: AccountRequest) -> HttpResponseBase:
     try:
         with limit_time(settings.LAKE_DEADLINE_SECONDS, "This took too long. Choose a smaller month."):
             if wants_csv(request):
-                return _csv(compare_bill_versions(request.account, _with_limit(question, MOST_LINES)))
+                answer = compare_bill_versions(request.account, _with_limit(question, MOST_LINES))
+                return bill_versions_csv(answer).response()
             answer = compare_bill_versions(request.account, _with_limit(question, SHOWN_LINES))
     except UserError as error:
         status, problem = 422, error.message
@@ -54,10 +50,3 @@ def bill_versions(request: AccountRequest) -> HttpResponseBase:
 
 def _with_limit(question: BillVersionsQuery, limit: int) -> BillVersionsQuery:
     return BillVersionsQuery(month=question.month, limit=limit)
-
-
-def _csv(answer: BillVersionsAnswer) -> HttpResponseBase:
-    """Yield the largest changes, exact figures."""
-    rows = ([getattr(line, name) for name in LINE_FIELDS] for line in answer.lines)
-    header = [name.replace("_", " ") for name in LINE_FIELDS]
-    return csv_response(f"bill-versions-{answer.month}", header, rows)

@@ -30,6 +30,7 @@ from tests.world.unit_costs import MARCH, add_data, cost_line, usage_event
 
 EXACT = Decimal("0.123456789012345678")
 BY_SERVICE = {**{name: str(day) for name, day in MARCH.items()}, "group_by": ["service"]}
+HALVES = {"start_date": "2026-03-06", "end_date": "2026-03-10"}
 SERVICES = {
     "Compute": "30.5",
     "Storage": "20",
@@ -107,6 +108,12 @@ def test_an_answer_with_all_rows_has_no_link(door: Door, acme: Account, argument
         ("querySpend", "cost-explorer", {"group_by": ["service", "account"], "granularity": "day"}),
         ("querySpend", "cost-explorer", {"group_by": ["service"], "compare_to": "previous_period"}),
         ("querySpend", "cost-explorer", {"group_by": ["service"], "display_currency": "EUR"}),
+        ("explainSpendChange", "spend-change", {**HALVES, "group_by": ["service"]}),
+        (
+            "explainSpendChange",
+            "spend-change",
+            {**HALVES, "group_by": ["service", "account"], "display_currency": "EUR"},
+        ),
         ("queryUsage", "usage", {"metric": "requests", "group_by": "customer", "granularity": "week"}),
         ("queryUnitCost", "unit-economics", {"usage_metric": "requests", "mode": "per_customer"}),
         (
@@ -125,7 +132,7 @@ def test_the_rows_are_those_of_the_page(
     if currency := params.pop("display_currency", ""):
         params["currency"] = currency
 
-    text = read(door, uri_of(door, tool, **days, **arguments, top=1))
+    text = read(door, uri_of(door, tool, **{**days, **arguments, "top": 1}))
 
     response = signed_in(cast.member).get(f"/a/{acme.slug}/{page}/", params)
     expected = b"".join(response.streaming_content).decode().replace("\u202e", "\\u202e")  # type: ignore[attr-defined]
