@@ -1,6 +1,6 @@
-"""Components with a body: a declared list, a hand-written table, an empty state, a card; badges and changes.
+"""Components with a body: a declared list, a hand-written table, an empty state, a card; also badges and changes.
 
-Django's own block tags: docs/adr/ says why, with the measurement.
+They are Django block tags; docs/adr/ has the reason and the measurement.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ register = template.Library()
 
 @dataclass(frozen=True)
 class TableCell:
-    """How a page draws the cells of one column; `condition` says whether the page has the column."""
+    """The template of a column's cells; `condition` says whether the page has the column."""
 
     nodelist: NodeList
     condition: FilterExpression | None = None
@@ -79,8 +79,8 @@ class ListTableNode(Node):
 
 
 def _frames(columns: list[Column[Any]]) -> Iterator[tuple[Column[Any], str, str]]:
-    """Each column with the tags around its cells, the first without its end. The first is the heading of its row
-    unless another one is."""
+    """Yield each column with the tags around its cells; the start tag lacks its `>`. The first column is the row
+    heading unless another one is."""
     header = next((column for column in columns if column.row_header), columns[0])
     for column in columns:
         if column is header:
@@ -94,7 +94,8 @@ def _frames(columns: list[Column[Any]]) -> Iterator[tuple[Column[Any], str, str]
 
 
 def _sort_value(value: Any) -> str:
-    """What a table that is sorted in the page sorts by, where its cell has another text."""
+    """Return the end of a cell's start tag, with the sort value of a table that is sorted in the browser if the cell
+    has another text."""
     if isinstance(value, datetime):
         return f' data-value="{value.timestamp():.0f}">'
     return f' data-value="{value}">' if isinstance(value, int | Decimal | date) else ">"
@@ -108,7 +109,7 @@ _FORMATS: Final[dict[str, Callable[[Any], str]]] = {
 
 
 def cell_html(value: Any, kind: str = "") -> str:
-    """A value as a cell shows it: days and times, figures with their separators, nothing as an em dash."""
+    """Format a value for a cell: days and times, numbers with separators, an em dash for no value."""
     if kind:
         return _FORMATS[kind](value)
     if isinstance(value, datetime):
@@ -128,12 +129,13 @@ def cell_html(value: Any, kind: str = "") -> str:
 
 @register.tag
 def list_table(parser: Parser, token: Token) -> ListTableNode:
-    """`{% list_table listing as row %}` with a `{% cell column %}…{% endcell %}` for each cell that is more than its value.
+    """`{% list_table listing as row %}` with a `{% cell column %}…{% endcell %}` for each cell that is more than its
+    value.
 
-    `{% cell actions if may_write %}` is the column of buttons. `{% tfoot %}` holds rows of sums, `{% footer %}` a note;
-    what follows `{% empty %}` is shown in place of a list without rows. Options: `css` and `heading` of the card, `of`
-    what its caption names in place of the account, `refresh` (ids beside it that a search changes). Raises
-    TemplateSyntaxError for anything else between.
+    `{% cell actions if may_write %}` is the column of buttons. `{% tfoot %}` has rows of sums, `{% footer %}` a note;
+    the content after `{% empty %}` replaces a list without rows. Options: `css` and `heading` of the card, `of` the
+    owner named in the caption in place of the account, `refresh` (IDs of other elements that a search updates).
+    Raises TemplateSyntaxError for anything else between.
     """
     words = token.split_contents()
     if len(words) < 4 or words[2] != "as":
@@ -160,10 +162,10 @@ def list_table(parser: Parser, token: Token) -> ListTableNode:
 
 @register.simple_block_tag
 def data_table(content: str, label: str = "", **options: Any) -> SafeString:
-    """A hand-written table: its caption, thead and tbody are the body. One with a name scrolls within its region.
+    """A hand-written table: its caption, thead and tbody are the body. A table with a label scrolls in its region.
 
-    Options: `labelledby` the id of the region's title in place of `label`, `sortable` by clicks on the headings (of what
-    the page has), `css` of the table, `frame` of the region, `id` of the region.
+    Options: `labelledby` the ID of the region's title in place of `label`, `sortable` by clicks on the headings (rows
+    of the page only), `css` of the table, `frame` of the region, `id` of the region.
     """
     table = format_html(
         '<table class="table table-vcenter {}"{}>{}</table>',
@@ -188,7 +190,7 @@ def data_table(content: str, label: str = "", **options: Any) -> SafeString:
 
 @register.simple_block_tag
 def empty_state(content: str, symbol: str, title: str, href: str = "", action: str = "") -> SafeString:
-    """What a page shows where there is nothing yet: the body says what belongs here, the button where to begin."""
+    """A page or card without data: the body says what will be here, the button starts it."""
     button = format_html(
         '<div class="empty-action"><a class="btn btn-primary" href="{}">{}</a></div>', href, action
     )
@@ -213,9 +215,10 @@ def delete_card(
     place: str = "",
     **options: str,
 ) -> dict[str, str]:
-    """What deletes the thing of this name, which a form edits: a text, a button and a question, with `details`.
+    """A card with a text, a button and a confirmation with `details` that deletes the object of this name, below its
+    edit form.
 
-    Options: `button` what is on it in place of the verb, `css` of the card.
+    Options: `button` is the button's text in place of the verb, `css` of the card.
     """
     button = options.get("button", verb)
     return {
@@ -231,7 +234,7 @@ def delete_card(
 
 @register.simple_block_tag
 def card(content: str, title: str = "", anchor: str = "", css: str = "") -> SafeString:
-    """A card; with a title a section that the title, of id `<anchor>-title`, names."""
+    """A card; with a title, a section that is labelled by the title, which has the ID `<anchor>-title`."""
     classes = f"card {css}".strip()
     if not title:
         return format_html('<div class="{}">{}</div>', classes, content)
@@ -328,13 +331,14 @@ BADGES: dict[str, dict[str, tuple[str, str, str]]] = {
         "revoked": ("secondary", "Revoked", ""),
     },
 }
-"""Of each noun, by status: colour, text, icon."""
+"""Colour, text and icon by noun and status."""
 
 
 @register.filter
 @functools.cache
 def status_badge(status: str, noun: str) -> SafeString:
-    """A status in words and colour: `{{ row.status|status_badge:"budget" }}`. One that BADGES lacks is grey."""
+    """Render a status in words and colour: `{{ row.status|status_badge:"budget" }}`. A status that BADGES lacks is
+    grey."""
     colour, text, symbol = BADGES[noun].get(status, ("secondary", status.replace("_", " ").capitalize(), ""))
     drawing = format_html("{} ", icon(symbol)) if symbol else ""
     return format_html('<span class="badge bg-{}-lt">{}{}</span>', colour, drawing, text)
@@ -342,13 +346,13 @@ def status_badge(status: str, noun: str) -> SafeString:
 
 @register.simple_tag
 def badge(text: str, colour: str = "secondary", title: str = "") -> SafeString:
-    """A word or two in a colour; `title` explains it on hovering."""
+    """Render a word or two in a colour; `title` is the explanation on hovering."""
     hint = format_html(' title="{}"', title) if title else ""
     return format_html('<span class="badge bg-{}-lt"{}>{}</span>', colour, hint, text)
 
 
 class ChangeFigures(Protocol):
-    """An amount against the one before: how much more it is, and by what ratio."""
+    """The difference of an amount to the amount before, and its ratio."""
 
     @property
     def change(self) -> Decimal | None: ...
@@ -357,7 +361,7 @@ class ChangeFigures(Protocol):
 
 
 class AmountChange(ChangeFigures, Protocol):
-    """A change of money; `reason` says why there is none."""
+    """A change of an amount of money; `reason` says why there is no change."""
 
     @property
     def previous_amount(self) -> Decimal: ...
@@ -369,13 +373,13 @@ class AmountChange(ChangeFigures, Protocol):
 
 @register.filter
 def direction(change: ChangeFigures) -> SafeString:
-    """Up or down, and by how much of what it was: `+4.2%`, `new`, `0%`. The sign says what the colour says."""
+    """Render the ratio of a change: `+4.2%`, `new`, `0%`. The sign repeats what the colour says."""
     return _change_html(change, "", "")
 
 
 @register.filter
 def change(amount: AmountChange | None) -> SafeString:
-    """A cell of a table: by what ratio an amount changed, and by how much."""
+    """Render the ratio and the amount of a change for a table cell."""
     if amount is None:
         return mark_safe('<span class="text-secondary">—</span>')
     if amount.change is None:
@@ -386,13 +390,13 @@ def change(amount: AmountChange | None) -> SafeString:
 
 @register.filter
 def change_css(change: ChangeFigures) -> str:
-    """The class of its colour and arrow; empty for what reads as 0%."""
+    """Return the CSS class of the colour and arrow; empty for a change that is shown as 0%."""
     sign = _sign(change)
     return f" change-{sign}" if sign else ""
 
 
 def _change_html(change: ChangeFigures, before: str, by: str) -> SafeString:
-    """The arrow is drawn by the style sheet: a table has hundreds."""
+    """Render a change. The style sheet draws the arrow, because a table has hundreds."""
     return format_html(
         '<span class="change{}"{}>{}{}</span>',
         change_css(change),
@@ -403,14 +407,14 @@ def _change_html(change: ChangeFigures, before: str, by: str) -> SafeString:
 
 
 def _ratio_text(change: ChangeFigures) -> str:
-    """`new` where there was nothing before."""
+    """Return the ratio as text; `new` if the amount before was zero."""
     if change.ratio is not None:
         return numbers.change(change.ratio)
     return "new" if change.change else "0%"
 
 
 def _sign(change: ChangeFigures) -> str:
-    """`up` or `down`; nothing for what reads as 0%."""
+    """Return `up` or `down`; empty for a change that is shown as 0%."""
     amount = change.change or 0
     if not amount or (change.ratio is not None and numbers.is_level(change.ratio)):
         return ""

@@ -1,4 +1,4 @@
-"""What every template may use: static files, icons, form fields, and what finops/lib/formats writes for the reader."""
+"""Tags and filters of every template: static files, icons, form fields, and the formats of finops/lib/formats."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _icon(name: str) -> SafeString:
 
 @register.simple_tag
 def icon(name: str) -> SafeString:
-    """A Tabler icon as an inline drawing, hidden from screen readers: a label stands beside it."""
+    """Render a Tabler icon as inline SVG, hidden from screen readers because a label is beside it."""
     return _icon(name)
 
 
@@ -50,7 +50,7 @@ def _amount(text: str) -> SafeString:
 
 
 def _short(text: str, full: str, exact: Decimal) -> SafeString:
-    """The short text with the full one on hovering, where they differ."""
+    """Render the short text, with the full text on hovering if they differ."""
     if text == full:
         return _amount(full)
     return format_html('<data class="amount" value="{}" title="{}">{}</data>', f"{exact:f}", full, text)
@@ -122,7 +122,7 @@ def _brief_quantity(value: Decimal | None, unit: str | None, **options: Any) -> 
 
 @register.filter
 def figure(value: Decimal | None, currency: str) -> SafeString:
-    """An amount of the currency; with none, a quantity."""
+    """Format an amount of the currency; without a currency, a quantity."""
     if currency or value is None:
         return money(value, currency)
     return format_html("{}", number(round_amount(value)))
@@ -142,31 +142,31 @@ def signed_percent(ratio: Decimal | float | None) -> str:
 
 @register.filter
 def day(value: date | str | None) -> str:
-    """`Oct 23`; nothing for None. A text is a day in ISO."""
+    """`Oct 23`; empty for None. A text must be a day in ISO format."""
     return dates.day(_date(value)) if value else ""
 
 
 @register.filter
 def month(value: date | str | None) -> str:
-    """`Nov`; nothing for None. A text is a day or a month in ISO."""
+    """`Nov`; empty for None. A text must be a day or a month in ISO format."""
     return dates.month(_date(value)) if value else ""
 
 
 @register.filter
 def long_month(value: date | str | None) -> str:
-    """`November 2026`; nothing for None."""
+    """`November 2026`; empty for None."""
     return dates.long_month(_date(value)) if value else ""
 
 
 @register.filter
 def bucket(label: str) -> str:
-    """The label of a chart's bucket, in the tables beneath it: `Nov`, `Nov 23`, or as it is."""
+    """Return the label of a chart's bucket for the table below it: `Nov`, `Nov 23`, or the text as it is."""
     return dates.bucket(label)
 
 
 @register.filter
 def days(start: Any, end: date | None = None) -> str:
-    """`Oct 23 – Nov 21`: of two days, or of what has `start_date` and `end_date` or `start` and `end`."""
+    """`Oct 23 – Nov 21`: of two days, or of an object with `start_date` and `end_date` or `start` and `end`."""
     if end is not None:
         return dates.day_range(start, end)
     if hasattr(start, "start_date"):
@@ -237,13 +237,13 @@ def _time(moment: datetime, text: str) -> SafeString:
 
 @register.simple_tag
 def number_symbols() -> str:
-    """The reader's symbols for numbers, for charts.js."""
+    """Return the reader's number symbols for charts.js."""
     return json.dumps(numbers.browser_symbols(), ensure_ascii=False, separators=(",", ":"))
 
 
 @register.filter
 def reader_text(text: str | None) -> str:
-    """A sentence of an answer with its amounts, shares, days and times in the reader's formats."""
+    """Rewrite the amounts, shares, days and times of an answer's sentence in the reader's formats."""
     return reader_sentences.reader_text(str(text)) if text else ""
 
 
@@ -256,7 +256,8 @@ def sentence_case(text: str) -> str:
 
 @register.filter
 def on_page(truncated: str) -> str:
-    """What an answer leaves out, without the name of a tool's argument: a page has a field for it."""
+    """Return an answer's note about omitted rows without the name of a tool's argument, since a page has a field for
+    it."""
     return truncated.replace("raise top", "list more")
 
 
@@ -268,8 +269,8 @@ def field(
     placeholder: str | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """A form field with label, help, error and the look of the product, whatever its widget; a required one is marked.
-    `term` is one of finops/help/terms.py, which a “?” beside the label opens."""
+    """Render a form field with label, help and error, whatever its widget; a required field is marked. `term` is a
+    key of finops/help/terms.py, whose explanation a “?” beside the label opens."""
     widget = bound.field.widget
     kind, css = _widget_style(widget)
     attrs: dict[str, str | bool] = {"class": f"{css}{' is-invalid' if bound.errors else ''}"}
@@ -298,13 +299,13 @@ def _widget_style(widget: forms.Widget) -> tuple[str, str]:
 
 @register.inclusion_tag("layouts/_navigation.html", takes_context=True)
 def navigation(context: template.Context) -> dict[str, Any]:
-    """The side navigation of the account, with the link of the present page marked."""
+    """Render the side navigation of the account, with the link of the current page marked."""
     return {"groups": _groups(context, MENU), "slug": context["account"].slug}
 
 
 @register.simple_tag(takes_context=True)
 def settings_groups(context: template.Context) -> list[tuple[str, str, list[tuple[MenuItem, bool]]]]:
-    """On a page of Settings its navigation; nothing on others."""
+    """Return the navigation of Settings on a page of Settings; empty on other pages."""
     if context.get("membership") is None:
         return []
     groups = _groups(context, SETTINGS, "settings")
@@ -313,7 +314,7 @@ def settings_groups(context: template.Context) -> list[tuple[str, str, list[tupl
 
 @register.simple_tag(takes_context=True)
 def personal_settings(context: template.Context) -> list[tuple[str, str, list[tuple[MenuItem, bool]]]]:
-    """The pages of the person, as `settings_groups`: one group without a heading."""
+    """Return the pages of the person's settings in the form of `settings_groups`: one group without a heading."""
     url_name = _url_name(context)
     return [("", "", [(item, item.has_page(url_name)) for item in PERSONAL_SETTINGS])]
 
@@ -321,7 +322,8 @@ def personal_settings(context: template.Context) -> list[tuple[str, str, list[tu
 def _groups(
     context: template.Context, groups: Sequence[MenuGroup], prefix: str = "nav"
 ) -> list[tuple[str, str, list[tuple[MenuItem, bool]]]]:
-    """Heading, its id, and links with whether each is the present page; those that the member may see."""
+    """Return heading, ID and links of each group that the member may see; each link says whether it is the current
+    page."""
     url_name = _url_name(context)
     return [
         (
@@ -335,7 +337,7 @@ def _groups(
 
 
 def _visible_items(context: template.Context, group: MenuGroup) -> list[MenuItem]:
-    """Those that the member may see; with limited cost access the pages that she reaches."""
+    """Return the items that the member may see; with limited cost access, only pages that the member may open."""
     reachable = getattr(context.get("request"), "reachable_pages", None)
     items = group.visible_to(context["membership"])
     return items if reachable is None else [item for item in items if item.url_name in reachable]
@@ -343,7 +345,7 @@ def _visible_items(context: template.Context, group: MenuGroup) -> list[MenuItem
 
 @register.inclusion_tag("layouts/_tabs.html", takes_context=True)
 def tabs(context: template.Context, label: str) -> dict[str, Any]:
-    """The pages of TABS that are called `label` together, with the present one marked; none where the reader reaches one alone."""
+    """Return the pages of TABS with this label, with the current one marked; empty if the reader may open only one."""
     url_name = _url_name(context)
     reachable = getattr(context.get("request"), "reachable_pages", None)
     shown = [item for item in TABS[label] if reachable is None or item.url_name in reachable]
@@ -358,13 +360,13 @@ def _url_name(context: template.Context) -> str | None:
 
 @register.inclusion_tag("_sparkline.html")
 def sparkline(values: Sequence[Decimal | None], about: str) -> dict[str, Any]:
-    """A trend in a table's cell; `about` says to a screen reader what it is of."""
+    """Render a trend in a table cell; `about` is its text for screen readers."""
     return {"path": spark_path(values), "about": about, "width": WIDTH, "height": HEIGHT}
 
 
 @register.simple_tag(takes_context=True)
 def query(context: template.Context, **changes: Any) -> str:
-    """The page's own query string with some values replaced; None takes one away."""
+    """Return the page's query string with some values replaced; None removes a value."""
     request: HttpRequest = context["request"]
     params: QueryDict = request.GET.copy()
     for name, value in changes.items():
@@ -376,7 +378,8 @@ def query(context: template.Context, **changes: Any) -> str:
 
 @register.filter
 def detail_lines(detail: dict[str, Any]) -> list[str]:
-    """What an audit entry's detail says: of `from` and `to` what differs, long lists by their ends, nothing empty."""
+    """Return the lines of an audit entry's detail: of `from` and `to` only the differences, of long lists the ends,
+    no empty values."""
     before, after = detail.get("from"), detail.get("to")
     if isinstance(before, dict) and isinstance(after, dict):
         names = [name for name in after if before.get(name) != after[name]]
@@ -401,9 +404,10 @@ _EDGE = 2
 
 
 def spark_path(values: Sequence[Decimal | None]) -> str:
-    """The line as an SVG path in a box of WIDTH by HEIGHT; a gap where a value is None. Empty without two values.
+    """Return the line as an SVG path in a box of WIDTH by HEIGHT, with a gap for None. Empty for fewer than two
+    values.
 
-    The scale has 0 in it, so that small moves of a large amount look small.
+    The scale includes 0, so that small changes of a large amount look small.
     """
     numbers = [float(value) for value in values if value is not None]
     if len(numbers) < 2:

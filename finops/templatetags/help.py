@@ -1,4 +1,5 @@
-"""The “?” beside a label, which opens a term of the glossary: `{% help "unit-cost" %}`. The terms are in finops/help/terms.py."""
+"""The “?” beside a label, which opens a term of the glossary: `{% help "unit-cost" %}`. finops/help/terms.py has the
+terms."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def help(context: template.Context, anchor: str) -> SafeString:  # noqa: A001 the tag's name
-    """A link to the term; static/js/help.js shows it in a popover. Nothing without an account. KeyError for no term of ours."""
+    """Render a link to the term; static/js/help.js shows the term in a popover. Empty without an account. Raises
+    KeyError for an unknown term."""
     term = TERMS[anchor]
     account = context.get("account")
     if account is None:
@@ -31,5 +33,5 @@ def help(context: template.Context, anchor: str) -> SafeString:  # noqa: A001 th
 
 
 def _more(slug: str, section: str) -> str:
-    """Where “How we count” says more; empty where it does not."""
+    """Return the URL of the term's section of “How we count”; empty if it has none."""
     return f"{reverse('how_we_count', kwargs={'slug': slug})}#{section}" if section else ""

@@ -1,10 +1,10 @@
-"""A WSGI application in front of Django: it reads the body before a place of the application is taken, and gives each kind
-of request places of its own.
+"""A WSGI application in front of Django: it reads the body before the request takes a place, and limits each kind of
+request separately.
 
-The order of a request: it is counted (`requests`), its body is read in a thread that waits for the client and holds nothing
-else, it takes a place of its kind (`bulkheads`), Django answers, the place is released. Health checks take no place. When
-too many requests wait it is refused at once with `finops.busy` in its environment, for which each kind has its own response
-(503 and Retry-After). The overhead of a request: measured in docs/benchmarks.md.
+The order of a request: it is counted (`requests`), its body is read in a thread that waits for the client and holds
+nothing else, it takes a place of its kind (`bulkheads`), Django responds, the place is released. Health checks take
+no place. If too many requests wait, the request is refused at once with `finops.busy` in its environment, for which
+each kind has its own response (503 and Retry-After). docs/benchmarks.md has the measured overhead of a request.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 
 @dataclass(frozen=True)
 class Door:
-    """One kind of requests: those whose path begins like this. `body`: bytes that are read before a place is taken, for a
-    credential that was valid before; for others `SMALL_BODY`."""
+    """A kind of requests: all paths with this prefix. `body`: bytes that are read before a place is taken, for a
+    credential that was valid before; `SMALL_BODY` for other credentials."""
 
     prefixes: tuple[str, ...]
     bulkhead: Bulkhead

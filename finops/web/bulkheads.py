@@ -41,7 +41,7 @@ class Bulkhead:
         with self._lock:
             queue = self._queues.get(client)
             if queue is None or turn not in queue:
-                return  # the place was given at the same moment
+                return  # another thread gave the place meanwhile
             self._remove(client, turn)
         raise Busy(self.name)
 
@@ -76,7 +76,7 @@ class Bulkhead:
         turn.acquire()
         self._queues.setdefault(client, deque()).append(turn)
         self._queued += 1
-        # A client at its share joins also where places are free; others behind it must not wait for that.
+        # A client at its share waits even if places are free; clients behind it must not wait for that.
         self._hand_on()
         return turn
 

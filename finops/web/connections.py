@@ -97,8 +97,9 @@ class Connection:
         return self.stuck_since is not None and now - self.stuck_since > limits.grace
 
     def brings_nothing(self, now: float, limits: Limits, requests: list[OpenRequest]) -> bool:
-        """Whether its body is too slow. At this level a request that is being processed looks the same, so the requests of
-        this address that began at the same time decide: one of them is slow, and none of them is being processed."""
+        """Return whether its body is too slow. TCP cannot tell a slow body from a request that is being processed, so
+        the requests of this address that began at the same time decide: one of them is slow, and none of them is
+        being processed."""
         if self.due_since is None:
             return False
         if now - self.due_since <= limits.grace + (self.received - self.due_from) / limits.rate:
@@ -179,7 +180,7 @@ def _connections() -> Iterator[ClientSockets]:
         ports = {each.getsockname()[1] for each in sockets if _listens(each)}
         connections = {}
         for each in sockets:
-            # What this process opened itself, to the database or a bucket, ends at another port here.
+            # Connections that this process opened, to the database or a bucket, have another local port.
             with suppress(OSError):
                 info, peer = _info(each), each.getpeername()
                 if info.state == _ESTABLISHED and each.getsockname()[1] in ports:

@@ -23,8 +23,8 @@ from finops.lib.telemetry.logs import environment_configuration
 from finops.supervisor import HEALTH, Backoff, Program
 from finops.web import shares
 
-# Threads are made when requests come, and go when idle: far more than work at once, since most of them wait for bodies
-# (finops.web.requests.Room), and so health checks always find one.
+# Threads start with requests and end when idle. The limit is far above the number that work at once, since most wait for
+# bodies (finops.web.requests.Room), so that health checks always get one.
 THREADS: Final = 512
 CONNECTIONS: Final = 4096
 """The most open connections of a process. granian calls it backpressure; further connections wait to be accepted."""
@@ -56,7 +56,7 @@ def listening_socket(host: str, port: int) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Connections inherit it: an answer does not wait for the acknowledgement of the one before.
+        # Connections inherit TCP_NODELAY: a response does not wait for the acknowledgement of the one before.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         listener.bind((host, port))
     except OSError:

@@ -24,7 +24,7 @@ def doors() -> list[Door]:
             Bulkhead("push", size=places["push"]),
             settings.USAGE_MAX_BODY_BYTES,
         ),
-        # The application reads a large part itself, and holds a place but no connection meanwhile.
+        # The application reads large parts itself and holds a place but no database connection meanwhile.
         Door(
             ("/api/costs/", "/scim/"), Bulkhead("cost-push", size=places["cost-push"], seconds=60), SMALL_BODY
         ),

@@ -1,4 +1,4 @@
-"""Where alerts go, who is told of what, and what was sent. People alone make channels, which hold secrets."""
+"""Tools for alert channels, rules and deliveries. Only people create channels, because channels hold secrets."""
 
 from __future__ import annotations
 

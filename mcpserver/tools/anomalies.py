@@ -1,4 +1,4 @@
-"""What costs something else than expected."""
+"""Tools for cost anomalies."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def list_anomalies(call: ToolCall, arguments: AnomaliesQuery) -> AnomaliesAnswer
 
 
 def _truncate_answer(answer: AnomaliesAnswer) -> AnomaliesAnswer:
-    """Bills may name things at any length."""
+    """Truncate the names of an answer, since bills may have names of any length."""
     rows = [
         replace(
             row,

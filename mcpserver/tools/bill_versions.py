@@ -1,4 +1,4 @@
-"""What the newest import of a month changed."""
+"""Tools for the changes of a month's newest import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be spent, and whether it will be kept."""
+"""Tools for budgets and their status."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def list_budgets(call: ToolCall, arguments: BudgetsQuery) -> BudgetsAnswer:
 
 
 def _page(call: ToolCall, query: BudgetsQuery) -> str:
-    """The page narrows by one status and one scope."""
+    """Return the URL of the budgets page. The page filters by one status and one scope only."""
     page_filters = (("status", query.status), ("scope", query.scope))
     return call.console_url(PAGE, {name: values[0] for name, values in page_filters if len(values) == 1})
 

@@ -1,4 +1,4 @@
-"""What happened beside cost: deployments, releases, purchases, incidents, notes."""
+"""Tools for change events: deployments, releases, purchases, incidents, notes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAGE = "events/"
     examples=[{}, {"kinds": ["deployment"], "scope": {"service": ["EC2"]}}],
 )
 def list_change_events(call: ToolCall, arguments: ChangeEventsQuery) -> ChangeEventsAnswer:
-    # The page filters by one kind; the answer may be of several.
+    # The page filters by one kind; the answer may have several.
     kind = arguments.kinds[0] if len(arguments.kinds) == 1 else ""
     url = call.console_url(PAGE, {"kind": kind})
 

@@ -1,4 +1,4 @@
-"""How commitments are used."""
+"""Tools for the utilization and coverage of commitments."""
 
 from __future__ import annotations
 

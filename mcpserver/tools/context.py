@@ -1,4 +1,4 @@
-"""Where an assistant begins."""
+"""The tool that an assistant calls first."""
 
 from __future__ import annotations
 
@@ -27,9 +27,8 @@ class GetAccountContextArguments(msgspec.Struct, kw_only=True):
     pass
 
 
-# Usage beside what cost knows: the metrics of the newest events first, the keys of their dimensions, and the dimension
-# of cost whose values are customers (empty: none chosen). Cost tags, teams and
-# saved unit metrics by their names.
+# Usage: metrics, newest events first, the keys of their dimensions, and the cost dimension whose values are customers
+# (empty: none chosen). Cost tags, teams and saved unit metrics by their names.
 class AccountContext(ContextAnswer, frozen=True, kw_only=True):
     cost_tags: list[str]
     teams: list[str]

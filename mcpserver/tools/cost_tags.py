@@ -1,4 +1,4 @@
-"""Tags that the account's own rules give to cost."""
+"""Tools for cost tags, which the account's rules add to cost."""
 
 from __future__ import annotations
 

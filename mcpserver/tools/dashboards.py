@@ -1,4 +1,4 @@
-"""Shared boards of widgets. A credential is no signed-in person, so it never sees a personal one."""
+"""Tools for shared dashboards. A credential is not a signed-in person, so it cannot read personal dashboards."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PAGE = "dashboards/"
 SHOWN_PROBLEMS = 5
 
 DashboardId = Annotated[int, Meta(description="ID from listDashboards.")]
-# The services refuse more than MAX_WIDGETS, and say so.
+# The services refuse more than MAX_WIDGETS with a message.
 Widgets = list[WidgetLayout]
 
 
@@ -192,7 +192,8 @@ class SetDashboardWidgetsArguments(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _question_of_widgets(call: ToolCall, arguments: SetDashboardWidgetsArguments) -> str:
-    """Only of a board that somebody else changed last: what one wrote oneself is replaced without asking."""
+    """Return the question to confirm if somebody else changed the dashboard last; empty if the caller changed it
+    last."""
     dashboard = queries.shared_dashboard(arguments.dashboard_id)
     other = queries.last_author(dashboard)
     if not other or other == call.credential.actor.label:
@@ -269,7 +270,7 @@ def _url(call: ToolCall, dashboard_id: int) -> str:
 
 
 def _drafts(widgets: Sequence[WidgetLayout]) -> list[WidgetDraft]:
-    """Raises UserError that says what is wrong with each widget, so that one more call mends them all."""
+    """Raises one UserError with the problems of all widgets, so that the next call can correct all of them."""
     drafts, problems = [], []
     for index, widget in enumerate(widgets):
         try:
@@ -287,7 +288,7 @@ def _drafts(widgets: Sequence[WidgetLayout]) -> list[WidgetDraft]:
 
 
 def _draft(path: str, widget: WidgetLayout) -> WidgetDraft:
-    """Settings are taken as kindly, and refused as helpfully, as a tool's own arguments."""
+    """Decode the settings with the same tolerance and messages as a tool's arguments."""
     kind = find_type(widget.type, field=f"{path}.type")
     try:
         config = decode_arguments(kind.config, widget.config, tool=f"config of {kind.name}")

@@ -1,4 +1,4 @@
-"""What will be spent."""
+"""Tools for the forecast of spend."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def forecast_spend(call: ToolCall, arguments: ForecastQuery) -> ForecastAnswer:
 
 
 def _with_console_url(call: ToolCall, query: ForecastQuery, answer: ForecastAnswer) -> ForecastAnswer:
-    """With the page of the same query; browsers and proxies take so much."""
+    """Add the URL of the page with the same query, without its filters if the URL would be too long for browsers and
+    proxies."""
     url = call.console_url(PAGE, query.to_params())
     if len(url) <= MAX_URL:
         return replace(answer, console_url=url)

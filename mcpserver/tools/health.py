@@ -1,4 +1,4 @@
-"""How well the data is."""
+"""Tools for data health."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was invoiced against what cost lines add up to."""
+"""Tools that compare invoices with the sum of cost lines."""
 
 from __future__ import annotations
 

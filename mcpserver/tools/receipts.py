@@ -1,4 +1,4 @@
-"""Whether an answer of before can be given again."""
+"""Tools that verify whether an earlier answer can be given again."""
 
 from __future__ import annotations
 

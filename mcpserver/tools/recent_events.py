@@ -1,4 +1,4 @@
-"""What alerts and failed jobs said of late, for assistants that wake without data."""
+"""Tools for recent alerts and failed jobs, for assistants that start without data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What could be saved."""
+"""Tools for savings recommendations."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def list_savings_recommendations(call: ToolCall, arguments: SavingsQuery) -> Sav
 
 
 def _truncate_answer(answer: SavingsAnswer) -> SavingsAnswer:
-    """Bills may name things at any length."""
+    """Truncate the names of an answer, since bills may have names of any length."""
     rows = [
         replace(
             row,

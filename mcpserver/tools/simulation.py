@@ -1,4 +1,4 @@
-"""What if: real lines under other assumptions."""
+"""Tools for what-if simulations: real cost lines with other prices, usage or commitments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was spent, and the values to ask by."""
+"""Tools for spend, and for the values of its dimensions."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ def query_spend(call: ToolCall, arguments: SpendQuery) -> SpendAnswer:
 
 
 def _with_console_url(call: ToolCall, query: SpendQuery, answer: SpendAnswer) -> SpendAnswer:
-    """With the page of the same query; browsers and proxies take so much."""
+    """Add the URL of the page with the same query, without its filters if the URL would be too long for browsers and
+    proxies."""
     url = call.console_url(EXPLORER, query.to_params())
     if len(url) <= MAX_URL:
         return replace(answer, console_url=url)
@@ -130,7 +131,8 @@ def list_dimension_values(call: ToolCall, arguments: ListDimensionValuesArgument
 def _values_url(
     call: ToolCall, arguments: ListDimensionValuesArguments, answer: DimensionValuesAnswer
 ) -> str:
-    """The cost of the same days by this dimension; after a search, of the first values that it found."""
+    """Return the URL of the cost of the same days by this dimension; after a search, filtered by the first values of
+    the result."""
     linked_values = (
         [truncate(value.value, MAX_LINKED_TEXT) for value in answer.values[:MAX_LINKED]]
         if arguments.search

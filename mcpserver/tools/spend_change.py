@@ -1,4 +1,4 @@
-"""Why spend changed."""
+"""Tools that explain a change of spend."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _csv(call: ToolCall, query: SpendChangeQuery) -> CsvTable:
     ],
 )
 def explain_spend_change(call: ToolCall, arguments: SpendChangeQuery) -> SpendChangeAnswer:
-    # Without any parameter the page opens with a question of its own.
+    # Without any parameter the page shows its default comparison.
     url = call.console_url(PAGE, arguments.to_params() or {"period": [DEFAULT_PERIOD]})
 
     def with_console_urls(answer: SpendChangeAnswer) -> SpendChangeAnswer:

@@ -1,4 +1,4 @@
-"""Shared-cost splits."""
+"""Tools for shared-cost splits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def list_shared_cost_splits(call: ToolCall, arguments: ListSharedCostSplitsArgum
 
 
 def _fit_to_size(answer: SplitsAnswer) -> SplitsAnswer:
-    """With fewer targets, then fewer splits, until it fits."""
+    """Reduce targets, then splits, until the answer fits the limit."""
     targets, count = 20, len(answer.splits)
     shown = answer
     while not fits(shown) and count:

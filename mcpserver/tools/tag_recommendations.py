@@ -1,4 +1,4 @@
-"""What the tags of the bills need to be of use."""
+"""Tools for problems with the tags of the bills."""
 
 from __future__ import annotations
 

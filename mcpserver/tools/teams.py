@@ -1,4 +1,4 @@
-"""Whose cost it is."""
+"""Tools for teams and cost ownership."""
 
 from __future__ import annotations
 

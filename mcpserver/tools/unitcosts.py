@@ -1,4 +1,4 @@
-"""What one unit cost."""
+"""Tools for unit costs."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ def query_unit_cost(call: ToolCall, arguments: UnitCostQuery) -> UnitCostAnswer:
 
 
 def _with_console_url(call: ToolCall, query: UnitCostQuery, answer: UnitCostAnswer) -> UnitCostAnswer:
-    """With the page of the same query; browsers and proxies take so much."""
+    """Add the URL of the page with the same query, without its filters if the URL would be too long for browsers and
+    proxies."""
     url = call.console_url(PAGE, query.to_params())
     if len(url) <= MAX_URL:
         return replace(answer, console_url=url)

@@ -1,4 +1,4 @@
-"""What customers used, as their backends pushed it."""
+"""Tools for customer usage, which backends push."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mcpserver.results import fits, page_that_fits
 PAGE = "usage/"
 CONNECTIONS = "connections/"
 MAX_URL = 4_000
-# Whoever pushes may send texts of any length; one must not push the rows of all others out of an answer.
+# Pushed texts may have any length; one long text must not displace all other rows of an answer.
 MAX_TEXT = 300
 SHOWN_UNITS = 10
 SHOWN_DIMENSIONS = 50
@@ -78,7 +78,8 @@ def query_usage(call: ToolCall, arguments: UsageQuery) -> UsageAnswer:
 
 
 def _with_console_url(call: ToolCall, query: UsageQuery, answer: UsageAnswer) -> UsageAnswer:
-    """With the page of the same query; browsers and proxies take so much."""
+    """Add the URL of the page with the same query, without its filters if the URL would be too long for browsers and
+    proxies."""
     url = call.console_url(PAGE, query.to_params())
     if len(url) <= MAX_URL:
         return replace(answer, console_url=url)
@@ -113,7 +114,7 @@ def list_usage_events(call: ToolCall, arguments: EventsQuery) -> EventsAnswer:
 
 
 def _events_url(call: ToolCall, query: EventsQuery) -> str:
-    """The Usage page of the same metric and customer."""
+    """Return the URL of the usage page for the same metric and customer."""
     params = {
         "metric": query.metric,
         "customers": query.customer,

@@ -1,4 +1,4 @@
-"""The connectors: one module each, found by being here."""
+"""The connectors, one in each module of this package. A new module needs no registration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from finops.lib.errors import UserError
 
 @cache
 def connectors() -> Mapping[str, Connector[Any]]:
-    """Every connector by name, in the order of the wizard. Raises TypeError for a module without exactly one."""
+    """Return every connector by name, in the order of the wizard. Raises TypeError for a module without exactly one
+    connector."""
     found: list[Connector[Any]] = []
     for module_info in pkgutil.iter_modules(__path__):
         module = importlib.import_module(f"{__name__}.{module_info.name}")
@@ -31,7 +32,7 @@ def connectors() -> Mapping[str, Connector[Any]]:
 
 
 def connector_of(name: str) -> Connector[Any]:
-    """Raises UserError for a name that no connector has: one of a newer version, or none at all."""
+    """Raises UserError for an unknown name, for example of a newer version."""
     try:
         return connectors()[name]
     except KeyError:

@@ -1,13 +1,13 @@
-"""Anthropic: what an organization's use of Claude costs, by workspace, API key, person, model and token type, a day each.
+"""Anthropic: an organization's daily cost of Claude by workspace, API key, person, model and token type.
 
-The Usage and cost analytics API (`/v1/organizations/analytics/cost`, beta) where the key may read it, else the older
-`cost_report`, which knows workspaces and models but no API keys and no people. Both give amounts after discounts and before
-credits, in fractional cents as text; neither has tax or credits, which are on Anthropic's invoice alone.
+The Usage and cost analytics API (`/v1/organizations/analytics/cost`, beta) if the key may read it, else the older
+`cost_report`, which has workspaces and models but no API keys and no people. Both return amounts after discounts and
+before credits, in fractional cents as text; neither has tax or credits, which are only on Anthropic's invoice.
 
-A look asks for the daily totals of this month and the one before (two small requests) and compares them: a change to any day
-reads its month anew. Older months are settled: they are read once after they came two months back, and not again. Facts
-from Anthropic's API reference and the types of its Python SDK 2.12 (group_by takes at most 5 dimensions beside cost_type and
-token_type; at most 31 days a request; the last 365 days, from 2026-01-01).
+A check reads the daily totals of this month and the one before (two small requests) and compares them: a change of
+any day reads its month again. Older months are final: they are read once, after they became two months old. Facts are
+from Anthropic's API reference and the types of its Python SDK 2.12 (group_by takes at most 5 dimensions besides
+cost_type and token_type; at most 31 days per request; the last 365 days, from 2026-01-01).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from finops.lib.periods import add_months, month_start
 BASE_URL: Final = "https://api.anthropic.com"
 _SETTLED: Final = "settled"
 _FORMAT: Final = "1"
-"""Part of every fingerprint: another number reads all months again, for rows that are made otherwise."""
+"""Part of every fingerprint. Change it to read all months again after the form of the rows changed."""
 _FIRST_DAY: Final = date(2026, 1, 1)
 _HISTORY: Final = timedelta(days=365)
 _CENTS: Final = -2
@@ -192,7 +192,8 @@ def _api(config: AnthropicConfig) -> HttpApi:
 
 
 def _earlier_months(kind: str, this_month: date) -> list[date]:
-    """Those that the API has whole, newest first. The first hours of the 365th day are out of its reach already."""
+    """Return the earlier months that the API has completely, newest first. The first hours of the 365th day are no
+    longer available."""
     first = _FIRST_DAY if kind == ANALYTICS else date.min
     months = [add_months(this_month, -back) for back in range(1, 13)]
     return [month for month in months if month >= first and month > clock.today() - _HISTORY]
@@ -203,7 +204,8 @@ def _fingerprint(kind: str, days: Sequence[str]) -> str:
 
 
 def _row(cost: ClaudeCost, names: ClaudeNames, organization: str) -> dict[str, str | None]:
-    """As FOCUS has it. `amount` is after discounts, so billed, effective and contracted; `list_amount` before them."""
+    """Return a FOCUS row. `amount` is after discounts: billed, effective and contracted cost; `list_amount` is before
+    them."""
     group, money = cost.group, cost.money
     amount = exact_text(money.amount, shift=_CENTS)
     kind = group.token_type or group.cost_type
@@ -235,7 +237,7 @@ def _row(cost: ClaudeCost, names: ClaudeNames, organization: str) -> dict[str, s
 
 
 def _actor_columns(group: ClaudeGroup, names: ClaudeNames) -> dict[str, str | None]:
-    """The person, service account or cloud identity, and the key that authenticated."""
+    """Return the columns of the person, service account or cloud identity, and of the key that authenticated."""
     actor = group.actor or ClaudeActor()
     key_id = group.api_key_id or actor.api_key_id
     key = names.api_keys.get(key_id or "")
@@ -261,5 +263,5 @@ _SELLER: Final[Mapping[str, str]] = {
 
 
 def _plain(kind: str | None) -> str | None:
-    """ "cache_creation.ephemeral_5m_input_tokens" as words."""
+    """Return a token type as words, for example of "cache_creation.ephemeral_5m_input_tokens"."""
     return kind.rpartition(".")[2].replace("_", " ").capitalize() if kind else None

@@ -1,9 +1,11 @@
-"""AWS CloudTrail: who created or changed which resource, as change events, from the event history or the bucket of a trail.
+"""AWS CloudTrail: who created or changed which resource, as change events, from the event history or the bucket of a
+trail.
 
-The history (LookupEvents) has management events of the last 90 days, of one account and its chosen regions, from the newest on. AWS answers
-two requests a second and region; a look asks for the newest event of each open month alone. The bucket has those of all accounts and
-regions of the trail, for as long as it keeps them (`finops.connections.vendor_apis.cloudtrail_bucket`).
-Source: docs.aws.amazon.com/awscloudtrail/latest/APIReference/API_LookupEvents.html.
+The history (LookupEvents) has the management events of the last 90 days, of one account and the chosen regions,
+newest first. AWS allows two requests a second per region, so a check reads only the newest event of each open month.
+The bucket has the events of all accounts and regions of the trail, for as long as it keeps them
+(`finops.connections.vendor_apis.cloudtrail_bucket`). Source:
+docs.aws.amazon.com/awscloudtrail/latest/APIReference/API_LookupEvents.html.
 """
 
 from __future__ import annotations
@@ -61,11 +63,11 @@ from finops.lib.sentences import quote
 
 NAME: Final = "aws_cloudtrail"
 DAYS: Final = 90
-"""For which CloudTrail answers."""
+"""Days of CloudTrail's event history."""
 PERMISSION: Final = "cloudtrail:LookupEvents"
 _PAGE: Final = 50
 MAX_EVENTS: Final = 200_000
-"""Raw events of a region and month that are read."""
+"""Most raw events of a region and month that are read."""
 MAX_REGIONS: Final = 30
 _REGION: Final = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9]{1,2}")
 _ACCOUNT: Final = re.compile(r"[0-9]{12}")
@@ -176,7 +178,7 @@ class CloudTrailConfig(ConnectorConfig, frozen=True, kw_only=True):
 
     @property
     def region(self) -> str:
-        """Where the role is assumed."""
+        """The region in which the role is assumed."""
         return self.bucket_region if self.is_bucket else self.region_list[0]
 
 
@@ -213,8 +215,8 @@ class CloudTrail(Connector[CloudTrailConfig]):
         return checks.findings
 
     def months(self, config: CloudTrailConfig) -> list[BillMonth]:
-        """Those of the last DAYS, or this one and BACK_MONTHS before it of a bucket. One that is open changes with its newest event, or
-        with its log files."""
+        """Return the months of the last DAYS, or of a bucket this month and BACK_MONTHS before. The fingerprint of an
+        open month changes with its newest event, or with its log files."""
         credentials, today = aws_credentials(config), clock.today()
         if config.is_bucket:
             return _months_of_bucket(config, credentials)
@@ -299,7 +301,7 @@ def _event_of(item: Mapping[str, Any]) -> PulledEvent | None:
     try:
         return change_event(item["EventId"], item["EventTime"], item.get("CloudTrailEvent", ""), resources)
     except msgspec.MsgspecError:
-        return None  # a record of a form to come; one is no reason to leave out all
+        return None  # a record of an unknown form must not stop the import of the others
 
 
 @dataclass(frozen=True)
@@ -310,12 +312,12 @@ class _Trail:
     region: str
 
     def newest(self, first: date, last: date) -> str:
-        """The id of the newest write event of these days; empty for none. One request."""
+        """Return the ID of the newest write event of these days; empty if there is none. One request."""
         return next((item["EventId"] for item in islice(self.items(first, last), 1)), "")
 
     def items(self, first: date, last: date) -> Iterator[Mapping[str, Any]]:
-        """Write events of these days (UTC), as far as CloudTrail has them, from the newest on. Raises AccessError that names the
-        permission, SourceUnavailable."""
+        """Return the write events of these days (UTC) that CloudTrail still has, newest first. Raises AccessError
+        with the missing permission, SourceUnavailable."""
         from botocore.exceptions import BotoCoreError, ClientError
 
         oldest = max(first, clock.today() - timedelta(days=DAYS - 1))
@@ -357,7 +359,7 @@ class _Trail:
             config=Config(
                 connect_timeout=CONNECT_SECONDS,
                 read_timeout=READ_SECONDS,
-                # Two requests a second: waits for its turn instead of failing.
+                # AWS allows two requests a second: wait instead of failing.
                 retries={"max_attempts": ATTEMPTS * 4, "mode": "adaptive"},
                 ignore_configured_endpoint_urls=True,
             ),

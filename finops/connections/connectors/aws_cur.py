@@ -1,8 +1,9 @@
-"""Legacy AWS Cost and Usage Reports, each billing month by its manifest.
+"""Legacy AWS Cost and Usage Reports, by the manifest of each billing month.
 
-`<prefix>/<report>/<yyyymmdd-yyyymmdd>/<report>-Manifest.json` names the files that are current: those of one assembly in
-`<assemblyId>/`, of a report that overwrites beside the manifest, and of one for Athena in `<report>/year=…/month=…/`. The
-manifest inside an assembly's folder is a copy. Source: docs.aws.amazon.com/cur/latest/userguide/access-cur-s3.html.
+`<prefix>/<report>/<yyyymmdd-yyyymmdd>/<report>-Manifest.json` names the current files: of a report that creates new
+versions those in `<assemblyId>/`, of one that overwrites those beside the manifest, of one for Athena those in
+`<report>/year=…/month=…/`. The manifest in an assembly's folder is a copy. Source:
+docs.aws.amazon.com/cur/latest/userguide/access-cur-s3.html.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _FOR_ATHENA: Final = re.compile(
 
 
 class ReportManifest(msgspec.Struct):
-    """What is current of a billing month."""
+    """The manifest of a billing month's current files."""
 
     report_keys: list[str] = msgspec.field(name="reportKeys")
     columns: Any = None
@@ -53,7 +54,7 @@ class ReportManifest(msgspec.Struct):
 
 @dataclass
 class ReportMonth:
-    """A billing month as listed: its manifest, the files of each assembly, and those that are overwritten."""
+    """The listed objects of a billing month: its manifest, the files of each assembly, and overwritten files."""
 
     manifest: BucketObject | None = None
     assemblies: dict[str, list[BucketObject]] = field(default_factory=lambda: defaultdict(list))
@@ -61,8 +62,8 @@ class ReportMonth:
 
     @property
     def newest(self) -> list[BucketObject]:
-        """The files of the newest assembly, or those that are overwritten: by them bytes and fingerprint are known before the
-        manifest is read. That an older assembly expires changes nothing."""
+        """The files of the newest assembly, or the overwritten files. They give bytes and fingerprint before the
+        manifest is read. The expiry of older assemblies changes nothing."""
         by_age = sorted(self.assemblies.values(), key=lambda each: max(one.modified for one in each))
         return [*self.files, *(by_age[-1] if by_age else [])]
 
@@ -103,7 +104,7 @@ class AwsCurConnector(Connector[AwsBucketConfig]):
             return [_bill_month(month, each) for month, each in sorted(months.items())]
 
     def fetch(self, config: AwsBucketConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-        """Raises MonthConflict when the report is gone or was written anew since the look."""
+        """Raises MonthConflict if the report was deleted or rewritten since the check."""
         with open_export(config) as bucket:
             objects = bucket.objects()
             found = _months(bucket, objects).get(month.month)
@@ -113,7 +114,7 @@ class AwsCurConnector(Connector[AwsBucketConfig]):
 
 
 def _months(bucket: StorageBucket, objects: Iterable[BucketObject]) -> dict[date, ReportMonth]:
-    """The months of the one report below the prefix that have a manifest."""
+    """Return the months of the only report below the prefix that have a manifest."""
     reports: dict[str, dict[date, ReportMonth]] = defaultdict(lambda: defaultdict(ReportMonth))
     for each in objects:
         match = _FOR_ATHENA.fullmatch(each.key) or _IN_MONTH.fullmatch(each.key)
@@ -164,8 +165,8 @@ def _read(bucket: StorageBucket, month: ReportMonth) -> ReportManifest:
 def _files(
     bucket: StorageBucket, objects: Iterable[BucketObject], manifest: ReportManifest
 ) -> list[BucketObject]:
-    """The files that the manifest names, each once. A report without prefix has keys that begin with a slash in its manifest.
-    Raises MonthConflict for one that is not there, SourceError for one outside of the prefix."""
+    """Return the files that the manifest names, without duplicates. A report without a prefix has keys with a leading
+    slash in its manifest. Raises MonthConflict for a missing file, SourceError for a file outside the prefix."""
     listed = {each.key: each for each in objects}
     keys = [bucket.key_of(text.removeprefix("/")) for text in dict.fromkeys(manifest.report_keys)]
     missing = [key for key in keys if key not in listed]

@@ -1,8 +1,8 @@
-"""AWS Data Exports: FOCUS and CUR 2.0, each billing month by its manifest.
+"""AWS Data Exports: FOCUS and CUR 2.0, by the manifest of each billing month.
 
-`<prefix>/<export>/data/BILLING_PERIOD=YYYY-MM/…` holds files, `<prefix>/<export>/metadata/BILLING_PERIOD=YYYY-MM/…` manifests.
-"Overwrite" writes the same names again; "create new" puts each execution into a folder of its own, on both sides, so that
-only the newest manifest says what is current. A manifest comes after all of its files.
+`<prefix>/<export>/data/BILLING_PERIOD=YYYY-MM/…` has files, `<prefix>/<export>/metadata/BILLING_PERIOD=YYYY-MM/…`
+manifests. "Overwrite" writes the same names again; "create new" puts each execution into a folder of its own in both
+places, so that only the newest manifest says which files are current. A manifest is written after all its files.
 Source: docs.aws.amazon.com/cur/latest/userguide/dataexports-export-delivery.html.
 """
 
@@ -41,8 +41,8 @@ from finops.costs.focus.normalise import FocusFile
 from finops.lib import clock
 
 SETTLED: Final = timedelta(hours=1)
-"""A file that is newer than its manifest belongs to a delivery that is under way; after this time it is a copy of a bucket,
-which keeps no order."""
+"""A file that is newer than its manifest belongs to an incomplete delivery. After this time it counts as a copied
+bucket, where the times of the copies have no order."""
 
 FORMATS: Final = ("CUR", "FOCUS")
 
@@ -53,7 +53,7 @@ _KEY: Final = re.compile(
 
 
 class ExportManifest(msgspec.Struct):
-    """Of one execution: the files that are the month, as URLs or keys."""
+    """The manifest of an execution: the files of the month, as URLs or keys."""
 
     data_files: list[str] = msgspec.field(name="dataFiles")
     columns: Any = None
@@ -61,20 +61,20 @@ class ExportManifest(msgspec.Struct):
 
 @dataclass
 class ExportMonth:
-    """A billing month as listed: manifests and files, by what stands behind the month in their keys."""
+    """The listed objects of a billing month: manifests and files, by the part of their keys after the month."""
 
     manifests: dict[str, BucketObject] = field(default_factory=dict)
     files: dict[str, BucketObject] = field(default_factory=dict)
 
     @property
     def manifest(self) -> BucketObject:
-        """The newest: of an export that creates new files, that of its last execution."""
+        """The newest manifest: for an export that creates new files, that of the last execution."""
         return max(self.manifests.values(), key=lambda each: (each.modified, each.key))
 
     @property
     def current(self) -> list[BucketObject]:
-        """The files of the newest execution, or those beside it where the export overwrites them: by them bytes and fingerprint
-        are known before the manifest is read. That an older execution expires changes nothing."""
+        """The files of the newest execution, or the overwritten files. They give bytes and fingerprint before the
+        manifest is read. The expiry of older executions changes nothing."""
         by_folder: dict[str, list[BucketObject]] = defaultdict(list)
         for rest, each in self.files.items():
             by_folder[rest.rpartition("/")[0]].append(each)
@@ -84,7 +84,7 @@ class ExportMonth:
         return max(by_folder.values(), key=lambda files: max(each.modified for each in files), default=[])
 
     def is_settled(self) -> bool:
-        """False while a delivery is under way, whose manifest is still to come."""
+        """Return False while a delivery is incomplete and its manifest missing."""
         newest = max((each.modified for each in self.current), default="")
         if newest <= self.manifest.modified:
             return True
@@ -133,7 +133,7 @@ class AwsDataExportsConnector(Connector[AwsBucketConfig]):
             return _bill_month(month, found) if found else None
 
     def fetch(self, config: AwsBucketConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-        """Raises MonthConflict when the export is gone or was written anew since the look."""
+        """Raises MonthConflict if the export was deleted or rewritten since the check."""
         with open_export(config) as bucket:
             found = _months(bucket, bucket.objects()).get(month.month)
             if found is None or not found.is_settled():
@@ -143,7 +143,7 @@ class AwsDataExportsConnector(Connector[AwsBucketConfig]):
 
 
 def _months(bucket: StorageBucket, objects: Iterable[BucketObject]) -> dict[date, ExportMonth]:
-    """The months of the one export below the prefix that have a manifest."""
+    """Return the months of the only export below the prefix that have a manifest."""
     exports: dict[str, dict[date, ExportMonth]] = defaultdict(lambda: defaultdict(ExportMonth))
     for each in objects:
         match = _KEY.fullmatch(each.key)
@@ -183,8 +183,8 @@ def _bill_month(month: date, each: ExportMonth) -> BillMonth:
 
 
 def _files(bucket: StorageBucket, month: ExportMonth, manifest: ExportManifest) -> list[BucketObject]:
-    """The files that the manifest names, each once. Raises SourceError for one that is not of this month's data, MonthConflict
-    for one that is not there."""
+    """Return the files that the manifest names, without duplicates. Raises SourceError for a file outside this
+    month's data, MonthConflict for a missing file."""
     listed = {each.key: each for each in month.files.values()}
     folder = month.manifest.key.lower().rpartition("metadata/")
     partition = folder[0] + "data/" + folder[2].split("/")[0] + "/"

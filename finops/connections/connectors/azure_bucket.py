@@ -1,4 +1,4 @@
-"""Azure Blob Storage: files of FOCUS or of a native format that another program writes, by a path pattern."""
+"""Azure Blob Storage: files in FOCUS or a native format that another program writes, selected by a path pattern."""
 
 from __future__ import annotations
 

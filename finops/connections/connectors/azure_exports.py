@@ -1,10 +1,10 @@
-"""Azure Cost Management exports: FOCUS, or actual and amortized cost as a pair of two exports.
+"""Azure Cost Management exports: FOCUS, or actual and amortized cost as a pair of exports.
 
-A run writes a folder of its own, below the export's name and the range of its dates: `…/20260501-20260531/…/<guid>/`, with
-`manifest.json` after all other files. Azure has put the name before the range and behind it, and a time before the run where
-each run makes a new report; all are read. Where reports are overwritten, the run before is removed. Of a month the newest run
-with a manifest counts.
-Source: learn.microsoft.com/azure/cost-management-billing/costs/tutorial-improved-exports, and New-FinOpsCostExport.
+A run writes a folder of its own below the export's name and date range: `…/20260501-20260531/…/<guid>/`, with
+`manifest.json` after all other files. Azure writes the name before or after the range, and a time before the run
+where each run creates a new report; all forms are read. Where reports are overwritten, the former run is removed. The
+newest run of a month with a manifest counts. Source:
+learn.microsoft.com/azure/cost-management-billing/costs/tutorial-improved-exports, and New-FinOpsCostExport.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class _ExportConfig(msgspec.Struct):
 
 
 class AzureManifest(msgspec.Struct, rename="camel"):
-    """Of one run: its files, and what they are."""
+    """The manifest of a run: its files and their type of cost."""
 
     blobs: list[_Blob]
     export_config: _ExportConfig = msgspec.field(default_factory=_ExportConfig)
@@ -102,7 +102,7 @@ class AzureManifest(msgspec.Struct, rename="camel"):
 
 @dataclass(frozen=True)
 class AzureRun:
-    """The folder of one run, as listed. `days` is the length of the range that it covers."""
+    """The listed folder of a run. `days` is the length of its date range."""
 
     days: int
     time: str
@@ -111,7 +111,7 @@ class AzureRun:
 
     @property
     def order(self) -> tuple[int, str, str, str]:
-        """The longest range first, since of a month a shorter one is a part; then the newest."""
+        """Sort key: the longest range first, since a shorter range is a part of the month; then the newest run."""
         return self.days, self.time, self.manifest.modified, self.manifest.key
 
 
@@ -146,7 +146,7 @@ class AzureExports(Connector[AzureExportsConfig]):
             return [_bill_month(month, runs) for month, runs in sorted(months.items())]
 
     def fetch(self, config: AzureExportsConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-        """Raises MonthConflict when the month is gone or was written anew since the look."""
+        """Raises MonthConflict if the month was deleted or rewritten since the check."""
         with open_container(config, config.path) as bucket:
             runs = _months(bucket, config, bucket.objects()).get(month.month)
             if runs is None:
@@ -166,7 +166,8 @@ class AzureExports(Connector[AzureExportsConfig]):
 
 
 def _with_type(file: FocusFile, kind: str) -> FocusFile:
-    """The file with its export's type in its name, which tells the importer of a pair what its lines may not."""
+    """Return the file with its export's type in the name: the importer of a pair needs the type, and the lines may
+    not have it."""
     if kind not in PAIR:
         return file
     path = file.path.rename(file.path.with_name(f"{kind}-{file.path.name}"))
@@ -176,7 +177,8 @@ def _with_type(file: FocusFile, kind: str) -> FocusFile:
 def _months(
     bucket: StorageBucket, config: AzureExportsConfig, objects: Iterable[BucketObject]
 ) -> dict[date, list[AzureRun]]:
-    """The newest run of each month, and of a pair both; months that one of the two lacks are not there yet."""
+    """Return the newest run of each month, and for a pair the runs of both exports. A month that one export of a pair
+    lacks is left out."""
     exports = _runs(objects)
     names = [name for name in (config.export, config.amortized_export) if name]
     if not names:
@@ -208,7 +210,7 @@ def _only_export(bucket: StorageBucket, exports: Mapping[str, object]) -> str:
 
 
 def _runs(objects: Iterable[BucketObject]) -> dict[str, dict[date, AzureRun]]:
-    """The newest run that has a manifest, by export and month."""
+    """Return the newest run with a manifest, by export and month."""
     folders: dict[str, dict[str, BucketObject]] = defaultdict(dict)
     for each in objects:
         folder, _, name = each.key.rpartition("/")
@@ -233,7 +235,7 @@ class _Place(NamedTuple):
 
 
 def _place(folder: str) -> _Place | None:
-    """What the path of a run's folder says; None for what is none, and for ranges beyond one month."""
+    """Parse the path of a run's folder; None for any other folder, and for ranges of more than one month."""
     parts = folder.split("/")
     at = next((number for number, part in enumerate(parts) if _RANGE.fullmatch(part)), None)
     if at is None:
@@ -267,8 +269,8 @@ def _manifest(bucket: StorageBucket, run: AzureRun) -> AzureManifest:
 
 
 def _files(bucket: StorageBucket, run: AzureRun, manifest: AzureManifest) -> list[BucketObject]:
-    """The files that the manifest names, each once. Raises SourceError for one outside of the run's folder, MonthConflict for
-    one that is not there."""
+    """Return the files that the manifest names, without duplicates. Raises SourceError for a file outside the run's
+    folder, MonthConflict for a missing file."""
     folder = run.manifest.key.removesuffix(_MANIFEST)
     listed = {each.key: each for each in run.files}
     files = []
@@ -285,7 +287,7 @@ def _files(bucket: StorageBucket, run: AzureRun, manifest: AzureManifest) -> lis
 
 
 def _check_types(types: Sequence[str]) -> None:
-    """Raises SourceError for an export that is no cost, and for two that are no pair."""
+    """Raises SourceError for an export without cost, and for two exports that are not a pair."""
     for kind in types:
         if kind not in TYPES:
             raise SourceError(

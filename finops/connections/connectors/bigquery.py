@@ -1,7 +1,7 @@
-"""BigQuery: what Google Cloud Billing exports (FOCUS, standard or detailed usage cost), or any table or view of FOCUS columns, by
-BigQuery's REST API.
+"""BigQuery: Google Cloud Billing's exports (FOCUS, standard or detailed usage cost), or any table or view with FOCUS
+columns, by BigQuery's REST API.
 
-A look reads four columns of the table. Which kind it is, its columns say.
+A check reads four columns of the table. The columns of the table decide its kind.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class BigQuery(SqlConnector[BigQueryConfig, BigQueryWarehouse]):
         return BigQueryWarehouse(config.key, config.project, config.location, config.table, fetch)
 
     def bill(self, config: BigQueryConfig, source: BigQueryWarehouse) -> SqlBill:
-        """Of the kind that the table's columns say. Raises SourceError for another one."""
+        """Return the kind of bill by the table's columns. Raises SourceError for unknown columns."""
         relation = f"`{config.table}`"
         fields = source.fields(relation)
         if is_focus([each.name for each in fields]):

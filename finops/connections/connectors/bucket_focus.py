@@ -1,4 +1,4 @@
-"""S3 and storage that speaks as it does: files of FOCUS or of a native format, by a path pattern.
+"""S3 and compatible storage: files in FOCUS or a native format, selected by a path pattern.
 
 LiteLLM, OVHcloud, IBM Cloud, Alibaba Cloud, Tencent Cloud and Databricks write such files.
 """

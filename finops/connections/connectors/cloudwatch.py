@@ -1,8 +1,9 @@
 """Amazon CloudWatch: a metric whose dimension names the customer, by ListMetrics and GetMetricData.
 
-Only metrics with exactly the dimensions of the settings are read: a metric that is published with more of them besides would count twice.
-ListMetrics forgets a metric two weeks after its last value, while GetMetricData still has the values. So metrics that were listed stay in the
-connection's pages (ADR 0090): without that, a customer who has left would vanish from a month that is read again.
+Only metrics with exactly the dimensions of the settings are read: a metric that is also published with more
+dimensions would count twice. ListMetrics omits a metric two weeks after its last value, while GetMetricData still has
+the values. So listed metrics are kept in the connection's cached pages (ADR 0090): otherwise a former customer would
+vanish from a month that is read again.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ from finops.lib import clock, time_limit
 
 NAME: Final = "cloudwatch"
 QUERIES: Final = 500
-"""Of one GetMetricData, which AWS allows."""
+"""Most queries of one GetMetricData request, a limit of AWS."""
 MAX_METRICS: Final = 50_000
 WINDOWS: Final = {"day": timedelta(days=31), "hour": timedelta(days=31)}
 _POLICY: Final = {
@@ -64,7 +65,8 @@ _POLICY: Final = {
 }
 _DAY: Final = 86_400
 _RETENTION_SECONDS: Final = 31 * (BACK_MONTHS + 1) * _DAY
-"""Seconds after which a metric that is no more listed is let go: none of its months is read any more."""
+"""Seconds after which a metric that is no longer listed is dropped from the cache: none of its months is read any
+more."""
 
 Dimensions = tuple[tuple[str, str], ...]
 T = TypeVar("T")
@@ -158,7 +160,8 @@ class CloudWatch(SeriesConnector[CloudWatchConfig]):
         return "Publish the metric with it."
 
     def series(self, config: CloudWatchConfig, request: SeriesRequest) -> Iterator[MetricSeries]:
-        """Return the values of each metric by step. Raises SourceError for what AWS refuses or could not read."""
+        """Return the values of each metric by step. Raises SourceError if AWS refuses the request or cannot read
+        values."""
         client = _Client(config, request)
         listed = set(client.listed_metrics())
         metrics = sorted({*listed, *_previous_metrics(config)})
@@ -180,7 +183,7 @@ def _names(config: CloudWatchConfig) -> frozenset[str]:
 
 
 class _Client:
-    """CloudWatch with one credential. Raises AccessError that names the permission, SourceUnavailable, SourceError."""
+    """CloudWatch with one credential. Raises AccessError with the missing permission, SourceUnavailable, SourceError."""
 
     def __init__(self, config: CloudWatchConfig, request: SeriesRequest) -> None:
         self._config, self._request = config, request
@@ -208,8 +211,8 @@ class _Client:
                     yield dimensions
 
     def values(self, metrics: Sequence[Dimensions], start: datetime, end: datetime) -> Iterator[MetricSeries]:
-        """Return a metric's values, which may come in several parts, each a series. Raises SourceError for values that AWS could
-        not read, since the others are not a complete month."""
+        """Return a metric's values, which may come in several parts, each as a series. Raises SourceError if AWS
+        could not read some values, since the others are not a complete month."""
         config = self._config
         queries = [
             {
@@ -243,7 +246,7 @@ class _Client:
                         f"CloudWatch could not read a metric: {result['StatusCode']}. Sync again."
                     )
                 samples = [
-                    # The shortest digits that are this number, as CloudWatch shows it.
+                    # The shortest decimal of the float, as CloudWatch shows it.
                     (moment.astimezone(UTC), Decimal(repr(value)))
                     for moment, value in zip(result["Timestamps"], result["Values"], strict=True)
                     if start <= moment.astimezone(UTC) < end
@@ -314,11 +317,11 @@ def _open(config: CloudWatchConfig, credentials: S3Credentials) -> Any:
     )
 
 
-# Metrics that were listed
+# Listed metrics
 
 
 class _MetricList(msgspec.Struct, array_like=True):
-    """When each was listed last, to a day: seconds since 1970."""
+    """The day on which each metric was last listed: seconds since 1970."""
 
     metrics: dict[str, int] = {}
 
@@ -341,7 +344,7 @@ def _previous_metrics(config: CloudWatchConfig) -> list[Dimensions]:
 
 
 def _keep_metrics(config: CloudWatchConfig, listed: Iterable[Dimensions]) -> None:
-    """Written down once a day, so that a look at the same list leaves the same pages."""
+    """Cache the listed metrics, at most once a day, so that a check of an unchanged list changes no page."""
     now, cached = int(clock.now().timestamp()), _cached_metrics(config)
     current = {name: at for name, at in cached.items() if at > now - _RETENTION_SECONDS}
     for each in listed:

@@ -1,11 +1,11 @@
-"""Databricks: what an account uses (`system.billing.usage`) at list prices, by the SQL Statement Execution API.
+"""Databricks: an account's usage (`system.billing.usage`) at list prices, by the SQL Statement Execution API.
 
-Databricks publishes no amounts that were billed: discounts are on the invoice alone. So cost is usage times the list price of
-its time, said in ChargeDescription and in the wizard; a view of one's own with negotiated prices can be named instead.
-Prices are of one currency, or usage would count once in each. Usage without a price in it is kept at a cost of 0 (FOCUS allows
-no null there), ListCost and ListUnitPrice null, with the reason in ChargeDescription; *Test connection* and each month of a
-sync say how many lines that are.
-Retractions and restatements are lines of their own with ChargeClass Correction, and add up to what is right.
+Databricks publishes no billed amounts: discounts are only on the invoice. So cost is usage times the list price at
+that time, as ChargeDescription and the wizard say; a person can enter a view with negotiated prices instead. Prices
+of one currency are read, since usage would otherwise count once per currency. Usage without a price has a cost of 0
+(FOCUS allows no null there), ListCost and ListUnitPrice null, and the reason in ChargeDescription; *Test connection*
+and each month of a sync give the number of these lines. Retractions and restatements are separate lines with
+ChargeClass Correction; the sum is correct.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from finops.lib.sentences import join_with_and
 STATEMENT_SECONDS: Final = 1_800
 POLL_SECONDS: Final = 2.0
 MAX_SKUS: Final = 5
-"""That a note names."""
+"""Most SKUs that a note names."""
 _STATEMENTS: Final = "/api/2.0/sql/statements"
 
 LIST_PRICE_LINES: Final = """(
@@ -190,7 +190,8 @@ class Databricks(SqlConnector[DatabricksConfig, SqlSource]):
         return files
 
     def _price_finding(self, config: DatabricksConfig) -> CheckFinding:
-        """Of usage without a list price. Its lines are read, so it is no failure while others have one."""
+        """Return a finding about usage without a list price. It is no failure while other lines have prices, because
+        the lines are read."""
         title = f"Find list prices in {config.currency}"
         source = self.source(config)
         try:
@@ -214,7 +215,7 @@ def _relation(config: DatabricksConfig) -> str:
 
 
 def _price_notes(path: Path, currency: str) -> list[str]:
-    """How many lines of a month have no list price. Memory: a batch."""
+    """Return a note with the number of a month's lines without a list price. Memory: a batch."""
     lines, skus = 0, set[str]()
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(columns=["ListUnitPrice", "SkuId"]):
@@ -291,7 +292,7 @@ class _Warehouse(SqlSource):
         self._api = dataclasses.replace(api, token=RenewableToken(lambda: _token(api, config)))
 
     def query(self, statement: str) -> QueryResult:
-        """Raises SourceError for a statement that fails, SourceUnavailable for one that takes too long."""
+        """Raises SourceError for a statement that fails, SourceUnavailable for a statement that takes too long."""
         body = {
             "warehouse_id": self._config.warehouse_id,
             "statement": statement,
@@ -326,7 +327,8 @@ class _Warehouse(SqlSource):
         return f"CAST({expression} AS DECIMAL(38, 18))"
 
     def _batches(self, chunk: _Chunk) -> Iterator[list[TextRow]]:
-        """Each chunk is a file at an address that Databricks gives, of some 20 MB; one is in memory at a time."""
+        """Yield the batches of a result. Each chunk is a file of some 20 MB at a URL that Databricks gives; one is in
+        memory at a time."""
 
         def chunk_of(link: str) -> _Chunk:
             return self._chunk(link) if link else chunk

@@ -1,7 +1,8 @@
 """Datadog: a metrics query whose series name the customer by a tag, by the timeseries query API (v2).
 
-Values are of whole days or hours (UTC), which Datadog dates by their begin. Where it answers with a coarser interval than was requested, since
-a query would give too many points, nothing is stored. Series without the tag, which Datadog groups as N/A, are left out and counted.
+Values are of whole days or hours (UTC), dated by Datadog with their start. Datadog uses a coarser interval than
+requested if a query has too many points; such an answer is refused. Series without the tag, which Datadog groups as
+N/A, are left out and counted.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from finops.lib.sentences import truncate
 _QUERY: Final = "sum:orders.created{env:prod} by {tenant}.as_count()"
 _NO_TAG: Final = "N/A"
 WINDOWS: Final = {"day": timedelta(days=31), "hour": timedelta(days=4)}
-"""Of a request: a hundred values of a series at most."""
+"""Days or hours of a request: at most a hundred values of a series."""
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -87,7 +88,8 @@ class _Group(msgspec.Struct, frozen=True):
 
 
 class _Attributes(msgspec.Struct, frozen=True):
-    """`values` have for each series one at each of `times`, milliseconds since 1970; null for none."""
+    """Columns of an answer. `values` has a list per series with a value for each of `times` (milliseconds since
+    1970); null for no value."""
 
     series: list[_Group] = []
     times: list[int] = []
@@ -155,7 +157,7 @@ class Datadog(SeriesConnector[DatadogConfig]):
 
 @dataclass(frozen=True, kw_only=True)
 class _Api(HttpApi):
-    """Says in a header of its own when it may be asked again."""
+    """Datadog's API, which has a header of its own for the time until the next request."""
 
     def _error_of(self, response: ResponseStream) -> SourceError:
         error = super()._error_of(response)
@@ -183,7 +185,7 @@ def _api(config: DatadogConfig, request: SeriesRequest) -> HttpApi:
 def _body(config: DatadogConfig, start: datetime, end: datetime) -> bytes:
     attributes = {
         "from": (start - _EPOCH) // _MILLISECOND,
-        # Inside, so that the step after the last is not among the answer.
+        # Datadog's end is inclusive.
         "to": (end - _EPOCH) // _MILLISECOND - 1,
         "interval": STEPS[config.step] // _MILLISECOND,
         "queries": [{"data_source": "metrics", "name": "usage", "query": config.query}],
@@ -193,7 +195,7 @@ def _body(config: DatadogConfig, start: datetime, end: datetime) -> bytes:
 
 
 def _series_of(answer: _Answer, start: datetime, end: datetime, step: timedelta) -> Iterator[MetricSeries]:
-    """Raises SourceError for an error that came with an answer, for a coarser interval, and for values that are no table."""
+    """Raises SourceError for an error in the answer, a coarser interval, and values that do not match the series."""
     if answer.errors:
         raise SourceError(f"Datadog rejected the query: {truncate(str(answer.errors), 300)}", field="query")
     if answer.data is None:
@@ -222,6 +224,6 @@ def _tag(text: str) -> tuple[str, str]:
 
 
 def _quantity(value: msgspec.Raw) -> Decimal | None:
-    """As its digits stand in the answer; None for null."""
+    """Return the number with the digits of the answer; None for null."""
     text = bytes(value).decode()
     return None if text == "null" else Decimal(text)

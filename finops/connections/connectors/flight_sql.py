@@ -1,4 +1,4 @@
-"""A database that speaks Arrow Flight SQL, as Dremio, GizmoSQL, Doris and InfluxDB do: a query that gives FOCUS columns."""
+"""A database with Arrow Flight SQL, such as Dremio, GizmoSQL, Doris and InfluxDB: a query that returns FOCUS columns."""
 
 from __future__ import annotations
 

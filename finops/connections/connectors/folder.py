@@ -1,4 +1,5 @@
-"""A folder of FOCUS files on this server, by a path pattern. Only where its operator allows it (CONNECTION_FOLDERS)."""
+"""A folder of FOCUS files on this server, selected by a path pattern. Only in folders that the operator allows
+(CONNECTION_FOLDERS)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Change events in a folder of this server, as JSON lines, one or more files for each month. Only below CONNECTION_FOLDERS, set by an operator."""
+"""Change events in a folder of this server: JSON lines, one or more files per month. Only in folders that the
+operator allows (CONNECTION_FOLDERS)."""
 
 from __future__ import annotations
 
@@ -107,8 +108,8 @@ class EventFolder(Connector[EventFolderConfig]):
         return [BillMonth(month, objects_fingerprint(own)) for month, own in sorted(files.items())]
 
     def fetch(self, config: EventFolderConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-        """Write the events of the month. One without an id, or of another month, is left out and counted, since later syncs could not
-        find it again. Raises SourceError beyond MAX_EVENTS."""
+        """Write the events of the month. An event without an ID or of another month is left out and counted, since
+        later syncs could not find it again. Raises SourceError beyond MAX_EVENTS."""
         bucket = open_folder(config.folder)
         path, count, left_out = fetch.folder / "month.jsonl", 0, 0
         sources = bucket.download_month(_files(bucket, config).get(month.month, []), fetch)
@@ -140,7 +141,7 @@ def _some_files(bucket: LocalBucket, config: EventFolderConfig) -> Mapping[date,
 
 
 def _first_event(bucket: LocalBucket, files: Sequence[BucketObject], month: date) -> None:
-    """Check for an event of the month. Raises SourceError without one."""
+    """Check that the month has an event. Raises SourceError if it has none."""
     lines = (is_own for each in files for _line, is_own in _lines(bucket.path_of(each), month))
     if not any(lines):
         raise SourceError("No line is an event with event_id and occurred_at in the month of its file.")

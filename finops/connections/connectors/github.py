@@ -1,7 +1,8 @@
-"""GitHub, github.com and Enterprise Server: deployments, releases and merged pull requests of repositories, as change events.
+"""GitHub, github.com and Enterprise Server: deployments, releases and merged pull requests of repositories, as change
+events.
 
-Pages are kept by their ETag, so a look at what has not changed costs nothing of the rate limit; with an App it does, since each token
-has ETags of its own.
+Pages are cached by their ETag, so a check of unchanged pages does not count towards the rate limit. With an App it
+does, since each token has its own ETags.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ from finops.lib import clock
 
 BASE_URL: Final = "https://api.github.com"
 TOKEN_SECONDS: Final = 540
-"""Of the App's own token; GitHub takes ten minutes at most."""
+"""Lifetime of the App's own token in seconds; GitHub allows at most ten minutes."""
 _EXAMPLE: Final = "acme/checkout service=Amazon ECS; tag:team=payments"
 _REPOSITORY: Final = re.compile(r"[A-Za-z0-9._-]{1,100}/[A-Za-z0-9._-]{1,100}")
 _HEADERS: Final = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
@@ -194,7 +195,7 @@ def _repositories(api: GitHubApi, config: GitHubEventsConfig) -> list[Repository
 
 
 def _lists(repository: RepositoryEvents, config: GitHubEventsConfig) -> dict[str, EventList]:
-    """Those of the chosen kinds."""
+    """Return the lists of the chosen kinds."""
     kinds: dict[str, tuple[bool, EventList]] = {
         "deployments": (config.deployments, repository.deployments),
         "releases": (config.releases, repository.releases),
@@ -210,7 +211,8 @@ def _events(config: GitHubEventsConfig, api: GitHubApi, first: date, last: date)
 
 
 def api_url(url: str) -> str:
-    """The API's base: of Enterprise Cloud with data residency a host of its own, of a server a path."""
+    """Return the API's base URL: Enterprise Cloud with data residency has a host of its own, Enterprise Server a
+    path."""
     if not url:
         return BASE_URL
     parts = urlsplit(url)
@@ -220,11 +222,11 @@ def api_url(url: str) -> str:
 
 
 def _api(config: GitHubEventsConfig) -> GitHubApi:
-    """Raises SourceError for a private key that is none."""
+    """Raises SourceError for an invalid private key."""
     is_app = config.access == "app"
     secret = config.private_key if is_app else config.token
     api = GitHubApi(
-        # The operator's address in place of github.com is not that of a server.
+        # The operator's test address replaces github.com only, not an Enterprise Server.
         connector="" if config.url else GitHub.name,
         vendor="GitHub",
         base_url=api_url(config.url),
@@ -240,9 +242,9 @@ def _api(config: GitHubEventsConfig) -> GitHubApi:
 
 
 def _installation_token(api: GitHubApi, config: GitHubEventsConfig) -> str:
-    """A token for an hour. One request."""
+    """Return a token that is valid for an hour. One request."""
     now = int(clock.now().timestamp())
-    # A minute back, as clocks differ.
+    # A minute in the past, because clocks differ.
     claims = {"iat": now - 60, "exp": now + TOKEN_SECONDS, "iss": config.app_id}
     key = rsa_key(config.private_key, "private_key")
     jwt = signed_jwt({"alg": "RS256", "typ": "JWT"}, claims, key)

@@ -129,7 +129,7 @@ def _projects(api: GitLabApi, config: GitLabEventsConfig) -> list[ProjectEvents]
 
 
 def _lists(project: ProjectEvents, config: GitLabEventsConfig) -> dict[str, EventList]:
-    """Those of the chosen kinds."""
+    """Return the lists of the chosen kinds."""
     kinds: dict[str, tuple[bool, EventList]] = {
         "deployments": (config.deployments, project.deployments),
         "releases": (config.releases, project.releases),
@@ -146,7 +146,7 @@ def _events(config: GitLabEventsConfig, api: GitLabApi, first: date, last: date)
 
 def _api(config: GitLabEventsConfig) -> GitLabApi:
     return GitLabApi(
-        # The operator's address in place of gitlab.com is not that of a server.
+        # The operator's test address replaces gitlab.com only, not a self-managed server.
         connector="" if config.url else GitLab.name,
         vendor="GitLab",
         base_url=config.url or BASE_URL,

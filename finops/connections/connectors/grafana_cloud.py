@@ -1,8 +1,8 @@
 """Grafana Cloud: the FOCUS dataset of an organization.
 
-`GET /api/orgs/<organization>/focus` answers with one CSV of the current month and the one before; there is no listing, so a
-look downloads the file (kilobytes, up to some megabytes of a large organization) and a month's fingerprint is the digest of
-its lines. Months that the file has no more stay as they were read last.
+`GET /api/orgs/<organization>/focus` returns one CSV of the current and the previous month. There is no listing, so a
+check downloads the file (kilobytes; some megabytes for a large organization), and a month's fingerprint is the digest
+of its lines. Months that are no longer in the file stay as they were last read.
 """
 
 from __future__ import annotations

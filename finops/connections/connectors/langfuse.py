@@ -1,7 +1,8 @@
-"""Langfuse: tokens, calls and their cost by user and model, a day each, by its metrics API.
+"""Langfuse: tokens, calls and their cost per day by user and model, by its metrics API.
 
-Langfuse's second version of that API does not group by users; the first does, and is read for them. Other customer fields are read by the second
-version, or by the first where a server does not have it. An answer has 1,000 rows at most: a full one is read again in halves, down to an hour.
+The second version of that API does not group by users, so users are read by the first version. Other customer fields
+are read by the second version, or by the first if the server has no second. An answer has at most 1,000 rows: a full
+answer is read again in halves, down to an hour.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ TOKENS, CALLS, COST = "llm_tokens", "llm_calls", "llm_cost_usd"
 BACK_MONTHS: Final = 12
 OPEN_MONTHS: Final = 2
 MAX_ROWS: Final = 1_000
-"""Of an answer, which Langfuse allows."""
+"""Most rows of an answer, a limit of Langfuse."""
 HOUR: Final = timedelta(hours=1)
 FIELDS: Final = {
     "user": "userId",
@@ -58,7 +59,7 @@ _COLUMNS: Final = ("count_count", "sum_inputTokens", "sum_outputTokens", "sum_to
 _decode: Final = msgspec.json.Decoder(float_hook=Decimal).decode
 
 Totals = tuple[Decimal, ...]
-"""Of _COLUMNS."""
+"""Values in the order of _COLUMNS."""
 
 
 class LangfuseConfig(ConnectorConfig, frozen=True, kw_only=True):
@@ -101,7 +102,7 @@ class LangfuseConfig(ConnectorConfig, frozen=True, kw_only=True):
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """Numbers may be texts; a row of a day without any has no dimensions."""
+    """An answer. Numbers may be texts; the row of a day without data has no dimensions."""
 
     data: list[dict[str, msgspec.Raw]] = []
 
@@ -181,7 +182,7 @@ def _add(files: UsageFiles, day: date, customer: str, model: str, totals: Totals
     calls, input_tokens, output_tokens, cost = totals
     dimensions = {"model": model} if model else {}
     for metric, quantity, unit, more in (
-        # Of spans without a model nobody was called.
+        # Spans without a model are not calls.
         (CALLS, calls if model else Decimal(), None, {}),
         (TOKENS, input_tokens, "tokens", {"token_type": "input"}),
         (TOKENS, output_tokens, "tokens", {"token_type": "output"}),
@@ -212,7 +213,7 @@ def _api(config: LangfuseConfig) -> HttpApi:
 
 
 def _window(month: date) -> tuple[datetime, datetime]:
-    """Of the month until now, the end outside."""
+    """Return the start of the month and its end or now; the end is exclusive."""
     start = datetime(month.year, month.month, 1, tzinfo=UTC)
     last = month_end(month)
     return start, min(datetime(last.year, last.month, last.day, tzinfo=UTC) + timedelta(days=1), clock.now())
@@ -221,7 +222,7 @@ def _window(month: date) -> tuple[datetime, datetime]:
 def _rows(
     api: HttpApi, config: LangfuseConfig, start: datetime, end: datetime, fields: Sequence[str]
 ) -> Iterator[Mapping[str, msgspec.Raw]]:
-    """All of the time. Those of one day may come in several parts, which add up."""
+    """Yield all rows of the time span. The rows of one day may come in several parts, which add up."""
     rows = _answer(api, config, start, end, fields)
     if len(rows) < MAX_ROWS:
         yield from rows
@@ -237,7 +238,7 @@ def _rows(
 
 
 def _middle(start: datetime, end: datetime) -> datetime | None:
-    """Midnight, or a whole hour within a day; None where there is none."""
+    """Return the time that halves the span: midnight, or a whole hour within a day; None if there is none."""
     for step in (timedelta(days=1), HOUR):
         steps = (end - start) // step
         if steps > 1 or (steps == 1 and start + step < end):
@@ -255,7 +256,7 @@ def _answer(
         "filters": [],
         "timeDimension": {"granularity": "day"},
         "fromTimestamp": _moment(start),
-        # Inside, at Langfuse.
+        # Langfuse's end is inclusive.
         "toTimestamp": _moment(end - timedelta(milliseconds=1)),
         "orderBy": None,
         "config": {"row_limit": MAX_ROWS},
@@ -298,7 +299,7 @@ def _totals(row: Mapping[str, msgspec.Raw]) -> Totals:
 
 
 def _number(row: Mapping[str, msgspec.Raw], name: str) -> Decimal:
-    """Nothing is zero. Raises SourceError for what is no number."""
+    """Return the number; an empty value is zero. Raises SourceError for anything else."""
     value = _value(row, name)
     try:
         number = Decimal(value or 0)

@@ -1,12 +1,12 @@
 """MongoDB Atlas: the FOCUS 1.3 report of each invoice.
 
-An invoice is a billing month. A look lists the invoices (a token and a request per 500 of them); a month's fingerprint are
-the ids, states, times and amounts of its invoices. A read asks for the report of each invoice, waits until it is made (some
-seconds to minutes), and downloads it from the address that Atlas gives. Invoices of linked organizations belong to their own
-organizations' connections.
+An invoice is a billing month. A check lists the invoices (a token and a request per 500 of them); a month's
+fingerprint covers the IDs, states, times and amounts of its invoices. A fetch requests the report of each invoice,
+waits until it is ready (seconds to minutes), and downloads it from the URL that Atlas gives. Invoices of linked
+organizations belong to the connections of those organizations.
 
-Facts from Atlas's OpenAPI document of 2026-08 (invoices, invoice reports, service accounts). It names the type of the report
-as any text, so the type can be set.
+Facts are from Atlas's OpenAPI document of 2026-08 (invoices, invoice reports, service accounts). The document allows
+any text as the report's type, so the type is a setting.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from finops.lib.periods import month_start
 BASE_URL: Final = "https://cloud.mongodb.com"
 _PAGE: Final = 500
 _FIRST_WAIT, _LONGEST_WAIT, _ALL_WAITS = 2.0, 30.0, 900.0
-"""Seconds between two looks at a report that is being made, and of all of them together."""
+"""Seconds between two polls of a report that is not ready, and of all polls together."""
 
 
 class AtlasConfig(ConnectorConfig, frozen=True):
@@ -182,7 +182,7 @@ def _api(config: AtlasConfig) -> HttpApi:
 
 
 def _with_token(api: HttpApi, config: AtlasConfig) -> HttpApi:
-    """With an access token, which is good for an hour. Raises as `HttpApi.get` does."""
+    """Return the API with an access token, which is valid for an hour. Raises as `HttpApi.get` does."""
     credentials = base64.b64encode(f"{config.client_id}:{config.client_secret}".encode()).decode()
     form = "application/x-www-form-urlencoded"
     basic = dataclasses.replace(
@@ -198,7 +198,7 @@ def _path(config: AtlasConfig, *parts: str) -> str:
 
 
 def _invoices(api: HttpApi, config: AtlasConfig) -> list[_Invoice]:
-    """All of the organization. Pages are numbered; the last one is not full."""
+    """Return all invoices of the organization. Pages are numbered; the last page is not full."""
 
     def page_of(number: str) -> _InvoicePage:
         params = [("itemsPerPage", _PAGE), ("pageNum", number or 1), ("viewLinkedInvoices", "false")]
@@ -210,8 +210,8 @@ def _invoices(api: HttpApi, config: AtlasConfig) -> list[_Invoice]:
 
 
 def _report_url(api: HttpApi, config: AtlasConfig, invoice: _Invoice) -> str:
-    """Where the report of an invoice can be had, once it is made. Raises SourceError where Atlas fails to make it,
-    SourceUnavailable where it takes longer than a quarter of an hour."""
+    """Return the URL of an invoice's report once it is ready. Raises SourceError if Atlas fails to create it,
+    SourceUnavailable after a quarter of an hour."""
     wanted = {"reportType": config.report_type, "reportFormat": "CSV"}
     path = _path(config, invoice.id, "reports")
     report = api.post(path, msgspec.json.encode(wanted), "application/vnd.atlas.2025-03-12+json", _Report)
@@ -230,7 +230,8 @@ def _report_url(api: HttpApi, config: AtlasConfig, invoice: _Invoice) -> str:
 
 
 def _check_months(path: Path, invoice: _Invoice) -> None:
-    """A report of one invoice that holds another month would replace that month's lines."""
+    """Raises SourceError for a report with another month than its invoice's, because it would replace that month's
+    lines."""
     others = sorted(f"{month:%Y-%m}" for month in csv_months(path) if month != invoice.month)
     if others:
         raise SourceError(

@@ -1,9 +1,11 @@
-"""Oracle Cloud Infrastructure: FOCUS reports, or Oracle's own cost reports, from the bucket that Oracle keeps for a tenancy.
+"""Oracle Cloud Infrastructure: FOCUS reports, or Oracle's own cost reports, from the bucket that Oracle keeps for a
+tenancy.
 
-Namespace `bling`, bucket the OCID of the tenancy, in its home region. `FOCUS Reports/YYYY/MM/DD/*.csv.gz` has the date of
-delivery; `reports/cost-csv/*.csv.gz` has none, so that of the object counts. A new file comes about every six hours and adds to
-those before: a month is all files delivered in it, and lines of the month before in its first files count to that one.
-Source: docs.oracle.com/iaas/Content/Billing/Concepts/costusagereportsoverview.htm.
+The bucket is in namespace `bling`, is named by the OCID of the tenancy, and is in its home region. `FOCUS
+Reports/YYYY/MM/DD/*.csv.gz` has the date of delivery; `reports/cost-csv/*.csv.gz` has no date, so the object's date
+counts. A new file comes about every six hours and adds to the earlier ones: a month is all files delivered in it, and
+lines of the previous month in its first files count to that month. Source:
+docs.oracle.com/iaas/Content/Billing/Concepts/costusagereportsoverview.htm.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ NAMESPACE: Final = "bling"
 FOLDERS: Final = {"focus": "FOCUS Reports", "cost_csv": "reports/cost-csv"}
 _DELIVERY: Final = re.compile(r"([0-9]{4})/([0-9]{2})/[0-9]{2}/.*")
 _MODIFIED: Final = re.compile(r"([0-9]{4})-([0-9]{2})-.*")
-# Of Oracle's own tenancy, the same for all customers (costusagereportsoverview.htm).
+# The OCID of Oracle's tenancy, the same for all customers (costusagereportsoverview.htm).
 _POLICY: Final = """define tenancy usage-report as \
 ocid1.tenancy.oc1..aaaaaaaaned4fkpkisbwjlr56u7cj63lf3wffbilvqknstgtvzub7vhqkggq
 endorse group finops-console to read objects in tenancy usage-report
@@ -153,7 +155,7 @@ def _open(config: OciFocusConfig) -> OciBucket:
 
 
 def _months(config: OciFocusConfig, objects: Iterable[BucketObject]) -> dict[date, list[BucketObject]]:
-    """The files that were delivered in each month."""
+    """Return the files that were delivered in each month."""
     months: dict[date, list[BucketObject]] = defaultdict(list)
     for each in objects:
         pattern, text = (_DELIVERY, each.key) if config.report == "focus" else (_MODIFIED, each.modified)

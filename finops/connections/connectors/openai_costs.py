@@ -1,13 +1,13 @@
-"""OpenAI: what an organization's use of the API costs, by project, API key, person and line item, a day each.
+"""OpenAI: an organization's daily cost of the API by project, API key, person and line item.
 
-`GET /v1/organization/costs`. Amounts are JSON numbers; each is read as the decimal that its text is, never as floating
-point. Which groupings go together depends on the organization and the time, and others answer 400: the finest that is
-answered is taken, so a person or a key may be missing from a month that was read. A line item of the form
-"gpt-6-astra, input_tokens" gives model and token type; the API has no service tier, list price, tax or credits.
+`GET /v1/organization/costs`. Amounts are JSON numbers, read as decimals of their digits, never as floating point. The
+supported combinations of groupings depend on the organization and the time; others get a response of 400. The finest
+supported grouping is used, so a month may lack people or keys. A line item of the form "gpt-6-astra, input_tokens"
+gives model and token type; the API has no service tier, list price, tax or credits.
 
-A look asks for the daily totals of five months at once, backwards until five months have no cost: four small requests for a
-year. Every month's fingerprint is the digest of its days, so a correction of any month is seen. Facts from the types of
-OpenAI's Python SDK 3.54.
+A check reads the daily totals of five months at once, backwards until five months have no cost: four small requests
+for a year. A month's fingerprint is the digest of its days, so a correction of any month is noticed. Facts are from
+the types of OpenAI's Python SDK 3.54.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from finops.lib.periods import add_months, month_start
 BASE_URL: Final = "https://api.openai.com"
 _COSTS, _PROJECTS, _USERS = "/v1/organization/costs", "/v1/organization/projects", "/v1/organization/users"
 _FORMAT: Final = "1"
-"""Part of every fingerprint: another number reads all months again, for rows that are made otherwise."""
+"""Part of every fingerprint. Change it to read all months again after the form of the rows changed."""
 _WINDOW_MONTHS: Final = 5
 _MAX_WINDOWS: Final = 8
 _GROUPINGS: Final = (
@@ -58,7 +58,7 @@ _GROUPINGS: Final = (
     ("project_id", "line_item"),
     ("line_item",),
 )
-"""Finest first."""
+"""Groupings, finest first."""
 
 COLUMNS: Final = (
     *("BilledCost", "EffectiveCost", "ContractedCost", "BillingCurrency"),
@@ -195,7 +195,7 @@ def _finding(title: str, attempt: Callable[[], object]) -> CheckFinding:
 
 
 def _buckets(api: HttpApi, start: date, end: date, groups: Sequence[str]) -> Iterator[_Bucket]:
-    """Days of [start, end) with their costs. A day outside of it is left to the month that asks for it."""
+    """Yield the days of [start, end) with their costs. Days outside belong to the request for their month."""
     params: list[tuple[str, str | int]] = [
         ("start_time", _seconds(start)),
         ("end_time", _seconds(min(end, clock.today() + timedelta(days=1)))),
@@ -212,7 +212,7 @@ def _seconds(day: date) -> int:
 
 
 def _buckets_by_group(api: HttpApi, month: date) -> Iterator[_Bucket]:
-    """By the finest grouping that is answered. Raises RequestRefusal when the coarsest is refused too."""
+    """Return the days by the finest supported grouping. Raises RequestRefusal if the coarsest is refused too."""
     for groups in _GROUPINGS:
         buckets = _buckets(api, month, add_months(month, 1), groups)
         try:
@@ -228,7 +228,7 @@ def _buckets_by_group(api: HttpApi, month: date) -> Iterator[_Bucket]:
 
 
 def _daily_totals(api: HttpApi, start: date, end: date) -> dict[date, list[str]]:
-    """By month, a text a day with cost; empty when no day has any."""
+    """Return a text per day with cost, by month; empty if no day has cost."""
     totals: dict[date, list[str]] = defaultdict(list)
     for bucket in _buckets(api, start, end, ()):
         if bucket.results:
@@ -241,7 +241,7 @@ def _fingerprint(days: Sequence[str]) -> str:
 
 
 class _Names:
-    """Readable names by id, read when first asked for; none where the key may not read them."""
+    """Readable names by ID, read when first needed; empty if the key may not read them."""
 
     def __init__(self, api: HttpApi) -> None:
         self.projects = cache(lambda: _readable_names(api, _PROJECTS, ("include_archived", "true")))
@@ -294,17 +294,18 @@ def _actor_columns(cost: _Cost, names: _Names) -> dict[str, str | None]:
 
 
 def _model_of(line_item: str) -> tuple[str | None, str | None]:
-    """Model and token type of "gpt-6-astra, input_tokens"; other line items, such as tool calls, have none."""
+    """Return model and token type of "gpt-6-astra, input_tokens"; each is None if a line item, such as a tool call,
+    lacks it."""
     model, comma, kind = line_item.rpartition(", ")
     return (model, kind) if comma and kind.endswith("tokens") else (model or None, None)
 
 
 _UNITS: Final = {"tokens": ("Tokens", 0), "1000_tokens": ("Tokens", 3)}
-"""What a unit is called, and the power of ten that its quantity is multiplied by."""
+"""Name of each unit, and the power of ten that its quantity is multiplied by."""
 
 
 def _quantity_of(cost: _Cost) -> tuple[str | None, str | None]:
-    """None without a unit: the line is of several."""
+    """Return the quantity; None if the line has no unit because it combines several."""
     if cost.quantity is None or not cost.quantity_unit:
         return None, None
     unit, shift = _UNITS.get(cost.quantity_unit, (cost.quantity_unit.replace("_", " ").capitalize(), 0))

@@ -1,8 +1,8 @@
-"""PostgreSQL, or what speaks its protocol: a query that gives FOCUS columns, read in a transaction that can only read.
+"""PostgreSQL and databases with its protocol: a query that returns FOCUS columns, run in a read-only transaction.
 
-The host passes the guard of addresses that people enter, and the connection goes to the address that was checked. A server
-in a private network needs ALERT_ALLOWED_NETWORKS, as every such address does. Nothing of this server's own libpq settings
-(password file, service file, environment) is used.
+The host is checked by the SSRF guard, and the connection goes to the checked address. A server in a private network
+needs ALERT_ALLOWED_NETWORKS, as every such address does. This server's own libpq settings (password file, service
+file, environment) are not used.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Postgresql(SqlConnector[PostgresqlConfig, SqlSource]):
 
 
 class PostgresqlDatabase(DatabaseSource):
-    """One database and role; each statement is a transaction of its own that can only read."""
+    """A database and a role. Each statement runs in a read-only transaction of its own."""
 
     def __init__(self, config: PostgresqlConfig) -> None:
         self._config = config
@@ -121,7 +121,7 @@ class PostgresqlDatabase(DatabaseSource):
         with self._explain_errors(), self._connect() as connection:
             connection.execute("SET TRANSACTION READ ONLY")
             connection.execute("SET LOCAL TimeZone = 'UTC'")
-            # A look that is ended would leave its statement running.
+            # Without a time-out, the statement of a killed check would continue to run.
             limit = max(1, int(1000 * time_limit.timeout(STATEMENT_SECONDS)))
             connection.execute(f"SET LOCAL statement_timeout = {limit}")
             with connection.cursor("finops_focus") as cursor:
@@ -153,7 +153,7 @@ class PostgresqlDatabase(DatabaseSource):
 
     @contextmanager
     def _explain_errors(self) -> Iterator[None]:
-        """psycopg's errors as ours: what to do, and nothing of the password."""
+        """Turn psycopg's errors into errors that say what to do and never contain the password."""
         try:
             yield
         except DeliveryTimeout as error:

@@ -1,7 +1,8 @@
-"""Prometheus, or what has its query API (Mimir, Thanos, VictoriaMetrics): a range query whose series name the customer by a label.
+"""Prometheus and servers with its query API (Mimir, Thanos, VictoriaMetrics): a range query whose series name the
+customer by a label.
 
-The query is evaluated at the end of each day or hour (UTC), and its value is of the day or hour before, as `increase(x[1d])` means it. A sample
-that is NaN or infinite is none.
+The query is evaluated at the end of each day or hour (UTC), and the value counts for the day or hour before, as
+`increase(x[1d])` means it. NaN and infinite samples are ignored.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Snowflake: its own FOCUS view of what an organization pays, or any view of FOCUS columns, by the SQL API with a key pair.
+"""Snowflake: its own FOCUS view of an organization's cost, or any view with FOCUS columns, by the SQL API with a key
+pair.
 
-The REST API needs no client library (snowflake-connector-python brings 25 packages). Values come as text, so amounts stay exact.
+The REST API needs no client library (snowflake-connector-python has 25 dependencies). Values are texts, so amounts
+stay exact.
 """
 
 from __future__ import annotations
@@ -139,7 +141,7 @@ class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Answer(msgspec.Struct, frozen=True, rename="camel"):
-    """Of a statement that goes on there is its handle alone."""
+    """An answer. While a statement runs, it has only the statement's handle."""
 
     statement_handle: str = ""
     result_set_meta_data: _Metadata | None = None
@@ -147,7 +149,7 @@ class _Answer(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class SnowflakeWarehouse(SqlSource):
-    """Snowflake with one user. `relation` is what is read, for messages."""
+    """Snowflake with one user. `relation` is the name of the view or query in messages."""
 
     vendor = "Snowflake"
 
@@ -171,7 +173,7 @@ class SnowflakeWarehouse(SqlSource):
             "timeout": STATEMENT_SECONDS,
             "warehouse": self._config.warehouse,
             "role": self._config.role,
-            # One statement, whatever the account's default: a query of a person's own could bring another.
+            # One statement, whatever the account's default: a person's query could contain another.
             "parameters": {"TIMEZONE": "UTC", "MULTI_STATEMENT_COUNT": "1"},
         }
         answer = self._api.post("/api/v2/statements", msgspec.json.encode(body), "application/json", _Answer)
@@ -181,14 +183,16 @@ class SnowflakeWarehouse(SqlSource):
         return QueryResult(names, self._batches(answer, metadata), metadata.num_rows, types)
 
     def moment(self, expression: str) -> str:
-        """A cast to TIMESTAMP_NTZ would keep the local time of a TIMESTAMP_TZ. Without a zone it is the session's, UTC."""
+        """Return an SQL expression of a time in UTC. A cast to TIMESTAMP_NTZ would keep the local time of a
+        TIMESTAMP_TZ; a time without a zone is in the session's zone, UTC."""
         return f"CAST({expression} AS TIMESTAMP_TZ)"
 
     def exact(self, expression: str) -> str:
         return f"CAST({expression} AS NUMBER(38, 18))"
 
     def _wait(self, answer: _Answer) -> tuple[_Answer, _Metadata]:
-        """The answer of a statement once it has ended. Raises SourceUnavailable for one that takes too long."""
+        """Return the answer of a statement once it has ended. Raises SourceUnavailable for a statement that takes too
+        long."""
         deadline = time.monotonic() + STATEMENT_SECONDS
         while answer.result_set_meta_data is None:
             if time.monotonic() > deadline:
@@ -216,7 +220,7 @@ class SnowflakeWarehouse(SqlSource):
 
 
 def _token(config: SnowflakeUser) -> str:
-    """A JWT for an hour, as Snowflake's key pair authentication has it."""
+    """Return a JWT for Snowflake's key pair authentication, valid for an hour."""
     key = rsa_key(config.private_key, "private_key")
     public = key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     subject = f"{config.account.upper()}.{config.user.upper()}"
@@ -235,7 +239,8 @@ def _day(value: str) -> str:
 
 
 def _moment(value: str) -> str:
-    """Seconds since 1970 in UTC with decimals; of a time with a zone, its minutes (plus 1,440) follow a blank."""
+    """Parse seconds since 1970 in UTC with decimals. The offset of a time zone follows after a blank, in minutes plus
+    1,440."""
     seconds = Decimal(value.partition(" ")[0])
     return (_MOMENT_ZERO + timedelta(microseconds=int(seconds * 1_000_000))).isoformat()
 

@@ -1,9 +1,9 @@
-"""Stripe: invoices as revenue by customer, and subscriptions and seats as gauges, a day each.
+"""Stripe: invoices as revenue by customer, and subscriptions and seats per day as gauges.
 
-Revenue is what invoices of status open, paid and uncollectible say without tax, on the day that each was created; credit notes and refunds
-are not deducted. Currencies are metrics of their own, since quantities of one metric add up. Stripe tells of a subscription
-when it began and ended, and its seats as they are now: days of a month that is read have the seats of that moment. A month that began more than two months
-ago is read once, when it settles.
+Revenue is the amount without tax of invoices with status open, paid and uncollectible, on the day of their creation;
+credit notes and refunds are not deducted. Each currency is a metric of its own, since quantities of one metric add
+up. Stripe has the start and end of a subscription, but only its current seats: days of a month have the seats at the
+time of the fetch. A month that began more than two months ago is read once, when it becomes final.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ VERSION: Final = "2024-06-20"
 SUBSCRIPTIONS, SEATS, REVENUE = "subscriptions", "seats", "revenue"
 BACK_MONTHS: Final = 12
 OPEN_MONTHS: Final = 2
-"""Months before this one whose invoices a look compares."""
+"""Earlier months whose invoices a check compares."""
 INVOICED: Final = frozenset({"open", "paid", "uncollectible"})
 PLACES: Final = {
     **dict.fromkeys(
@@ -66,7 +66,7 @@ PLACES: Final = {
     ),
     **dict.fromkeys(["BHD", "JOD", "KWD", "OMR", "TND"], 3),
 }
-"""Decimals of a currency's amounts where they are not two."""
+"""Decimal places of currencies that do not have two."""
 
 
 class StripeConfig(ConnectorConfig, frozen=True, kw_only=True):
@@ -186,10 +186,10 @@ class Stripe(Connector[StripeConfig]):
         for each in _subscriptions(api):
             dates = f"{each.id} {each.start_date} {each.ended_at} {each.status}"
             for back in range(OPEN_MONTHS + 1):
-                # What seats were, past months have from when they were read last.
+                # Past months keep the seats of their last fetch.
                 seats = f" {each.items}" if back == 0 else ""
                 facts[add_months(this_month, -back)].append(dates + seats)
-        facts[this_month].append(f"{clock.today()}")  # gauges of a day more
+        facts[this_month].append(f"{clock.today()}")  # each day adds a day of gauges
         months = (add_months(this_month, -back) for back in range(BACK_MONTHS + 1))
         return [
             BillMonth(month, digest_of(facts[month]) if month >= first_open else "settled")
@@ -212,7 +212,7 @@ class Stripe(Connector[StripeConfig]):
         return files.files()
 
     def api(self, config: StripeConfig) -> HttpApi:
-        """Stripe, with the config's key."""
+        """Return Stripe's API with the key of the settings."""
         return HttpApi(
             connector=Stripe.name,
             vendor="Stripe",
@@ -225,7 +225,7 @@ class Stripe(Connector[StripeConfig]):
 
 
 def _invoices(api: HttpApi, first: date, last: date) -> Iterator[_Invoice]:
-    """Those that were created on these days, both inside, and are of revenue."""
+    """Yield the invoices with revenue that were created on these days, both inclusive."""
     params: Params = [
         ("created[gte]", _seconds(first)),
         ("created[lt]", _seconds(last + timedelta(days=1))),
@@ -240,7 +240,7 @@ def _invoices(api: HttpApi, first: date, last: date) -> Iterator[_Invoice]:
 
 
 def _subscriptions(api: HttpApi) -> Iterator[_Subscription]:
-    """All that ever began, but those whose first payment failed."""
+    """Yield all subscriptions that ever started, without those whose first payment failed."""
     params: Params = [("status", "all"), ("expand[]", "data.customer"), ("limit", 100)]
     for page in api.pages(
         lambda token: api.get("/v1/subscriptions", [*params, *_after(token)], _SubscriptionPage),
@@ -262,7 +262,7 @@ def _day(seconds: int) -> date:
 
 
 def _customer_of(customer: _Customer | str | None, config: StripeConfig) -> tuple[str | None, str | None]:
-    """Its id, by the config's field where it has one, and its name."""
+    """Return the customer's ID (the value of the configured field, if it has one) and name."""
     if customer is None or isinstance(customer, str):
         return customer, None
     own = (customer.metadata or {}).get(config.customer_field) if config.customer_field else None
@@ -286,7 +286,7 @@ def _add_revenue(files: UsageFiles, invoice: _Invoice, config: StripeConfig) -> 
 def _gauges(
     subscriptions: Iterable[_Subscription], first: date, last: date, config: StripeConfig
 ) -> dict[tuple[str | None, date], tuple[str | None, int, int]]:
-    """By customer and day: name, subscriptions and seats that were there."""
+    """Return name, number of subscriptions and number of seats by customer and day."""
     values: dict[tuple[str | None, date], tuple[str | None, int, int]] = {}
     for each in subscriptions:
         customer, name = _customer_of(each.customer, config)

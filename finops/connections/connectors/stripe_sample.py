@@ -1,7 +1,8 @@
-"""A replay of Stripe: the answers of its API over lists of invoices and subscriptions that the demo writes on this server.
+"""A sample of Stripe: answers of its API from lists of invoices and subscriptions that the demo writes on this
+server.
 
-Everything but the network is the Stripe connector's own: pages, months, revenue, gauges. It asks for no key, so that its hourly syncs trouble
-nobody. Not offered in the catalogue.
+Everything except the network is the Stripe connector's: pages, months, revenue, gauges. It needs no key, so its
+hourly syncs never fail. Not offered in the catalogue.
 """
 
 from __future__ import annotations
@@ -48,13 +49,13 @@ class StripeSample(Stripe):
 
 
 def replay_folder() -> Path:
-    """Where the lists lie, in the form of Stripe's API."""
+    """Return the folder of the lists, which have the form of Stripe's API."""
     return sample_folder() / "stripe"
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Replay(HttpApi):
-    """Lists as Stripe pages them: by `created`, `limit` and `starting_after`."""
+    """Lists with the paging of Stripe: `created`, `limit` and `starting_after`."""
 
     folder: Path
 

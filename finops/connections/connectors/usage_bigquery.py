@@ -1,6 +1,6 @@
-"""Usage from BigQuery: a query that gives customer, metric, quantity and time, by BigQuery's REST API.
+"""Usage from BigQuery: a query that returns customer, metric, quantity and time, by BigQuery's REST API.
 
-A look and each month that is read run the query: partition its tables by time, or query a table that is summed by day.
+A check and the fetch of each month run the query: partition its tables by time, or query a table with daily sums.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""Usage from PostgreSQL, or what speaks its protocol: a query that gives customer, metric, quantity and time, read in a transaction
-that can only read, with an end to its time and rows.
-"""
+"""Usage from PostgreSQL and databases with its protocol: a query that returns customer, metric, quantity and time,
+run in a read-only transaction with limits of time and rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Usage from Snowflake: a query that gives customer, metric, quantity and time, by the SQL API with a key pair."""
+"""Usage from Snowflake: a query that returns customer, metric, quantity and time, by the SQL API with a key pair."""
 
 from __future__ import annotations
 
