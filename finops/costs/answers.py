@@ -38,15 +38,15 @@ class AppliedCostView(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.measure}, {' + '.join(self.charge_categories)} charge categories"
 
 
-# A part of a total: credits, refunds, tax, one_time_fees, or a charge category that was left out.
+# A part of a total: credits, refunds, tax, one_time_fees, or an excluded charge category.
 class PartAmount(msgspec.Struct, frozen=True, kw_only=True):
     part: str
     amount: Decimal
     currency: str
 
 
-# What moved between the compared days. `ratio` is of the size of the earlier amount: 0.1 is +10 %, also of credits.
-# one_sided: what of the change are charges for a month or once that one side alone has, where they decide it.
+# A change between the compared days. `ratio` is relative to the absolute earlier amount: 0.1 is +10 %, also for credits.
+# one_sided: monthly and one-time charges on only one of the sides, if they cause most of the change.
 class Change(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """ratio: change ÷ previous_amount."""
 
@@ -76,8 +76,8 @@ class SpendTotal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     series: Series = msgspec.field(default_factory=dict)
 
 
-# `group` has a value for each dimension asked for, `labels` the names of those values that are ids. The row with
-# `other_groups` is the sum of so many groups that are not listed.
+# `group` has a value for each requested dimension, `labels` the names of values that are IDs. `other_groups` is the
+# number of unlisted groups that the row sums up.
 class SpendRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One group in one currency; share is of that currency's total."""
 
@@ -92,7 +92,7 @@ class SpendRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     series: Series = msgspec.field(default_factory=dict)
 
 
-# Answers about a quantity have the same forms, with quantity and unit where there are amount and currency.
+# Answers about a quantity have the same form, with quantity and unit in place of amount and currency.
 _RENAMED = {"amount": "quantity", "currency": "unit"}
 
 
@@ -138,7 +138,7 @@ class QuantityRow(SpendRow, frozen=True, kw_only=True, omit_defaults=True, renam
     currency: str
 
 
-# Both ends inside; only days with complete data.
+# Both ends inclusive; only days with complete data.
 class AppliedComparison(msgspec.Struct, frozen=True, kw_only=True):
     """The days that change compares."""
 
@@ -150,7 +150,7 @@ class AppliedComparison(msgspec.Struct, frozen=True, kw_only=True):
     note: str
 
 
-# A filter as it was applied: an alias such as EC2 stands resolved to the values that the data has.
+# An applied filter, with an alias such as EC2 replaced by the values in the data.
 class AppliedFilter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     dimension: str
     op: str
@@ -158,8 +158,8 @@ class AppliedFilter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     asked: list[str] = msgspec.field(default_factory=list)
 
 
-# What a shared-cost split did to the sums: what it moved away from its source, and what stayed because there was
-# nothing to share it out by. Amounts of the asked days that count, before filters on the split's dimension.
+# The effect of a shared-cost split: the amount moved from its source, and the amount that stayed because no target had
+# a basis. Amounts of the query's days, before filters on the split's dimension.
 class AppliedSplit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str
     dimension: str
@@ -177,9 +177,9 @@ class AppliedSplit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return f"Split {self.name!r} moved {moved} of {self.source_value} ({self.dimension}) to its targets{kept}."
 
 
-# The answer of `query_spend`. Without group_by `rows` is empty and the totals say it all.
-# own_amounts: of a converted answer, the totals before conversion, by the currency of the bill.
-# spread: what spreading charges over their periods adds to each total, against the days they were charged on.
+# The answer of `query_spend`. Without group_by, `rows` is empty and `totals` has the result.
+# own_amounts: the totals of a converted answer before conversion, by the currency of the bill.
+# spread: the amount that spreading charges over their periods adds to each total, compared with their charge days.
 class SpendAnswer(AccountAnswer, frozen=True, kw_only=True):
     view: AppliedCostView
     period: AppliedPeriod
@@ -235,7 +235,7 @@ def change_in_units(change: Change | None) -> QuantityChange | None:
     return QuantityChange(**structs.asdict(change)) if change else None
 
 
-# One value that a dimension has in the data, and its cost: one amount for each currency.
+# A value of a dimension in the data, with its cost in each currency.
 class DimensionValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     value: str
     amounts: list[MoneyAmount]
@@ -277,8 +277,8 @@ class TagKeyInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     coverage: Decimal | None = None
 
 
-# stale: behind today or the account's newest data; failing: the newest import failed; importing: the first import is
-# under way. `reason` says why in a sentence.
+# stale: behind today or the account's newest data; failing: the newest import failed; importing: the first import
+# runs. `reason` is a sentence.
 class SourceHealth(msgspec.Struct, frozen=True, kw_only=True):
     """status: healthy, stale, failing, importing, no_data."""
 
@@ -293,14 +293,14 @@ class SourceHealth(msgspec.Struct, frozen=True, kw_only=True):
     last_error: str
 
 
-# A word of the account and what it means there, in `account_context`: what an assistant should know before it asks.
+# A term of the account and its meaning, in `account_context`, for an assistant's first questions.
 class GlossaryEntry(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
     term: str
     meaning: str
 
 
-# planning_basis: the basis of unit cost, budgets and forecasts, where `view` has that of spend.
+# planning_basis: the basis of unit cost, budgets and forecasts; `view` has the basis of spend.
 class ContextAnswer(AccountAnswer, frozen=True, kw_only=True):
     access: str
     today: date

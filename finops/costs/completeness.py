@@ -18,8 +18,8 @@ MAX_SETTLE_DAYS: Final = 14
 DEFAULT_SETTLE_DAYS: Final = 2
 """The settle time of a provider that is not in the table: most bill a day within the next one."""
 
-# Days after which an import has all of a day, by what the provider's name has in it. The providers say hours after the
-# usage: a day is over at midnight, so "up to 24 hours" is the day after the next one, and "24 to 48 hours" one more.
+# Days after which an import has a complete day, by a part of the provider's name. Providers state hours after the usage:
+# a day ends at midnight, so "up to 24 hours" is the day after the next one, and "24 to 48 hours" one more.
 _DOCUMENTED: Final[tuple[tuple[str, int], ...]] = (
     # AWS Data Exports user guide: refreshed at least once a day; charges can take 24 to 48 hours to appear.
     ("aws", 3),
@@ -155,7 +155,7 @@ def partial_days(
             totals[day] = totals.get(day, 0.0) + amount
     before = first - timedelta(days=1)
     if _is_far_below(totals, before, totals.get(before, 0.0)):
-        return frozenset()  # lower for longer than a bill takes: another level
+        return frozenset()  # lower for longer than a bill takes to complete: a real change of cost
     partial: set[date] = set()
     level: float | None = None
     for offset in range(LOOKED_AT_DAYS):

@@ -125,7 +125,7 @@ def _resolve_filter(context: DimensionContext, item: Filter) -> ResolvedFilter:
 
 def resolved_filter(dimension: Dimension, op: Op, values: Sequence[str]) -> ResolvedFilter:
     """Return a filter on a resolved dimension."""
-    # What bills call EC2 does not begin with it, but whoever looks for names with EC2 in them means those too.
+    # The bills' names for EC2 do not begin with it, but a search for names with EC2 means them too.
     aliased = op not in ("starts_with", "ends_with")
     matching_values = [
         name for value in values for name in (candidates(dimension.name, value) if aliased else [value])

@@ -61,7 +61,7 @@ upload_cautions: Registry[Callable[[Account], Mapping[int, str]]] = Registry("up
 
 class BillUploadForm(forms.Form):
     source = forms.ModelChoiceField(
-        queryset=CostSource.objects.unscoped().none(),  # the form's account fills it
+        queryset=CostSource.objects.unscoped().none(),  # the form sets the queryset of its account
         required=False,
         empty_label="A new source",
         label="Cost source",

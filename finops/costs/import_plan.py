@@ -240,7 +240,7 @@ def reviews_of(
         unclear = month in parts.unclear
         reasons = _partial_reason(month, files[month], own[month]) if unclear else []
         of_month = [change for change in changes if change.month == name_of(month)]
-        # New days bring new cost: what grows is held against the cost of a day too.
+        # New days add cost, so growth is compared with the cost of a day too.
         longer = Decimal(1)
         if month in parts.whole and month in files and month in own and own[month].days:
             longer = max(longer, Decimal(len(files[month].days)) / len(own[month].days))

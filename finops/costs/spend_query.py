@@ -44,7 +44,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     values: Annotated[list[str], Meta(description="Values from listDimensionValues.")] = []
 
 
-# The same without its words, for tools that say "as in querySpend": all definitions together have 40 KB.
+# The same without descriptions, for tools that say "as in querySpend": all tool definitions together have 40 KB at most.
 class CostFilter(Filter, frozen=True, kw_only=True):
     __doc__ = None
     dimension: str

@@ -14,7 +14,7 @@ from finops.lake.storage.manifest import Manifest
 from finops.lib.registry import Registry
 
 if TYPE_CHECKING:
-    # The queries import this module.
+    # Imported here, because the queries import this module.
     from finops.costs.queries.spend_lake import SpendPlan, SpendSum
 
 

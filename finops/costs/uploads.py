@@ -36,6 +36,6 @@ class SignedInUploadHandler(TemporaryFileUploadHandler):
         if user is None or not user.is_authenticated:
             raise StopUpload(connection_reset=True)
         if disk.low_disk(self._length):
-            # Read to its end and kept nowhere: the view says why.
+            # Read to the end without storing it; the view shows the reason.
             raise StopUpload(connection_reset=False)
         super().new_file(*args, **kwargs)

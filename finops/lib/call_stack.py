@@ -29,6 +29,6 @@ def in_one_chunk(function: Callable[P, T]) -> Callable[P, T]:
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         return function(*args, **kwargs)
 
-    # A frame that claims half of a chunk of 2 * ROOM, and never touches it, leaves the other half to its callees.
+    # A frame that reserves half of a chunk of 2 * ROOM without using it leaves the other half to its callees.
     call.__code__ = call.__code__.replace(co_stacksize=ROOM // _WORD_BYTES - _OVERHEAD_WORDS + 1)
     return wraps(function)(call)

@@ -185,7 +185,7 @@ def _work(function: str, arguments: tuple[Any, ...], parent_settings: Mapping[st
     _end_with_parent()
     _show_name(multiprocessing.current_process().name)
     _limit(memory)
-    if not apps.ready:  # where the server did not find its module
+    if not apps.ready:  # if the fork server did not find the module
         django.setup()
     for setting, value in parent_settings.items():
         if setting == "database":

@@ -44,6 +44,6 @@ def _address(text: str) -> str:
         address = ipaddress.ip_address(text.strip())
     except ValueError:
         return ""
-    # A socket of both families shows an IPv4 peer so.
+    # The form of an IPv4 peer at a dual-stack socket.
     mapped = getattr(address, "ipv4_mapped", None)
     return str(mapped or address)

@@ -14,8 +14,8 @@ EXCESS_FACTOR: Final = 4
 """A body of up to this many times its limit is read to its end before it is refused."""
 EXCESS_SECONDS: Final = 10.0
 
-# Reads at once whose time is limited, each a thread until the client goes on or away: what refusals may cost. Beyond
-# that nothing more is read. Unknown clients use none of the readers for clients with a key.
+# Concurrent reads with a time limit, each in a thread until the client continues or disconnects: the most that refusals
+# may cost. Beyond that nothing more is read. Unknown clients cannot use the readers for clients with a key.
 _EXCESS_READERS: Final = threading.BoundedSemaphore(4)
 _TIMED_READERS: Final = threading.BoundedSemaphore(4)
 
@@ -88,7 +88,7 @@ class _BodyReader(threading.Thread):
                 if self._keep:
                     self._chunks.append(part)
         except OSError:
-            pass  # the client went away
+            pass  # the client disconnected
         finally:
             self.on_end()
 

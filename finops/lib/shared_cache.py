@@ -52,7 +52,7 @@ def _with_fallback(name: str) -> Callable[..., Any]:
 class SharedCache(RedisCache):
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         super().__init__(server, params)
-        # One for the process: Django creates an object of this class for each thread.
+        # Shared in the process, because Django creates an object of this class for each thread.
         self.fallback = LocMemCache("while Redis is away", {"OPTIONS": {"MAX_ENTRIES": 10_000}})
 
 

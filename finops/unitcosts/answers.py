@@ -39,7 +39,7 @@ class UnitCostBucket(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     reason: str = ""
 
 
-# What moved between the compared `days`. `ratio` is of the size of the earlier unit cost.
+# A change between the compared `days`. `ratio` is relative to the earlier unit cost.
 class UnitCostChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     current_unit_cost: Decimal | None
     previous_unit_cost: Decimal | None
@@ -53,8 +53,8 @@ class UnitCostChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 # `share` and `margin` (usage - cost) where usage is money of the same currency, such as revenue.
-# `cost` + `left_out_amount` is the whole of the basis; `inside` as in SpendTotal. `unmatched_cost` is the part of
-# `cost` that belongs to no known customer. `unit_cost_per_million` is there where six places say too little.
+# `cost` + `left_out_amount` is the total cost of the basis; `inside` as in SpendTotal. `unmatched_cost` is the part of
+# `cost` without a known customer. `unit_cost_per_million` is set if six decimals are too few.
 class UnitCostTotal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cost: Decimal
     currency: str
@@ -72,9 +72,9 @@ class UnitCostTotal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     buckets: list[UnitCostBucket] = msgspec.field(default_factory=list)
 
 
-# `customer_id` None: no known customer. `values` are those of the customer key that were added up, where they are not
-# the id itself. `other_rows`: this row sums so many that are not listed. `series`: unit cost by the bucket's first day.
-# `cost` is direct_cost + allocated_cost, which is what shared-cost splits on the customer key brought.
+# `customer_id` None: no known customer. `values` are the values of the customer key that the row sums up, if they differ
+# from the ID. `other_rows`: number of unlisted rows that this row sums up. `series`: unit cost by the bucket's first day.
+# `cost` is direct_cost + allocated_cost; shared-cost splits on the customer key allocate the latter.
 class UnitCostRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """status: matched, no_usage, no_cost, unknown_customer, no_customer, rest."""
 
@@ -96,8 +96,9 @@ class UnitCostRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     series: Series = msgspec.field(default_factory=dict)
 
 
-# The answer of `query_unit_cost`. `usage_filters_applied`: those asked for, and filters of cost that usage takes too;
-# `unfiltered_dimensions`: those of cost filters that usage does not take, so its quantity is of everything. Unit costs are of `per` units. In mode total `rows` is empty. The rows' costs of a currency add up to its total.
+# The answer of `query_unit_cost`. `usage_filters_applied`: the query's usage filters, and cost filters that usage has too;
+# `unfiltered_dimensions`: cost filters that usage lacks, so its quantity is unfiltered there. Unit costs are of `per` units.
+# In mode total `rows` is empty. The rows' costs of a currency add up to its total.
 class UnitCostAnswer(AccountAnswer, frozen=True, kw_only=True):
     unit_metric: str
     usage_metric: str
@@ -122,7 +123,7 @@ class UnitCostAnswer(AccountAnswer, frozen=True, kw_only=True):
     unfiltered_dimensions: list[str] = []
 
 
-# A saved question; `filters` is the cost, `basis` and `charge_categories` empty: the account's cost view.
+# A saved query; `filters` select the cost; empty `basis` and `charge_categories`: the account's cost view.
 class UnitMetricInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str
     usage_metric: str

@@ -42,7 +42,7 @@ class _CustomerValue:
             return value.cases(*self.aliases, else_=value)
         texts, ids = zip(*self.aliases, strict=True)
         ids_by_alias = ibis.map(ibis.array(list(texts)), ibis.array(list(ids)))
-        # Looking a value up in a map compares it with each; IN, which is hashed, leaves that to lines with an alias.
+        # A look-up in a map compares with every key. IN is hashed, so only lines with an alias need the look-up.
         return ibis.ifelse(value.isin(list(texts)), ids_by_alias.get(value, value), value)
 
 
@@ -115,7 +115,7 @@ def resolve_customer(context: DimensionContext, _key: str) -> Dimension:
         name=NAME,
         title="Customer",
         value=_CustomerValue(resolved.value, tuple(sorted(aliases.items()))) if aliases else resolved.value,
-        # As the customer key has it, because splits name their source by it.
+        # In the customer key's form, because splits name their source in it.
         absent=resolved.absent,
         label=resolved.label,
         tag_keys=resolved.tag_keys,

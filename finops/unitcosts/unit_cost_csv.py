@@ -26,7 +26,7 @@ def unit_cost_csv(
     is converted for `display`, with the original amounts, for which `ask` answers the same query again."""
     name = f"unit-cost-{answer.usage_metric}-{answer.period.start_date}-{answer.period.end_date}"
     days = answer.period.start_date, answer.period.end_date
-    # Splits move converted amounts, so after them there are rates alone.
+    # Splits move converted amounts, so after splits only the rates are known.
     figures = [] if answer.applied_splits else ["cost"]
     original = original_amounts(display, days, figures, answer, ask=ask, rows=_amounts)
     header = CUSTOMER_HEADER if by_customer else TOTAL_HEADER

@@ -32,14 +32,14 @@ MAX_PER = 10**12
 Scale = Annotated[int, Meta(ge=1, le=MAX_PER)]
 
 
-# As in queryUsage, without its words.
+# As in queryUsage, without descriptions.
 class UsedFilter(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
     dimension: str
     values: list[str]
 
 
-# A question about unit cost. Days are UTC, both ends inside; without any dates, the last 30 days.
+# A query of unit cost. Days are UTC, both ends inclusive; without dates, the last 30 days.
 class UnitCostQuery(UrlQuery, frozen=True, kw_only=True):
     __doc__ = None
     filters: Annotated[

@@ -72,7 +72,7 @@ def get_account_context(call: ToolCall, arguments: GetAccountContextArguments) -
 
 
 def _truncate_metric(metric: MetricInfo) -> MetricInfo:
-    """Whoever pushes may send units of any length, and any number of them."""
+    """Truncate a metric, since pushed units may have any length and number."""
     return msgspec.structs.replace(
         metric, units=[truncate(unit, MAX_TEXT) for unit in metric.units[:SHOWN_UNITS]]
     )

@@ -109,7 +109,7 @@ def _from_doubles(values: pa.DoubleArray, column: str, findings: Findings) -> tu
     decimals, first_large = found.values, None
     if not pc.any(found.left).as_py():
         return decimals, None
-    # Apart, since those with more than 18 decimals are read one by one, and then all beside them are.
+    # Separate, because one value with more than 18 decimals makes all values of its array be read one by one.
     is_small = pc.less(pc.abs(values), _SMALL)
     for part in (pc.and_(found.left, is_small), pc.and_not(found.left, is_small)):
         texts = values.filter(part).cast(pa.string())

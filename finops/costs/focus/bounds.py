@@ -92,7 +92,7 @@ def _refuse_longest(
     if pa.types.is_dictionary(values.type):
         lengths = pc.take(lengths, values.indices)
     index = pc.index(pc.greater(pc.fill_null(lengths, 0), longest), True).as_py()
-    if index < 0:  # in the dictionary, and no row means it
+    if index < 0:  # in the dictionary, but not used by a row
         return
     spot = where(index) if where else "a row"
     raise FocusFileError(

@@ -88,13 +88,13 @@ TIMES: Final[Mapping[str, str]] = {
     "charge_period_end": "ChargePeriodEnd",
 }
 
-# Kept only where a file has both: alone, the first fills another cost column as it is.
+# Kept only if a file has both columns; if it has one, the first fills another cost column unchanged.
 BESIDE: Final[Mapping[str, tuple[str, str]]] = {
     "provider_name": ("ProviderName", "ServiceProviderName"),
     "sku_meter": ("SkuMeter", "SkuId"),
 }
 
-# JSON, which Parquet files may hold as maps, structs or lists; kept as its text.
+# JSON, stored as text. Parquet files may have maps, structs or lists.
 DETAILS: Final = frozenset(
     {
         *("AllocatedMethodDetails", "AllocatedTags", "CommitmentProgramEligibilityDetails"),
@@ -102,12 +102,12 @@ DETAILS: Final = frozenset(
     }
 )
 
-# Cost columns with so many different values that a dictionary a batch would only cost (measured: a quarter of the time).
+# Cost columns with so many values that a dictionary per batch only takes time (measured: a quarter of the time).
 DENSE: Final = frozenset({"resource_id", "resource_name"})
 
 QUANTITIES: Final = frozenset({"ConsumedQuantity", "CommitmentDiscountQuantity", "PricingQuantity"})
 
-# No sum, day or name rests on these: a value that cannot be read is left out, not the file.
+# No sum, day or name depends on these: an unreadable value is left out and the file is imported.
 LENIENT: Final = frozenset(
     {
         *("PricingQuantity", "ListUnitPrice", "ContractedUnitPrice", "PricingCurrencyEffectiveCost"),
@@ -120,7 +120,7 @@ BILLING_PERIOD: Final = "BillingPeriodStart"
 CHARGE_PERIOD: Final = "ChargePeriodStart"
 TAGS: Final = "Tags"
 
-# An AI vendor's own columns that say who caused a cost; the first present wins, before any tag.
+# Columns of AI vendors with the person or key behind a cost; the first present wins, before any tag.
 ACTOR_COLUMNS: Final = (
     "x_Actor",
     "x_User",
@@ -148,7 +148,7 @@ NEVER_NULL: Final = frozenset(
     {"BilledCost", "EffectiveCost", "BillingCurrency", "BillingPeriodStart", "ChargeCategory"}
 )
 
-# FOCUS says these never lack a value; files in the wild do lack them, and the report counts it.
+# FOCUS requires a value in these; real files lack some, and the report counts them.
 EXPECTED: Final = ("ServiceName", "ServiceCategory", "ListCost", "ContractedCost", "ChargePeriodStart")
 
 ENUMERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -163,7 +163,7 @@ ENUMERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "BillingPeriodStatus": ("Open", "Closed"),
 }
 
-# The version that brought each column of Cost and Usage.
+# The FOCUS version that introduced each column of Cost and Usage.
 SINCE: Final[Mapping[str, tuple[str, ...]]] = {
     "1.0": (
         *("AvailabilityZone", "BilledCost", "BillingAccountId", "BillingAccountName", "BillingCurrency"),
@@ -221,7 +221,7 @@ CONTRACT_COMMITMENT: Final = "Contract Commitment"
 BILLING_PERIODS: Final = "Billing Period"
 INVOICE_DETAIL: Final = "Invoice Detail"
 
-# Columns that only this dataset has, most telling first.
+# Columns that only this dataset has, most distinctive first.
 _MARKS: Final[Mapping[str, tuple[str, ...]]] = {
     CONTRACT_COMMITMENT: ("ContractCommitmentId", "ContractCommitmentPeriodStart"),
     BILLING_PERIODS: ("BillingPeriodStatus", "BillingPeriodCreated"),

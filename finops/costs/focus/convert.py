@@ -253,7 +253,7 @@ def _day(value: str, formats: Formats) -> UtcDay:
     """Parse a day, cached: a file has the same hours many times."""
     parsed = _days.get(value)
     if parsed is None:
-        if needs_order(value):  # which means another day in another file
+        if needs_order(value):  # the order of day and month differs between files
             return _parse_ordered_day(value, formats)
         if len(_days) > 50_000:
             _days.clear()

@@ -267,5 +267,5 @@ def _text_lines(file: IO[bytes], name: str) -> Iterator[str]:
             text = data.decode()
         except UnicodeDecodeError as error:
             raise _not_utf8(name, number) from error
-        # A file with the old Mac line ends comes as one line; csv wants them apart.
+        # A file with old Mac line ends is one line here; csv needs separate lines.
         yield from io.StringIO(text, newline="")

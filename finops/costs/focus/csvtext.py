@@ -141,7 +141,7 @@ class StreamedText(PlainText):
 
     def __exit__(self, *_: object) -> None:
         super().__exit__()
-        self._text = None  # its buffers, of which each file of an import would keep one
+        self._text = None  # frees the buffers, which every file of an import would keep
 
     @property
     def bytes_done(self) -> int:

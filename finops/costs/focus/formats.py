@@ -243,7 +243,7 @@ def _date_order_of(reader: _Reader, header: Header) -> tuple[DateOrder, str]:
     dates, row = next(iter(telling.items()))
     if header.dataset == spec.CONTRACT_COMMITMENT:
         raise _ambiguous_date(reader, header, dates, row)
-    # The periods themselves, then the charges in them: all, or at least one that is no correction.
+    # First the billing periods, then the charges: all of them, or at least one that is not a correction.
     for fits, enough in _DECIDING[: None if header.dataset == spec.COST_AND_USAGE else 1]:
         orders = [order for order in DateOrder if enough(fits(dates, order) for dates in telling)]
         if len(orders) == 1:

@@ -192,7 +192,7 @@ def _refuse_unknown_columns(
     if len([column for column in position if column in spec.KNOWN]) + len(copied) >= 2:
         return
     first = ", ".join(display_value(column) for column in names[:5])
-    # One column alone can hold no bill: such a file is something else.
+    # A file with one column is not a bill.
     error = UnknownFormat if len(names) > 1 else FocusFileError
     raise error(
         f"{name} is not a FOCUS file: its {len(names)} columns begin with {first}. Map its columns on the source's page, or "

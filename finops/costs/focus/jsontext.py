@@ -56,7 +56,7 @@ def _with_null_text(texts: pa.Array) -> pa.Array:
 
 
 def _join_lists(offsets: pa.Array, texts: pa.Array, opening: str, closing: str) -> pa.Array:
-    # The children of a sliced array are whole, so its offsets fit them as they are.
+    # A sliced array keeps its unsliced children, so its offsets are valid for them.
     lists = pa.ListArray.from_arrays(offsets.cast(pa.int32()), texts.cast(pa.string()))
     return pc.binary_join_element_wise(opening, pc.binary_join(lists, ","), closing, "")
 
@@ -68,7 +68,7 @@ def _of_struct(values: pa.Array) -> pa.Array:
     ]
     if not fields:
         return pa.array(["{}"] * len(values), pa.string())
-    # Behind an empty text, because pyarrow 26 forgets rows where all of the joined texts are null.
+    # After an empty text, because pyarrow 26 omits rows where all joined texts are null.
     joined = pc.utf8_slice_codeunits(pc.binary_join_element_wise("", *fields, ",", null_handling="skip"), 1)
     return pc.binary_join_element_wise("{", joined, "}", "")
 

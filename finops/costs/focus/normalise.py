@@ -132,7 +132,7 @@ def normalise(
         )
 
     if first_survey is not None:
-        # Read and mapped in a thread of its own, while groups of it are joined in another and written in a third.
+        # One thread reads and maps, a second joins groups, a third writes.
         parts = partial(prefetch, run.direct(opened, first_survey), waiting=1)
         return NormalisedBill(run, [rows(first_survey.month, parts, first_survey.keys)], direct=True)
     run, spool = _spool_rows(run, opened, folder, progress)

@@ -251,7 +251,7 @@ def plan(
     as_dictionary: dict[str, None] = {}
     rows = BATCH_ROWS
     measurable: list[_Leaf] = []
-    # What is read as dictionary grows by nothing, and its dictionaries are not larger than all of the row group.
+    # Dictionary columns take no more memory when decoded, and their dictionaries are at most as large as the row group.
     is_large = any(group.total_byte_size > BATCH_BYTES for group in groups)
     for leaf in leaves:
         chunks = [(group.column(leaf.place), group.num_rows) for group in groups]

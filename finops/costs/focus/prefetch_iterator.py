@@ -39,7 +39,7 @@ def _drain(buffer: queue.Queue[tuple[T | None, BaseException | None, bool]]) -> 
         if ended or item is None:
             return
         yield item
-        item = None  # while the next one is awaited, nobody here holds on to this one
+        item = None  # frees this item while waiting for the next
 
 
 def _fill(

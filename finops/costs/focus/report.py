@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from finops.costs.focus.errors import display_value, printable
 
-# Finding kind -> what its line of the report says. The kinds are stable; the wording is not.
+# Finding kind -> text of its line in the report. The kinds are stable; the texts are not.
 FINDINGS: Final[dict[str, str]] = {
     "null_text": "NULL, a dash for a number, or blank text was read as empty.",
     "empty_expected": "FOCUS requires a value here; imported as empty.",

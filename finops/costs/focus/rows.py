@@ -110,7 +110,7 @@ class Columns:
         day: Converter = partial(convert.day, formats=self._formats)
 
         def days() -> pa.Array:
-            # Their untidiness is counted with the day of the charge or of the billing period.
+            # Their unusual spellings are counted with the day of the charge or of the billing period.
             if column in spec.LENIENT:
                 return convert_leniently(day, pa.date32(), raw, column, self._findings_for(column))
             return day(raw, column, Findings())
@@ -221,7 +221,7 @@ def convert_leniently(
     readable = pc.if_else(refused, pa.scalar(None, ones[0].type), encoded.dictionary_decode())
     return convert(
         readable, column, Findings()
-    )  # its liberties were counted up to the first that was refused
+    )  # its unusual spellings were counted up to the first refused value
 
 
 def _refuses(convert: Converter, one: pa.Array, column: str) -> bool:

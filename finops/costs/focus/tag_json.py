@@ -21,7 +21,7 @@ def tag_json(batch: pa.RecordBatch | pa.Table, columns: Mapping[str, str]) -> pa
     ]
     if not fragments:
         return pa.repeat(pa.scalar("{}"), batch.num_rows)
-    # A row of nulls alone would be no row of the result: the empty text before them is one, and its separator goes again.
+    # A row of nulls only would be missing from the result. The empty text before them keeps it; its separator is removed.
     texts = pc.binary_join_element_wise(pa.scalar(""), *fragments, _SEPARATOR, null_handling="skip")
     inner = pc.utf8_slice_codeunits(texts, len(_SEPARATOR))
     return pc.binary_join_element_wise("{", inner, "}", "")

@@ -230,7 +230,7 @@ def flat_map(offsets: pa.Array, keys: pa.Array, items: pa.Array, whole: pa.Array
     """Return each row's keys and values in the flat form after one separator, all rows at once."""
     words = pc.coalesce(items.cast(pa.string()), pa.scalar("NULL"))
     both = pc.binary_join_element_wise(keys.cast(pa.string()), words, BETWEEN_KEY_AND_VALUE)
-    # The children of a sliced array are whole, so its offsets fit them as they are.
+    # A sliced array keeps its unsliced children, so its offsets are valid for them.
     lists = pa.ListArray.from_arrays(offsets.cast(pa.int32()), both)
     joined = pc.binary_join(lists, BETWEEN_TAGS)
     marked = pc.binary_join_element_wise(pa.scalar(""), joined, BETWEEN_TAGS)

@@ -37,7 +37,7 @@ def _map_entry(values: pa.MapArray, key: str) -> pa.Array:
     if not values.null_count:
         start, end = values.offsets[0].as_py(), values.offsets[-1].as_py()
         places = pc.indices_nonzero(pc.equal(values.keys.slice(start, end - start).cast(pa.string()), key))
-        # One in each row: the first at or behind the row's begin, and before its end.
+        # One per row: the first position at or after the row's start and before its end.
         if len(places) == len(values):
             found = pc.add(places.cast(pa.int64()), start)
             begins, ends = values.offsets.slice(0, len(values)), values.offsets.slice(1)

@@ -89,7 +89,7 @@ class NativeReader:
         try:
             yield from self._batches((*texts, *plain))
         finally:
-            # All readers of an import stay until its end: a batch that each held would be memory by the file.
+            # All readers of an import live until its end, so a batch in each would take memory for every file.
             self.mapping.end()
             self._window = _Window()
 

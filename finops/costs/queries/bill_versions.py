@@ -48,7 +48,7 @@ class VersionTotal(msgspec.Struct, frozen=True, kw_only=True):
     amortized_change: Decimal
 
 
-# Lines that are alike in all but amounts.
+# Lines that are equal except for amounts.
 class VersionLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     __doc__ = None
     status: Status

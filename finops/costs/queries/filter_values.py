@@ -115,9 +115,9 @@ def _should_refuse(item: ResolvedFilter, missing: Sequence[str], refuse_all: boo
         item.op == "in"
         and (refuse_all or name in REFUSED or name.startswith(REFUSED_FAMILIES))
         and len(missing) == len(item.asked)
-        # A tag key that no line has is said by the dimension, with the keys that come near.
+        # The dimension reports an unknown tag key, with similar keys.
         and not item.dimension.warnings
-        # A customer that exists, without any cost, costs nothing.
+        # An existing customer without cost is a valid value.
         and not (
             item.dimension.names is not None and any(map(item.dimension.names.values_with_name, item.asked))
         )

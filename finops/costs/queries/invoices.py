@@ -243,7 +243,7 @@ class InvoiceBuild:
             named = lines.invoice_id == self.invoice
             lines = lines.filter(named if self.invoice else lines.invoice_id.isnull())
         columns = {**_LINE, **({} if self.invoice is None else _LINE_PARTS)}
-        # Named one by one: what is passed on whole is read whole, and hinders summaries.
+        # Columns are named: SELECT * would read all columns and prevent the use of rollups.
         keyed = lines.select(
             **{name: lines[column] for name, column in columns.items()},
             currency=lines.currency.coalesce(NO_CURRENCY),

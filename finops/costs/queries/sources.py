@@ -99,7 +99,7 @@ def source_health(account: Account) -> list[SourceHealth]:
     return list(load_sources(account).health.values())
 
 
-# By hand and as one text, because every answer about cost reads it: Django's ORM took four queries and 3 ms.
+# One raw statement, because every answer about cost runs it: Django's ORM took four queries and 3 ms.
 _STATE = f"""
 SELECT {COST_VERSION}, (SELECT json_agg(json_build_array(v.basis, v.planning_basis, v.charge_categories, v.product_key))
     FROM costs_costview v WHERE v.account_id = %(account)s)::text, (
@@ -164,7 +164,7 @@ def load_sources(account: Account) -> Sources:
         version, *rows = cursor.fetchone()
     manifest, texts = manifest_of(account, version), [text or "[]" for text in rows]
     if manifest.kept is not None:
-        # What was wrong with sources then is not kept: it is in warnings alone.
+        # Problems of sources at that time are not stored; only warnings have them.
         texts = [*manifest.kept, *("[]" for _ in texts[STATE_TEXTS:])]
     note_source_state(texts[:STATE_TEXTS])
     today = now.date()

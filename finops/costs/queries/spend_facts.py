@@ -96,7 +96,7 @@ def split_preview(question: SplitQuestion, sums: Sequence[SpendSum], *, with_gro
     try:
         split = run_splits(replace(question, plan=reduced))
     except UserError:
-        # Too many sums to say it beside; asking with splits after says the same with what to do.
+        # Too many groups for a note. The same query after splits returns an error that says what to do.
         return SplitPreview()
     changes = sum_counted_cost(plan, split.moves) if chosen else {}
     after = sum_counted_cost(plan, [*sums, *split.moves]) if any(changes.values()) else {}
@@ -150,7 +150,7 @@ def _with_label(part: SpendSum, place: int, names: Mapping[str, str]) -> SpendSu
     name = names.get(part.keys[place] or "")
     if not name:
         return part
-    dated_name = f"{date.max}{name}"  # labels stand after the day that they are of
+    dated_name = f"{date.max}{name}"  # sorts labels after their day
     return part._replace(labels=(*part.labels[:place], dated_name, *part.labels[place + 1 :]))
 
 

@@ -154,7 +154,7 @@ def spend_expression(plan: SpendPlan, table: Any) -> Any:
 
 def _lines(plan: SpendPlan, table: Any) -> Any:
     """Return the lines of the requested days that pass the filters, with only the columns that the sums need."""
-    # The engine has restricted the days to one range already; only with two there is a gap to leave out.
+    # The engine already restricts the days to one range; only two ranges have a gap to exclude.
     conditions = [reduce(or_, [is_in_range(table, days) for days in plan.ranges])] if plan.previous else []
     conditions += all_of(table, plan.filters)
     column = COST_COLUMNS.get(plan.basis, plan.basis)

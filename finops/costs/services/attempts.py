@@ -44,7 +44,7 @@ def run_attempt(job: CostImport, on_progress: ProgressCallback | None, *, in_chi
     stored in the row. `on_progress` is called during the import."""
     if _attempts_of(job) > claims.MAX_ATTEMPTS:
         fail(job, f"The import was interrupted three times, the last time while {job.stage or 'reading'}.")
-    elif job.cancel_requested_at is not None:  # while nobody ran it
+    elif job.cancel_requested_at is not None:  # canceled before an attempt ran
         _cancel(job)
     elif in_child:
         _run_in_child(job, on_progress)
@@ -81,7 +81,7 @@ def _run_in_child(job: CostImport, on_progress: ProgressCallback | None) -> None
 
 def attempt(import_id: int, attempt_number: int) -> None:
     """Return, in a child, the attempt that its parent has claimed."""
-    # Unscoped: the parent names the row.
+    # Unscoped: by the primary key from the parent process.
     rows = CostImport.objects.unscoped().select_related("account", "source")
     job = rows.filter(pk=import_id, attempts=attempt_number, status=CostImport.Status.RUNNING).first()
     if job is not None:
@@ -125,7 +125,7 @@ def _remove_work(job: CostImport) -> None:
 def _wait_or_fail(job: CostImport, error: UserError) -> None:
     is_upload = job.origin == CostImport.Origin.UPLOAD
     if is_upload and isinstance(error, disk.LowDisk):
-        # As if it had not begun; what somebody waits for at a terminal fails instead.
+        # Back to the queue; an import from a terminal fails instead, because a person waits for it.
         claims.update(job, status=CostImport.Status.QUEUED, stage="", attempts=job.attempts - 1)
     elif is_upload and isinstance(error, UnknownFormat):
         _wait_for_mapping(job, error)
@@ -211,7 +211,7 @@ def fail(job: CostImport, message: str) -> None:
         target=f"{job.source.name}: {job.file_name}",
         detail={"error": message[:1_000]},
     )
-    # A failed sync is notified of as a whole.
+    # A failed sync sends one notification for all its imports.
     if job.origin != CostImport.Origin.SYNC:
         notify(
             account=job.account,

@@ -47,7 +47,7 @@ LONG_DAYS: Final = 2
 
 ONE_TIME, RECURRING, USAGE = "One-Time", "Recurring", "Usage"
 
-# By hand: live segments of every account, and what was read of them.
+# Raw SQL: the live segments of every account and the imports that read them.
 _DUE: Final = """
 SELECT live.source_id FROM (
     SELECT account_id, source_id, md5(string_agg(id::text, ',' ORDER BY id)) AS segments FROM lake_lakesegment
@@ -103,7 +103,7 @@ def _refresh(source: CostSource) -> None:
         cursor.execute(_SEGMENTS, [account.pk, source.pk])
         digest = cursor.fetchone()[0]
     segments = list(
-        # Corrections that another month's file carried say nothing about when their days came.
+        # Corrections in another month's file do not show when the data of their days arrived.
         LakeSegment.objects.filter(
             kind=Kind.COST.value, source_id=source.pk, retired_at=None, carried_by=None
         ).values_list("first_day", "last_day", "created_at")
@@ -115,7 +115,7 @@ def _refresh(source: CostSource) -> None:
     newest = min(max(last for _, last, _ in segment_days.segments), segment_days.newest)
     lines = _read_lines(account, source, _days_to(newest, WINDOW_DAYS))
     if all(line.one_time for line in lines):
-        # Perhaps stale for long, with a purchase dated later.
+        # A source may be stale for long and still have a purchase with a later date.
         through = _newest_daily(account, source, min(first for first, _, _ in segment_days.segments), newest)
         lines = _read_lines(account, source, _days_to(through, WINDOW_DAYS)) if through else lines
     _save(source, digest, segment_days, lines)

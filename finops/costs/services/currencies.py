@@ -36,7 +36,7 @@ _UNIT: Final = Decimal(1).scaleb(-RATE_SCALE)
 def refresh_currencies(account: Account) -> None:
     """Save the currencies of the account's lines, largest cost first: pages show one at a time. One lake query."""
     currencies = account_currencies(account)
-    # One statement of its own: whoever changes the account meanwhile keeps what they wrote.
+    # A single UPDATE of these columns, so that concurrent changes of the account are kept.
     Account.objects.filter(pk=account.pk).exclude(currencies=currencies).update(currencies=currencies)
 
 

@@ -71,7 +71,7 @@ def commit_import(job: CostImport, bill: Bill, written: Sequence[NewSegment], ha
     """
     segment_totals = _totals(
         job, bill, {}
-    )  # before the lock: reading files can take a while, and they never change
+    )  # before the lock, because reading files takes time and files never change
     with transaction.atomic():
         segments.lock_source(job.account, Kind.COST, job.source_id)
         totals = _totals(job, bill, segment_totals)

@@ -150,7 +150,7 @@ def read_files(
             for month in bill.months:
                 progress.stage(f"writing {month.month:%Y-%m}")
                 written.append(_write(job, month, progress))
-            pa.default_memory_pool().release_unused()  # queries of the lake follow, with memory of their own
+            pa.default_memory_pool().release_unused()  # frees memory for the lake queries that follow
             contents = [text or content for text, content in zip(bill.text_hashes, hashes, strict=True)]
         except BaseException:
             segments.discard(written)

@@ -139,13 +139,13 @@ def import_files(
         while job.status in (
             CostImport.Status.QUEUED,
             CostImport.Status.RUNNING,
-        ):  # again where its child died
+        ):  # runs again if the child process died
             if not run_import(job.pk, on_progress=on_progress, in_child=in_child):
                 waits_for = (
                     f"Another import into {source.name} is in progress. Try again when it has finished."
                 )
                 attempts.fail(job, disk.low_disk() or waits_for)
-            # Unscoped: the row was made above.
+            # Unscoped: the row was created above.
             job = CostImport.objects.unscoped().get(pk=job.pk)
     if job.status == CostImport.Status.FAILED:
         raise NeedsReview(job) if job.report.get("reviews") else UserError(job.error)
@@ -170,10 +170,10 @@ def run_import(
         # Unscoped: the queue names the row.
         rows = CostImport.objects.unscoped().filter(pk=job.pk)
         with account_scope(job.account), count_outcome(metrics.IMPORTS, rows):
-            # What an open transaction has written, no other process sees.
+            # Other processes cannot read the rows of an open transaction.
             attempts.run_attempt(job, on_progress, in_child=in_child and not connection.in_atomic_block)
     if job.pk not in {one.pk for one in claims.imports_with_files()}:
-        job.refresh_from_db(fields=["files"])  # those of an archive take its place
+        job.refresh_from_db(fields=["files"])  # the files of an archive replace the archive
         files.remove(job.files)
     ask_next(job)
     return True
@@ -187,7 +187,7 @@ def _create_where_room(
     actor: Actor,
     formats: FormatChoice,
 ) -> CostImport:
-    # Writers wait for each other, so that the count holds until the commit.
+    # Writers wait for each other, so that the count is valid until the commit.
     Account.objects.select_for_update(no_key=True).get(pk=source.account_id)
     claims.check_import_room(account=source.account)
     return _create(source, stored_files, defaults, actor, formats=formats)

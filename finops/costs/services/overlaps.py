@@ -73,7 +73,7 @@ def dismiss_overlap(
 ) -> None:
     """Dismiss the overlap of two sources in these billing months: no answer warns of it, also after later imports of
     the months. An overlap in another month warns again. UserError when there is nothing to dismiss."""
-    _lock(account)  # so that a look at the same time keeps it
+    _lock(account)  # so that a concurrent check does not undo it
     rows = SourceOverlap.objects.select_related("source", "other").filter(
         source_id=source_id, other_id=other_id, currency=currency, month__in=months, dismissed_at=None
     )

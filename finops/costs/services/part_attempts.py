@@ -40,7 +40,7 @@ def read_in_parts(job: CostImport, folder: Path, progress: Progress) -> ReadPart
     plan = import_parts.plan(job)
     if plan is None:
         return None
-    if not connection.in_atomic_block:  # what an open transaction has written, no other process sees
+    if not connection.in_atomic_block:  # other processes cannot read the rows of an open transaction
         import_parts.ask_for_help(job.account_id, job.pk, len(plan.open_parts) - 1)
     try:
         _read_all(job, plan, folder, progress)
@@ -208,7 +208,7 @@ def help_import(import_id: int) -> bool:
 
 def _read_in_child(import_id: int, key: str, number: int) -> None:
     folder = _helpers_folder(import_id, number)
-    shutil.rmtree(folder, ignore_errors=True)  # of a killed process
+    shutil.rmtree(folder, ignore_errors=True)  # left by a killed process
     ending = child_process.run(
         f"{__name__}.read_part_in_child",
         import_id,
@@ -230,7 +230,7 @@ def _helpers_folder(import_id: int, number: int) -> Path:
 
 def read_part_in_child(import_id: int, key: str, number: int) -> None:
     """Read, in a child, the part whose lock its parent holds. Errors of the files are stored in the plan."""
-    # Unscoped: the parent names the row.
+    # Unscoped: by the primary key from the parent process.
     job = CostImport.objects.unscoped().select_related("account", "source").get(pk=import_id)
     plan = import_parts.stored_plan(import_id)
     if plan is None or plan.key != key:

@@ -78,7 +78,7 @@ def _upload_page(request: AccountRequest, form: BillUploadForm) -> HttpResponse:
     context = {
         "form": form,
         "max_bytes": settings.UPLOAD_MAX_BYTES,
-        # Said before somebody sends a large file for nothing.
+        # Checked before a person uploads a large file in vain.
         "refusals": [why for why in (disk.low_disk(), _no_room(request.account)) if why],
     }
     return render(request, "costs/upload.html", context, status=422 if form.errors else 200)
@@ -99,7 +99,7 @@ def cost_import(request: AccountRequest, import_id: int) -> HttpResponse:
     row = get_object_or_404(CostImport.objects.select_related("source"), pk=import_id)
     unfinished = row.status in (CostImport.Status.QUEUED, CostImport.Status.RUNNING)
     template = "costs/_import.html" if request.htmx else "costs/import.html"
-    # A month and currency that was not there before has nothing to be held against.
+    # A new month and currency has no earlier amount to compare with.
     changes = [
         MonthMove.of(change, row.report.get("reviews", ()))
         for change in row.report.get("changes", ())

@@ -176,7 +176,7 @@ def _readable(request: AccountRequest, kind: WidgetType[Any]) -> Config | None:
     try:
         return config_from_form(kind, dict(request.POST.lists()))
     except UserError:
-        # The problem is said already; the form begins anew.
+        # The page already shows the problem; the form starts empty.
         return None
 
 

@@ -155,7 +155,7 @@ def _exchange(
     connection = kind(endpoint.host, endpoint.port, blocksize=BLOCK_BYTES)
     connection.sock = cast(Any, sock)
     all_headers = {"User-Agent": "FinOps-Console", **headers, "Connection": "close"}
-    with suppress(BrokenPipeError):  # a server that refuses a long body answers and closes before it has all
+    with suppress(BrokenPipeError):  # a server may refuse a long body and close before it has read all
         connection.request(method, endpoint.path, body=body, headers=all_headers)
     return connection.getresponse()
 

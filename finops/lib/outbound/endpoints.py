@@ -127,7 +127,7 @@ def _system_resolver(host: str, port: int) -> list[str]:
 
 
 _resolver: ContextVar[Resolver] = ContextVar("outbound_resolver", default=_system_resolver)
-# Look-ups that are awaited and those that were abandoned; a stuck one ends with the system's own timeout.
+# Running look-ups, including abandoned ones, which end with the system's own timeout.
 _LOOKUP_SLOTS = threading.BoundedSemaphore(20)
 
 

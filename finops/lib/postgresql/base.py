@@ -33,7 +33,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> psycopg.Connection[Any]:
         connection: psycopg.Connection[Any] = super().get_new_connection(conn_params)
-        # Once an idle connection at the most: each that is returned dead is replaced by the pool.
+        # At most once per idle connection: the pool replaces each dead connection.
         while self.pool and not is_alive(connection):
             connection.close()
             self.pool.putconn(connection)

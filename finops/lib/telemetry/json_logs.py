@@ -23,7 +23,7 @@ class JsonFormatter(MsgspecFormatter):
 
     def process_log_record(self, log_data: dict[str, Any]) -> dict[str, Any]:
         at_hand = context.current()
-        # What Django adds to a record is an object of its own, such as the whole request.
+        # Extra attributes of a record are not written: Django adds objects such as the whole request.
         texts = {
             name: without_secrets(value) if isinstance(value, str) else value
             for name, value in log_data.items()

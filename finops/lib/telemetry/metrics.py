@@ -227,7 +227,7 @@ def enable(parent: Path) -> None:
         for other in parent.iterdir():
             if other != folder and _FINGERPRINT.fullmatch(other.name):
                 remove_stale_files(other)
-    # prometheus_client looks for it when it is imported.
+    # prometheus_client reads it on import.
     os.environ[_FOLDER] = str(folder)
     import prometheus_client
     from prometheus_client import values

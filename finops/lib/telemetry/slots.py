@@ -45,7 +45,7 @@ class Slots:
         """Return the slot of this process. A forked child takes its own. Raises OSError for a disk that is full."""
         if self._forks != _forks:
             if self._lock >= 0:
-                os.close(self._lock)  # a parent's, who still has it
+                os.close(self._lock)  # inherited; the parent process still holds it
             self._number, self._lock = _take(self._directory)
             self._forks = _forks
         return self._number

@@ -65,6 +65,6 @@ def cards_of(account: Account, metrics: Iterable[UnitMetric]) -> list[Card]:
 def _card(account: Account, metric: UnitMetric, shared: SharedReads) -> Card:
     try:
         answer = query_unit_cost(account, replace(card_query(metric), mode="total"), shared=shared)
-    except UserError as problem:  # such as a cost tag that is gone since: the others are fine
+    except UserError as problem:  # such as a deleted cost tag; the other cards still work
         return Card(metric, problem=problem.message)
     return Card(metric, answer.totals, answer, "" if answer.totals else answer.summary)

@@ -58,7 +58,7 @@ CSV_HEADER = [
 def index(request: AccountRequest) -> HttpResponseBase:
     shown = UNIT_METRICS.listing(request, unit_metrics_of(request.account))
     if wants_csv(request):
-        # All of them before the first is sent: the lake is asked while the account is in scope.
+        # All rows before the first is sent, because the lake is queried while the account is in scope.
         lines = [line for card in cards_of(request.account, shown.matches) for line in _lines(card)]
         return csv_response("unit-metrics", CSV_HEADER, lines)
     cards = [(card, href_of(request, card.metric)) for card in cards_of(request.account, shown.rows)]

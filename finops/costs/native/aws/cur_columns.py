@@ -12,7 +12,7 @@ from typing import Final
 
 from finops.costs.focus.columns import fold
 
-# CUR 2.0 brought these; files of the legacy report in Parquet have the other names in the same spelling.
+# New in CUR 2.0; Parquet files of the legacy report have the other names in the same spelling.
 _CUR_2: Final = frozenset(
     map(fold, ("bill_payer_account_name", "line_item_usage_account_name", "resource_tags", "cost_category"))
 )

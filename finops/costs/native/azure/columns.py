@@ -12,7 +12,7 @@ from typing import Final
 
 from finops.costs.focus.columns import fold
 
-# The name that Azure writes in brackets behind a translated one: Abonnement-GUID (SubscriptionGuid).
+# The English name that Azure writes in brackets after a translated one: Abonnement-GUID (SubscriptionGuid).
 _TRANSLATED: Final = re.compile(r".*\(([A-Za-z0-9 ]+)\)\s*")
 
 # Our name of a column -> what exports call it (folded); the first that a file has is taken.

@@ -19,7 +19,7 @@ class AwsCur(NativeFormat):
     def recognises(self, names: Sequence[str]) -> bool:
         folded = {fold(name) for name in names}
         own = sum(name.startswith("lineitem") for name in folded)
-        return own >= 2 and fold("lineItem/intervalUsageStart") not in folded  # which Oracle's reports have
+        return own >= 2 and fold("lineItem/intervalUsageStart") not in folded  # a column of Oracle's reports
 
     def mapping(self, names: Sequence[str], file: str) -> CurMapping:
         return CurMapping(names)

@@ -174,7 +174,7 @@ class OpenCostMapping(NativeMapping):
         none = pc.invert(_any(costs))
         places, components, amounts_, quantities = [], [], [], []
         for index, (part, cost) in enumerate(zip(_COMPONENTS, costs, strict=True)):
-            # An allocation that costs nothing keeps one line.
+            # An allocation without cost keeps one line.
             has_line = pc.or_(_is_cost(cost), none) if index == 0 else _is_cost(cost)
             chosen = pc.indices_nonzero(has_line)
             places.append(chosen)
@@ -312,7 +312,7 @@ def _workload(mapping: OpenCostMapping, batch: NativeBatch) -> pa.Array:
     parts = [
         mapping.text(name, batch).dictionary_decode() for name in ("cluster", "namespace", "pod", "container")
     ]
-    # Behind an empty text, because pyarrow 26 forgets rows where all of the joined texts are null.
+    # After an empty text, because pyarrow 26 omits rows where all joined texts are null.
     joined = pc.utf8_slice_codeunits(pc.binary_join_element_wise("", *parts, "/", null_handling="skip"), 1)
     path = pc.if_else(pc.equal(joined, ""), pa.scalar(None, pa.string()), joined)
     return pc.coalesce(path, mapping.text("name", batch).dictionary_decode())
