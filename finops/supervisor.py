@@ -187,8 +187,8 @@ class Ledger:
     def stop_leftovers(self) -> list[str]:
         """End the children of a killed supervisor, all at once; return their names."""
         children = self.read().get("children", [])
-        noted = children if isinstance(children, list) else []
-        left = [child for child in noted if _is_leftover(child["pid"], child["started"])]
+        recorded = children if isinstance(children, list) else []
+        left = [child for child in recorded if _is_leftover(child["pid"], child["started"])]
         end_groups([child["pid"] for child in left], patience=STOP_SECONDS)
         return [str(child["name"]) for child in left]
 

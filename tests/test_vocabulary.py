@@ -84,6 +84,25 @@ BANNED = frozenset(
 """Words of the project's own that no other code base has."""
 
 
+BANNED_LOCALS = frozenset(
+    [
+        "alike",
+        "alone",
+        "at_hand",
+        "lacking",
+        "made",
+        "noted",
+        "said",
+        "spoken",
+        "taken",
+        "taught",
+        "told",
+        "weighed",
+    ]
+)
+"""Words that say nothing of the value that a variable has."""
+
+
 def names() -> Iterator[tuple[str, str, Path]]:
     """Kind, name and file of each module, class and function of the product. An inner class has its owner's name too."""
     for path in tracked():
@@ -153,6 +172,20 @@ def test_no_name_is_a_word_of_our_own() -> None:
         f"{path.relative_to(ROOT)}: {kind} {name}"
         for kind, name, path in names()
         if "_".join(words_of(name)) in BANNED
+    ]
+
+    assert private == []
+
+
+def test_no_variable_of_a_function_is_a_word_of_our_own() -> None:
+    private = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.id}"
+        for path in tracked()
+        if path.suffix == ".py"
+        and path.relative_to(ROOT).parts[0] in PACKAGES
+        and "migrations" not in path.parts
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in BANNED_LOCALS
     ]
 
     assert private == []

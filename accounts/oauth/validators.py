@@ -173,9 +173,9 @@ class Validator(OAuth2Validator):
     def validate_code(self, client_id: str, code: str, client: Any, request: Request, *args: Any) -> bool:
         """Return whether the code may be redeemed. A code that was redeemed before ends its connection."""
         _refuse_other_resources(request)
-        mine = OAuthGrant.objects.filter(code=checksum(code), application=client)
-        connection = tokens.lock_connection(mine)
-        grant = mine.first() if connection else None
+        grants = OAuthGrant.objects.filter(code=checksum(code), application=client)
+        connection = tokens.lock_connection(grants)
+        grant = grants.first() if connection else None
         if connection is None or grant is None:
             return False
         if grant.used_at is not None:
@@ -209,9 +209,11 @@ class Validator(OAuth2Validator):
         _refuse_other_resources(request)
         if not looks_like(refresh_token, REFRESH_PREFIX):
             return False
-        mine = OAuthRefreshToken.objects.filter(token_checksum=checksum(refresh_token), application=client)
-        connection = tokens.lock_connection(mine)
-        row = mine.first() if connection else None
+        refresh_tokens = OAuthRefreshToken.objects.filter(
+            token_checksum=checksum(refresh_token), application=client
+        )
+        connection = tokens.lock_connection(refresh_tokens)
+        row = refresh_tokens.first() if connection else None
         if connection is None or row is None or not _is_active(connection):
             return False
         if _is_shut_out(connection):

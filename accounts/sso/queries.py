@@ -39,10 +39,10 @@ def provider_of_email(email: str) -> IdentityProvider | None:
 
 def _owner_of_domain(email: str) -> IdentityProvider | None:
     """Return the verified provider of a domain, for any spelling of the domain."""
-    mine = EmailDomain.objects.filter(
+    domains = EmailDomain.objects.filter(
         provider=OuterRef("pk"), domain__in=_spellings(domain_of(email)), verified_at__isnull=False
     )
-    rows = IdentityProvider.objects.filter(Exists(mine), account__suspended_at=None)
+    rows = IdentityProvider.objects.filter(Exists(domains), account__suspended_at=None)
     return rows.select_related("account").first()
 
 

@@ -133,12 +133,12 @@ def check_settings(provider: IdentityProvider) -> None:
     if parts.scheme == "http" and settings.PRODUCTION:
         raise UserError("Sign-on URL: it must begin with https://.", field="sign_on_url")
     try:
-        found = x509.load_pem_x509_certificates(provider.certificates.encode())
+        certificates = x509.load_pem_x509_certificates(provider.certificates.encode())
     except (ValueError, UnsupportedAlgorithm) as error:
         raise UserError(
             "Certificates: enter X.509 certificates in PEM form.", field="certificates"
         ) from error
-    if all(each.not_valid_after_utc <= clock.now() for each in found):
+    if all(each.not_valid_after_utc <= clock.now() for each in certificates):
         raise UserError(
             "Certificates: every certificate has expired. Copy the provider's current one.",
             field="certificates",

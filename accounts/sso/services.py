@@ -231,9 +231,9 @@ def add_domain(*, provider: IdentityProvider, actor: Actor, domain: str) -> Emai
 def verify_domain(*, row: EmailDomain, actor: Actor) -> None:
     """Verify a domain by its TXT record. Raises UserError with the records that DNS has instead, and ValidationError
     for a domain of another provider. Up to 5 s."""
-    found = txt_records(row.domain)
-    if row.record not in found:
-        others = f" It has {len(found)} other TXT records." if found else " It has no TXT record."
+    records = txt_records(row.domain)
+    if row.record not in records:
+        others = f" It has {len(records)} other TXT records." if records else " It has no TXT record."
         raise UserError(
             f"{row.domain} does not have the TXT record yet.{others} DNS changes may take an hour.",
             field="domain",

@@ -34,12 +34,12 @@ def kept_keys(name: str, key_id: str, fetch: Callable[[], KeySet], unavailable: 
 
     Raises UserError, with the text `unavailable` or that of `fetch`, if nothing is cached and no keys can be fetched.
     """
-    kept = _read(name)
-    if kept is not None and (not key_id or any(key.kid == key_id for key in kept.keys)):
-        return kept
+    cached = _read(name)
+    if cached is not None and (not key_id or any(key.kid == key_id for key in cached.keys)):
+        return cached
     if not cache.add(f"{name}:fetch", True, timeout=RETRY_SECONDS):
-        if kept is not None:
-            return kept
+        if cached is not None:
+            return cached
         raise UserError(unavailable)
     keys = fetch()
     # Signed: otherwise write access to the cache would be enough to sign in as anybody.

@@ -35,8 +35,8 @@ def create(request: SignedInRequest) -> HttpResponse:
             if next_url and url_has_allowed_host_and_scheme(next_url, allowed_hosts=None):
                 return redirect(next_url)  # to a client that waits for consent
             return redirect("connections", slug=account.slug)
-    mine = Account.objects.filter(memberships__user=request.user.pk).order_by("name", "pk")
-    return render(request, "accounts/create.html", {"form": form, "mine": mine})
+    accounts = Account.objects.filter(memberships__user=request.user.pk).order_by("name", "pk")
+    return render(request, "accounts/create.html", {"form": form, "mine": accounts})
 
 
 @account_page()

@@ -28,7 +28,7 @@ def check_migrations(record: BackupRecord) -> None:
     loader.load_disk()
     installed = set(loader.disk_migrations)
     installed |= {key for migration in loader.disk_migrations.values() for key in migration.replaces}
-    lacking = [
+    missing = [
         f"{app}.{name}"
         for app, names in sorted(record.migrations.items())
         # Of a removed app, only the rows of django_migrations stay.
@@ -36,9 +36,9 @@ def check_migrations(record: BackupRecord) -> None:
         for name in names
         if (app, name) not in installed
     ]
-    if lacking:
+    if missing:
         raise BackupError(
-            f"The backup is of a newer version: this one lacks {len(lacking)} of its migrations, such as {lacking[-1]}. "
+            f"The backup is of a newer version: this one lacks {len(missing)} of its migrations, such as {missing[-1]}. "
             "Install that version or a later one, and restore with it."
         )
 

@@ -89,9 +89,9 @@ def complete_late_days(
         for offset, mean in enumerate(expected.means):
             day = part.end + timedelta(days=1 + offset)
             here = exact_difference(part.costs.get(day, Decimal(0)), part.one_time.get(day, Decimal(0)))
-            lacking = exact_difference(mean, here)
-            if lacking > 0:
-                costs[day] = exact_sum([costs.get(day, Decimal(0)), lacking])
+            missing = exact_difference(mean, here)
+            if missing > 0:
+                costs[day] = exact_sum([costs.get(day, Decimal(0)), missing])
         slack = exact_sum([slack, _half_width(expected, period)])
     return CompletedCosts(dict(sorted(costs.items())), slack)
 

@@ -173,8 +173,8 @@ class AppliedSplit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         """What it did, for people; why something stayed is a warning's matter."""
         moved = join_with_and([money(part.amount, part.currency) for part in self.moved]) or "nothing"
         stayed = join_with_and([money(part.amount, part.currency) for part in self.stayed])
-        kept = f"; {stayed} not moved" if stayed else ""
-        return f"Split {self.name!r} moved {moved} of {self.source_value} ({self.dimension}) to its targets{kept}."
+        remainder = f"; {stayed} not moved" if stayed else ""
+        return f"Split {self.name!r} moved {moved} of {self.source_value} ({self.dimension}) to its targets{remainder}."
 
 
 # The answer of `query_spend`. Without group_by, `rows` is empty and `totals` has the result.

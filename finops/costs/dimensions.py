@@ -266,10 +266,10 @@ def _tag(context: DimensionContext, key: str) -> Dimension:
 def _extension(context: DimensionContext, key: str) -> Dimension:
     names = context.tag_keys.extensions
     folded = [column for column in names if column.casefold() == key.casefold()]
-    alike = [column for column in names if column == key] or folded
+    matches = [column for column in names if column == key] or folded
     no_column = f"No cost has column {quote(f'x_{key}')}."
-    column_name, warning = (alike[0], "") if len(alike) == 1 else (key, no_column)
-    if warning and (close := alike or nearest_choices(key, names)):
+    column_name, warning = (matches[0], "") if len(matches) == 1 else (key, no_column)
+    if warning and (close := matches or nearest_choices(key, names)):
         warning += f" Nearest: {', '.join(quote(f'x_{name}') for name in close)}."
     return Dimension(
         name=f"x_{column_name}",
@@ -284,10 +284,12 @@ def _match_tag_key(context: DimensionContext, key: str) -> tuple[str, str]:
     """Return the key as the data has it: exactly, else the only one that differs in case or outer spaces."""
     if key in context.tag_keys:
         return key, ""
-    alike = [tag_key for tag_key in context.tag_keys if tag_key.strip().casefold() == key.strip().casefold()]
-    if len(alike) == 1:
-        return alike[0], f"Tag key {key!r} was interpreted as {alike[0]!r}."
-    close = alike or nearest_choices(key, context.tag_keys)
+    matches = [
+        tag_key for tag_key in context.tag_keys if tag_key.strip().casefold() == key.strip().casefold()
+    ]
+    if len(matches) == 1:
+        return matches[0], f"Tag key {key!r} was interpreted as {matches[0]!r}."
+    close = matches or nearest_choices(key, context.tag_keys)
     advice = f" Nearest: {', '.join(map(quote, close))}." if close else ""
     return key, f"No cost has tag key {key!r}.{advice} See getAccountContext."
 

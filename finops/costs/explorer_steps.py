@@ -75,8 +75,8 @@ def narrow(filters: Sequence[Filter], group: Mapping[str, str]) -> list[Filter]:
     pinned, own = _pins_of(filters), [item for item in filters if plain_name(item.dimension) in names]
     if len(own) == len(group) and all(pinned.get(plain_name(name)) == value for name, value in group.items()):
         return list(filters)
-    kept = [item for item in filters if plain_name(item.dimension) not in names]
-    return [*kept, *(Filter(dimension=name, values=[value]) for name, value in group.items())]
+    others = [item for item in filters if plain_name(item.dimension) not in names]
+    return [*others, *(Filter(dimension=name, values=[value]) for name, value in group.items())]
 
 
 def finer_groups(filters: Sequence[Filter], group: Mapping[str, str]) -> list[str]:

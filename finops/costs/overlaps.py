@@ -76,10 +76,10 @@ class SharedCostBuild:
             theirs=lines.billed_cost.sum(where=lines.source == self.other),
         )
         same = (days.mine == days.theirs) | (days.mine.round(_CENT) == days.theirs.round(_CENT))
-        alike = days.filter(same & (days.mine.round(_CENT) != 0))
-        named = alike.account_id.notnull() | alike.resource_id.notnull()
-        return alike.group_by("currency").aggregate(
-            amount=alike.mine.sum(), groups=alike.count(), named=named.cast("int64").sum()
+        shared = days.filter(same & (days.mine.round(_CENT) != 0))
+        named = shared.account_id.notnull() | shared.resource_id.notnull()
+        return shared.group_by("currency").aggregate(
+            amount=shared.mine.sum(), groups=shared.count(), named=named.cast("int64").sum()
         )
 
 
@@ -98,14 +98,14 @@ def sources_sharing_accounts(parts: Iterable[MonthPart], source: str) -> dict[st
 
     Sources that name different billing accounts are left out.
     """
-    mine: dict[tuple[str | None, ...], set[str | None]] = defaultdict(set)
+    own_accounts: dict[tuple[str | None, ...], set[str | None]] = defaultdict(set)
     parts = [part for part in parts if part.billed]
     for part in parts:
         if part.source == source:
-            mine[part.key].add(part.billing_account_id)
+            own_accounts[part.key].add(part.billing_account_id)
     accounts_by_source: dict[str, set[str | None]] = defaultdict(set)
     for part in parts:
-        billing_accounts = mine.get(part.key) if part.source != source else None
+        billing_accounts = own_accounts.get(part.key) if part.source != source else None
         if billing_accounts and (
             part.billing_account_id in billing_accounts | {None} or None in billing_accounts
         ):

@@ -24,8 +24,8 @@ SHOWN_NAMES = 20
 
 def dashboards_of(user: User) -> QuerySet[Dashboard]:
     """Return shared dashboards and the person's own, by name, with their number of widgets."""
-    mine = Dashboard.objects.filter(Q(owner=None) | Q(owner=user)).select_related("created_by")
-    return mine.annotate(widget_count=Count("widgets"))
+    dashboards = Dashboard.objects.filter(Q(owner=None) | Q(owner=user)).select_related("created_by")
+    return dashboards.annotate(widget_count=Count("widgets"))
 
 
 def last_author(dashboard: Dashboard) -> str:

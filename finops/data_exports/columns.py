@@ -101,21 +101,21 @@ class CostColumns:
         columns = focus_expressions(lines)
         columns |= {name: value(lines) for name, value in self.added}
         columns |= {name: lines[extension_column(key)] for name, key in self.extensions}
-        wanted = {name: column for name, column in columns.items() if name not in self.excluded}
+        selected = {name: column for name, column in columns.items() if name not in self.excluded}
         tags = {} if TAGS in self.excluded else {tag_column(key): lines[tag_column(key)] for key in self.tags}
-        return lines.select(**wanted, **tags)
+        return lines.select(**selected, **tags)
 
 
 def cost_tag_columns(keys: Iterable[str]) -> dict[str, str]:
     """Return a column name for each cost tag, by its key. Names that differ in punctuation only get a number."""
     names: dict[str, str] = {}
-    taken: set[str] = set()
+    used: set[str] = set()
     for key in sorted(keys):
         base = name = COST_TAG_PREFIX + re.sub(r"\W", "_", key, flags=re.ASCII)
         number = 2
-        while name.casefold() in taken:
+        while name.casefold() in used:
             name, number = f"{base}_{number}", number + 1
-        taken.add(name.casefold())
+        used.add(name.casefold())
         names[key] = name
     return names
 

@@ -37,13 +37,13 @@ class OtherSpellings:
         sums = _sum_lines(_filter_lines(table, self.filters), [*names, "currency"])
         passes = self.missed_by.condition(sums).fill_null(False)
         sums = _only(sums, passes if self.missed_by.op == "not_in" else ~passes)
-        alike = [self._similar_values(sums, key) for key in self.keys]
-        sums = _only(sums, reduce(or_, [condition.fill_null(False) for condition in alike]))
-        alike = [self._similar_values(sums, key) for key in self.keys]
+        similar = [self._similar_values(sums, key) for key in self.keys]
+        sums = _only(sums, reduce(or_, [condition.fill_null(False) for condition in similar]))
+        similar = [self._similar_values(sums, key) for key in self.keys]
         return sums.select(
-            place=_first_place(alike),
+            place=_first_place(similar),
             value=ibis.cases(
-                *((condition, sums[name]) for condition, name in zip(alike, names, strict=True))
+                *((condition, sums[name]) for condition, name in zip(similar, names, strict=True))
             ),
             currency=sums.currency,
             amount=sums.amount,

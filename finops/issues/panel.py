@@ -14,11 +14,13 @@ def panel_context(account: Account, saving_key: str, status: str) -> dict[str, A
     """Return the card's context. Two queries."""
     issues = issues_of_saving(account, saving_key, is_acted=status == ACTED)
     trackers = list(IssueTracker.objects.filter(account=account).order_by("name"))
-    taken = {issue.tracker_id for issue in issues}
+    used_trackers = {issue.tracker_id for issue in issues}
     return {
         "saving_key": saving_key,
         "issues": issues,
-        "trackers": [tracker for tracker in trackers if tracker.pk not in taken] if status == OPEN else [],
+        "trackers": [tracker for tracker in trackers if tracker.pk not in used_trackers]
+        if status == OPEN
+        else [],
         "has_trackers": bool(trackers),
         "is_open": status == OPEN,
         "is_waiting": any(issue.state == SavingIssue.IssueState.CREATING for issue in issues),

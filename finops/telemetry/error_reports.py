@@ -57,9 +57,9 @@ def without_personal_data(event: Event, hint: Hint) -> Event:
         report["logentry"] = {"message": _clean(str(report["logentry"]["message"]))}
     for exception in report.get("exception", {}).get("values", []):
         exception["value"] = _clean(str(exception.get("value") or ""))
-    at_hand = context.current()
-    if at_hand is not None:
-        report["tags"] = {name: str(value) for name, value in at_hand.fields.items()}
+    work = context.current()
+    if work is not None:
+        report["tags"] = {name: str(value) for name, value in work.fields.items()}
     return event
 
 

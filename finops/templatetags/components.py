@@ -135,7 +135,7 @@ def list_table(parser: Parser, token: Token) -> ListTableNode:
     `{% cell actions if may_write %}` is the column of buttons. `{% tfoot %}` has rows of sums, `{% footer %}` a note;
     the content after `{% empty %}` replaces a list without rows. Options: `css` and `heading` of the card, `of` the
     owner named in the caption in place of the account, `refresh` (IDs of other elements that a search updates).
-    Raises TemplateSyntaxError for anything else between.
+    Anything else between raises `template.TemplateSyntaxError`.
     """
     words = token.split_contents()
     if len(words) < 4 or words[2] != "as":

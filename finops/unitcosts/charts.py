@@ -45,7 +45,7 @@ class Trend:
 
 def trends(answer: UnitCostAnswer, granularity: str, unit: str) -> list[Trend]:
     """Return the charts of each currency; empty for granularity none. Usage, common to all, is in the first."""
-    drawn = [
+    result = [
         _trend(
             total,
             granularity,
@@ -56,7 +56,7 @@ def trends(answer: UnitCostAnswer, granularity: str, unit: str) -> list[Trend]:
         for total in answer.totals
         if total.buckets
     ]
-    return [*drawn[:1], *(dataclasses.replace(trend, charts=trend.charts[:-1]) for trend in drawn[1:])]
+    return [*result[:1], *(dataclasses.replace(trend, charts=trend.charts[:-1]) for trend in result[1:])]
 
 
 def with_trend_markers(
@@ -127,12 +127,12 @@ def _chart(
 def _is_a_line(values: Sequence[Decimal | None]) -> bool:
     """Return whether a line is visible: a point between two gaps is not."""
     padded = [None, *values, None]
-    alone = [
+    isolated = [
         value
         for before, value, after in zip(padded, padded[1:], padded[2:], strict=False)
         if value is not None and before is None and after is None
     ]
-    return not alone
+    return not isolated
 
 
 def _places(values: Sequence[Decimal | None]) -> int:

@@ -50,15 +50,15 @@ def member_change(operation: Any) -> MemberChange | None:
 
 def _ids(values: Sequence[Any]) -> frozenset[uuid.UUID] | None:
     """Return the IDs; None if a value is not a plain ID."""
-    found = set()
+    ids = set()
     for each in values:
         if not isinstance(each, dict) or each.keys() != {"value"} or not isinstance(each["value"], str):
             return None
         try:
-            found.add(uuid.UUID(each["value"]))
+            ids.add(uuid.UUID(each["value"]))
         except ValueError:
             return None
-    return frozenset(found)
+    return frozenset(ids)
 
 
 def steps(operations: Sequence[Any]) -> Iterator[MemberChange | list[Any]]:

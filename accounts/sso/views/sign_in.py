@@ -78,12 +78,12 @@ def _chosen_provider(request: HttpRequest, form: EmailForm) -> IdentityProvider 
     if not form.is_valid():
         return None
     email = form.cleaned_data["email"]
-    found = provider_of_email(email)
-    if found is None:
+    email_provider = provider_of_email(email)
+    if email_provider is None:
         raise UserError(
             f"{domain_of(email)} has no single sign-on. Sign in with your password.", field="email"
         )
-    return found
+    return email_provider
 
 
 def _provider(public_id: str) -> IdentityProvider:

@@ -90,9 +90,11 @@ class _ShadowBuild:
     def __call__(self, table: Any) -> Any:
         lines = table.filter(is_counted(table, self.view.charge_categories))
         value = _value_of(self.dimension)
-        alone = {_column(number): value.rules[number - 1].catches(lines) for number in self.empty}
-        rows = lines.select(rule=value.number(lines), **alone)
-        return rows.group_by("rule").aggregate(**{name: rows[name].fill_null(False).sum() for name in alone})
+        matches = {_column(number): value.rules[number - 1].catches(lines) for number in self.empty}
+        rows = lines.select(rule=value.number(lines), **matches)
+        return rows.group_by("rule").aggregate(
+            **{name: rows[name].fill_null(False).sum() for name in matches}
+        )
 
 
 def _column(number: int) -> str:

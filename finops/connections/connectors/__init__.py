@@ -16,7 +16,7 @@ from finops.lib.errors import UserError
 def connectors() -> Mapping[str, Connector[Any]]:
     """Return every connector by name, in the order of the wizard. Raises TypeError for a module without exactly one
     connector."""
-    found: list[Connector[Any]] = []
+    instances: list[Connector[Any]] = []
     for module_info in pkgutil.iter_modules(__path__):
         module = importlib.import_module(f"{__name__}.{module_info.name}")
         classes = [
@@ -27,8 +27,8 @@ def connectors() -> Mapping[str, Connector[Any]]:
         public = [each for each in classes if not each.__name__.startswith("_")]
         if len(public) != 1:
             raise TypeError(f"{module.__name__} must have one public subclass of Connector")
-        found.append(public[0]())
-    return {each.name: each for each in sorted(found, key=lambda each: (each.order, each.title))}
+        instances.append(public[0]())
+    return {each.name: each for each in sorted(instances, key=lambda each: (each.order, each.title))}
 
 
 def connector_of(name: str) -> Connector[Any]:

@@ -150,14 +150,14 @@ class AnthropicCosts(Connector[AnthropicConfig]):
     def months(self, config: AnthropicConfig) -> list[BillMonth]:
         api, this_month = _api(config), month_start(clock.today())
         kind, days = daily_totals(api, this_month)
-        found = [BillMonth(this_month, _fingerprint(kind, days))]
+        months = [BillMonth(this_month, _fingerprint(kind, days))]
         for month in _earlier_months(kind, this_month):
             if month == add_months(this_month, -1):
                 _kind, days = daily_totals(api, month, kind)
-                found.append(BillMonth(month, _fingerprint(kind, days)))
+                months.append(BillMonth(month, _fingerprint(kind, days)))
             else:
-                found.append(BillMonth(month, f"{kind}:{_FORMAT}:{_SETTLED}"))
-        return found
+                months.append(BillMonth(month, f"{kind}:{_FORMAT}:{_SETTLED}"))
+        return months
 
     def fetch(self, config: AnthropicConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
         api = _api(config).for_fetch(fetch)

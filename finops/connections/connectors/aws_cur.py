@@ -107,10 +107,10 @@ class AwsCurConnector(Connector[AwsBucketConfig]):
         """Raises MonthConflict if the report was deleted or rewritten since the check."""
         with open_export(config) as bucket:
             objects = bucket.objects()
-            found = _months(bucket, objects).get(month.month)
-            if found is None:
+            report = _months(bucket, objects).get(month.month)
+            if report is None:
                 raise MonthConflict(f"{month.month:%Y-%m} was deleted during the sync.")
-            return bucket.download_month(_files(bucket, objects, _read(bucket, found)), fetch)
+            return bucket.download_month(_files(bucket, objects, _read(bucket, report)), fetch)
 
 
 def _months(bucket: StorageBucket, objects: Iterable[BucketObject]) -> dict[date, ReportMonth]:

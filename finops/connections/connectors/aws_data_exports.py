@@ -129,17 +129,17 @@ class AwsDataExportsConnector(Connector[AwsBucketConfig]):
 
     def month(self, config: AwsBucketConfig, month: date) -> BillMonth | None:
         with open_export(config) as bucket:
-            found = _months(bucket, bucket.objects()).get(month)
-            return _bill_month(month, found) if found else None
+            export = _months(bucket, bucket.objects()).get(month)
+            return _bill_month(month, export) if export else None
 
     def fetch(self, config: AwsBucketConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
         """Raises MonthConflict if the export was deleted or rewritten since the check."""
         with open_export(config) as bucket:
-            found = _months(bucket, bucket.objects()).get(month.month)
-            if found is None or not found.is_settled():
+            export = _months(bucket, bucket.objects()).get(month.month)
+            if export is None or not export.is_settled():
                 raise MonthConflict(f"{month.month:%Y-%m} is still being delivered.")
-            manifest = bucket.read_json(found.manifest, ExportManifest)
-            return bucket.download_month(_files(bucket, found, manifest), fetch)
+            manifest = bucket.read_json(export.manifest, ExportManifest)
+            return bucket.download_month(_files(bucket, export, manifest), fetch)
 
 
 def _months(bucket: StorageBucket, objects: Iterable[BucketObject]) -> dict[date, ExportMonth]:

@@ -212,9 +212,9 @@ def _invoices(api: HttpApi, config: AtlasConfig) -> list[_Invoice]:
 def _report_url(api: HttpApi, config: AtlasConfig, invoice: _Invoice) -> str:
     """Return the URL of an invoice's report once it is ready. Raises SourceError if Atlas fails to create it,
     SourceUnavailable after a quarter of an hour."""
-    wanted = {"reportType": config.report_type, "reportFormat": "CSV"}
+    body = {"reportType": config.report_type, "reportFormat": "CSV"}
     path = _path(config, invoice.id, "reports")
-    report = api.post(path, msgspec.json.encode(wanted), "application/vnd.atlas.2025-03-12+json", _Report)
+    report = api.post(path, msgspec.json.encode(body), "application/vnd.atlas.2025-03-12+json", _Report)
     pause, waited = _FIRST_WAIT, 0.0
     while not report.download_url:
         if report.failure_reason or "FAIL" in report.state.upper():

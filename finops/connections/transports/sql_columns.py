@@ -72,8 +72,8 @@ def other_columns_text(columns: Sequence[SqlColumn]) -> str:
     if not others:
         return ""
     there = {fold(each.name) for each in columns}
-    lacking = [name for name in KNOWN if fold(name) not in there]
-    shown = [_with_focus_name(name, lacking) for name in others[:MAX_SHOWN]]
+    missing = [name for name in KNOWN if fold(name) not in there]
+    shown = [_with_focus_name(name, missing) for name in others[:MAX_SHOWN]]
     more = [f"{len(others) - MAX_SHOWN} more"] if len(others) > MAX_SHOWN else []
     return join_with_and([*shown, *more])
 

@@ -103,15 +103,15 @@ def _rescale(values: pa.Array, column: str, findings: Findings) -> tuple[pa.Arra
 
 
 def _from_doubles(values: pa.DoubleArray, column: str, findings: Findings) -> tuple[pa.Array, int | None]:
-    found = decimals_of(values)
-    if pc.any(found.rounded).as_py():
-        findings.cells("rounded", column, found.rounded, values.cast(pa.string()))
-    decimals, first_large = found.values, None
-    if not pc.any(found.left).as_py():
+    converted = decimals_of(values)
+    if pc.any(converted.rounded).as_py():
+        findings.cells("rounded", column, converted.rounded, values.cast(pa.string()))
+    decimals, first_large = converted.values, None
+    if not pc.any(converted.left).as_py():
         return decimals, None
     # Separate, because one value with more than 18 decimals makes all values of its array be read one by one.
     is_small = pc.less(pc.abs(values), _SMALL)
-    for part in (pc.and_(found.left, is_small), pc.and_not(found.left, is_small)):
+    for part in (pc.and_(converted.left, is_small), pc.and_not(converted.left, is_small)):
         texts = values.filter(part).cast(pa.string())
         if len(texts):
             texts = pc.replace_with_mask(pa.nulls(len(values), pa.string()), part, texts)

@@ -149,8 +149,8 @@ class StreamedText(PlainText):
 
     def _next(self, size: int) -> pa.Buffer:
         read = getattr(self._text, "read_buffer", None)
-        wanted = size if size > 0 else BLOCK_BYTES
-        data = read(wanted) if read else pa.py_buffer(self._text.read(wanted))
+        count = size if size > 0 else BLOCK_BYTES
+        data = read(count) if read else pa.py_buffer(self._text.read(count))
         self._ended = not data.size
         self._size += data.size
         check_unpacked_size(self._size, int(self._raw.tell()), self._kind[2])

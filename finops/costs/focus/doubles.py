@@ -43,24 +43,24 @@ def decimals_of(values: pa.DoubleArray) -> DecimalsOfDoubles:
         if not pc.any(left).as_py():
             break
         rest = values.filter(left)
-        found, parts = _with_places(rest, places)
+        is_exact, parts = _with_places(rest, places)
         if places == _NARROW:
-            is_rounded, parts = _round(rest, found, parts)
+            is_rounded, parts = _round(rest, is_exact, parts)
             rounded = pc.replace_with_mask(rounded, left, is_rounded)
-            found = pc.or_(found, is_rounded)
+            is_exact = pc.or_(is_exact, is_rounded)
         decimals = pc.replace_with_mask(decimals, left, parts)
-        left = pc.replace_with_mask(left, left, pc.invert(found))
+        left = pc.replace_with_mask(left, left, pc.invert(is_exact))
     return DecimalsOfDoubles(decimals, rounded, left)
 
 
 def _of_few(values: pa.DoubleArray) -> DecimalsOfDoubles:
     """Convert a column that is mostly null, as most of a report's are: only its values are processed."""
     none, valid = pa.repeat(pa.scalar(False), len(values)), values.is_valid()
-    found = decimals_of(values.drop_null()) if values.null_count < len(values) else None
-    if found is None:
+    converted = decimals_of(values.drop_null()) if values.null_count < len(values) else None
+    if converted is None:
         return DecimalsOfDoubles(pa.nulls(len(values), MONEY), none, none)
-    decimals = pc.replace_with_mask(pa.nulls(len(values), MONEY), valid, found.values)
-    marks = (pc.replace_with_mask(none, valid, mark) for mark in (found.rounded, found.left))
+    decimals = pc.replace_with_mask(pa.nulls(len(values), MONEY), valid, converted.values)
+    marks = (pc.replace_with_mask(none, valid, mark) for mark in (converted.rounded, converted.left))
     return DecimalsOfDoubles(decimals, *marks)
 
 

@@ -182,15 +182,15 @@ def _tag_set(items: Iterable[Any]) -> TagSet:
     written: set[str] = set()
     trimmed = collided = repeated = False
     for key, value in items:
-        again = key in written
-        repeated |= again
+        is_repeated = key in written
+        repeated |= is_repeated
         written.add(key)
         clean = key.translate(_CONTROL).strip()[:MAX_KEY_LENGTH]
         trimmed |= clean != key
         words = _value(value)
         if not clean or words is None:
             continue
-        collided |= clean in tags and not again
+        collided |= clean in tags and not is_repeated
         tags.setdefault(clean, words)
     flat = BETWEEN_TAGS.join(f"{key}{BETWEEN_KEY_AND_VALUE}{value}" for key, value in tags.items())
     return TagSet(flat or None, trimmed, collided, repeated, size=len(tags))

@@ -65,7 +65,7 @@ class TextRule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     @property
     def folded_values(self) -> dict[str, str]:
         """`values` in lower case without outer spaces, for look-ups."""
-        return {theirs.strip().casefold(): focus for theirs, focus in self.values.items()}
+        return {value.strip().casefold(): focus for value, focus in self.values.items()}
 
 
 class Addend(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

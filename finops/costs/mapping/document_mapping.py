@@ -105,8 +105,8 @@ def _place(column: str, names: Sequence[str]) -> str | None:
     if column in names:
         return column
     trimmed = [name for name in names if name.strip() == column.strip()]
-    alike = trimmed or [name for name in names if spec.fold(name) == spec.fold(column) != ""]
-    return alike[0] if len(set(alike)) == 1 else None
+    matches = trimmed or [name for name in names if spec.fold(name) == spec.fold(column) != ""]
+    return matches[0] if len(set(matches)) == 1 else None
 
 
 class DocumentMapping(NativeMapping):
@@ -212,8 +212,8 @@ class DocumentMapping(NativeMapping):
             return batch.constant(constant)
         text = batch.text(self._name[rule.column])
         if rule.values:
-            known = rule.folded_values
-            text = recode(text, lambda value: known.get(value.strip().casefold(), value))
+            values = rule.folded_values
+            text = recode(text, lambda value: values.get(value.strip().casefold(), value))
         return first_of(text, batch.constant(constant)) if constant else text
 
     def _moment(self, name: str, batch: NativeBatch) -> pa.Array:

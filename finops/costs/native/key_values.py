@@ -28,8 +28,8 @@ def entry_of(values: pa.Array, key: str, name: str) -> pa.Array:
         encoded = values if pa.types.is_dictionary(type_) else values.cast(pa.string()).dictionary_encode()
     except CAST_ERRORS as error:
         raise BadCell(name, -1, type_, "does not hold keys and values") from error
-    found = [_text(json_object(text).get(key)) for text in encoded.dictionary.to_pylist()]
-    return pa.array(found, pa.string()).take(encoded.indices)
+    entries = [_text(json_object(text).get(key)) for text in encoded.dictionary.to_pylist()]
+    return pa.array(entries, pa.string()).take(encoded.indices)
 
 
 def _map_entry(values: pa.MapArray, key: str) -> pa.Array:
@@ -39,11 +39,11 @@ def _map_entry(values: pa.MapArray, key: str) -> pa.Array:
         places = pc.indices_nonzero(pc.equal(values.keys.slice(start, end - start).cast(pa.string()), key))
         # One per row: the first position at or after the row's start and before its end.
         if len(places) == len(values):
-            found = pc.add(places.cast(pa.int64()), start)
+            positions = pc.add(places.cast(pa.int64()), start)
             begins, ends = values.offsets.slice(0, len(values)), values.offsets.slice(1)
-            inside = pc.and_(pc.greater_equal(found, begins), pc.less(found, ends))
+            inside = pc.and_(pc.greater_equal(positions, begins), pc.less(positions, ends))
             if pc.all(inside).as_py():
-                return values.items.take(found)
+                return values.items.take(positions)
     return pc.map_lookup(_plain_map(values), pa.scalar(key), "first")
 
 

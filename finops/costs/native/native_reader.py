@@ -122,8 +122,8 @@ class NativeReader:
 
     def _native_places(self, columns: Sequence[str]) -> tuple[list[int], list[int]]:
         """Return indexes of the file's columns for these FOCUS columns: with few different values, and others."""
-        wanted = [name for column in columns for name in self.mapping.columns[column]]
-        names = list(dict.fromkeys([*self.mapping.needed, *wanted])) or self.file.names[:1]
+        sources = [name for column in columns for name in self.mapping.columns[column]]
+        names = list(dict.fromkeys([*self.mapping.needed, *sources])) or self.file.names[:1]
         position = {name: place for place, name in reversed(list(enumerate(self.file.names)))}
         plain = self.mapping.plain
         few = [position[name] for name in names if name not in plain]
@@ -180,9 +180,9 @@ def native_reader(file: TableFile, defaults: Mapping[str, str]) -> NativeReader 
         if not any(column in mapping.columns or column in defaults for column in columns)
     ]
     if missing:
-        lacking = join_with_and([reader.source_of(column) for column in missing])
+        missing_columns = join_with_and([reader.source_of(column) for column in missing])
         raise FocusFileError(
-            f"{file.name} is an export in the format “{mapping.title}” without {lacking}. {SET_HINT}",
+            f"{file.name} is an export in the format “{mapping.title}” without {missing_columns}. {SET_HINT}",
             field=missing[0],
             value=missing,
         )

@@ -145,11 +145,11 @@ def _fold_rest(plan: SpendPlan, sums: Mapping[_Key, _Total]) -> list[SpendSum]:
         if place < plan.top:
             listed.append(total.as_sum(key, place, counts[currency]))
             continue
-        mine = key._replace(group=(nobody, currency))
-        if mine not in rest:
-            rest[mine] = _Total(nobody)
+        rest_key = key._replace(group=(nobody, currency))
+        if rest_key not in rest:
+            rest[rest_key] = _Total(nobody)
         total.labels = nobody
-        rest[mine].add(total)
+        rest[rest_key].add(total)
     return listed + [total.as_sum(key, plan.top, 0) for key, total in rest.items()]
 
 

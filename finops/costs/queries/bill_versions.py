@@ -98,14 +98,14 @@ def compare_bill_versions(account: Account, query: BillVersionsQuery) -> BillVer
     names = dict(CostSource.objects.values_list("pk", "name"))
     totals = [_total(currency, rows) for currency in sorted({row["currency"] for row in rows})]
     parts = [_part(row) for row in rows if row["status"] != "same"]
-    alone = sorted(names.get(source, str(source)) for source in others)
+    uncompared = sorted(names.get(source, str(source)) for source in others)
     return BillVersionsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(month, totals, parts, alone),
+        summary=_summary(month, totals, parts, uncompared),
         warnings=[
-            f"Not compared, as no replaced version is stored: {join_with_and([quote(name) for name in alone])}."
+            f"Not compared, as no replaced version is stored: {join_with_and([quote(name) for name in uncompared])}."
         ]
-        if alone
+        if uncompared
         else [],
         hint="Lines without an id are compared by day, account, service, SKU, resource and charge; tags are not.",
         month=f"{month:%Y-%m}",
@@ -189,7 +189,7 @@ def _line(row: dict[str, Any]) -> VersionLine:
 def _summary(month: date, totals: list[VersionTotal], parts: list[VersionSum], alone: list[str]) -> str:
     left_out = f", without {len(alone)} source{'s' if len(alone) > 1 else ''} imported once" if alone else ""
     changes = [f"{signed_amount(each.billed_change, each.currency)} billed" for each in totals]
-    added, gone, changed = (
+    added, removed, changed = (
         sum(
             each.lines_after if status != "gone" else each.lines_before
             for each in parts
@@ -199,5 +199,5 @@ def _summary(month: date, totals: list[VersionTotal], parts: list[VersionSum], a
     )
     return (
         f"The newest import of {month:%Y-%m} changed it by {join_with_and(changes)}{left_out}: {added} lines added, "
-        f"{gone} gone, {changed} changed."
+        f"{removed} gone, {changed} changed."
     )

@@ -246,16 +246,16 @@ def _rename_warnings(item: ResolvedFilter) -> list[str]:
 
 def _applied_filter(item: ResolvedFilter, present: Mapping[str, str] | None) -> AppliedFilter:
     """Return an exact filter with the values in the data's spelling; any other filter as applied, with aliases."""
-    asked = list(item.asked)
+    requested = list(item.asked)
     values = list(item.wanted) if present is None else sorted(present)
     if present is not None and item.wants_absent:
         values = [*values, item.dimension.absent]
-    changed = values != asked
+    changed = values != requested
     return AppliedFilter(
         dimension=item.dimension.name,
         op=item.op,
         values=_truncate_values(values),
-        asked=_truncate_values(asked) if changed else [],
+        asked=_truncate_values(requested) if changed else [],
     )
 
 

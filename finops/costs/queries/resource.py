@@ -104,7 +104,7 @@ def _newest(rows: Sequence[Mapping[str, Any]], name: str) -> str:
 
 
 def _commitments(rows: Sequence[Mapping[str, Any]]) -> list[CoveringCommitment]:
-    found = [
+    commitments = [
         CoveringCommitment(
             row["commitment_id"],
             strip_date_prefix(row["commitment_name"]) or row["commitment_id"],
@@ -114,4 +114,4 @@ def _commitments(rows: Sequence[Mapping[str, Any]]) -> list[CoveringCommitment]:
         for row in rows
         if row["commitment_id"]
     ]
-    return sorted(found, key=lambda each: (each.currency, -each.amount, each.id))
+    return sorted(commitments, key=lambda each: (each.currency, -each.amount, each.id))

@@ -80,8 +80,8 @@ class Sources:
 
     def context(self, account: Account) -> DimensionContext:
         """Return a context for resolving dimensions. No query."""
-        known = {} if self.resolved is None else self.resolved
-        return DimensionContext(account, self.view.product_key, self.names, self.manifest, known)
+        resolved = {} if self.resolved is None else self.resolved
+        return DimensionContext(account, self.view.product_key, self.names, self.manifest, resolved)
 
     @property
     def names(self) -> dict[str, str]:
@@ -218,8 +218,8 @@ def _within_limit(manifest: Manifest, rows: Sequence[_Row]) -> list[_Row]:
 
 def _problems(texts: Sequence[str], health: Mapping[int, SourceHealth]) -> list[SourceProblem]:
     queries = source_problems.values()
-    found = [each for query, text in zip(queries, texts, strict=True) for each in query.read(text)]
-    return [each for each in found if each.source_id in health]
+    problems = [each for query, text in zip(queries, texts, strict=True) for each in query.read(text)]
+    return [each for each in problems if each.source_id in health]
 
 
 def _usage_problems(texts: Sequence[str]) -> tuple[UsageProblem, ...]:
@@ -272,8 +272,8 @@ def _newest_day(span: SourceSpan, days: SourceDays | None, today: date) -> date:
 
 def _status(span: SourceSpan | None, days: SourceDays | None, last: _Row, today: date) -> tuple[str, str]:
     if last.status == CostImport.Status.FAILED:
-        kept = "" if span is None else " Existing data is kept."
-        return FAILING, f"The newest import ({last.file_name}) failed.{kept}"
+        note = "" if span is None else " Existing data is kept."
+        return FAILING, f"The newest import ({last.file_name}) failed.{note}"
     if span is None and last.status == CostImport.Status.WAITING:
         return NO_DATA, f"The first import ({last.file_name}) needs review on its page."
     if span is None and last.status in (CostImport.Status.QUEUED, CostImport.Status.RUNNING):

@@ -59,9 +59,11 @@ def _fold_rest(answer: SpendAnswer, keep: int, order_by: SpendOrder) -> SpendAns
     places = _places(answer.rows, order_by)
     rows = []
     for total in answer.totals:
-        mine = [(index, row) for index, row in enumerate(answer.rows) if row.currency == total.currency]
-        rows += [row for index, row in mine if places.get(index, keep) < keep]
-        rest = [row for index, row in mine if places.get(index, keep) >= keep]
+        indexed_rows = [
+            (index, row) for index, row in enumerate(answer.rows) if row.currency == total.currency
+        ]
+        rows += [row for index, row in indexed_rows if places.get(index, keep) < keep]
+        rest = [row for index, row in indexed_rows if places.get(index, keep) >= keep]
         rows += [_sum_row(rest, total)] if rest else []
     count = sum(row.other_groups for row in rows)
     note = (

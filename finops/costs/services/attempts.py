@@ -195,8 +195,8 @@ def _commit(job: CostImport, bill: Bill, written: Sequence[NewSegment], contents
 def _with_rows(bill: Bill, names: Sequence[str], contents: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return names and digests of the files with rows: many may have a header only."""
     rows = zip(bill.report.files, names, contents, strict=True)
-    kept = [(name, content) for report, name, content in rows if report.rows]
-    return [name for name, _ in kept], [content for _, content in kept]
+    named_files = [(name, content) for report, name, content in rows if report.rows]
+    return [name for name, _ in named_files], [content for _, content in named_files]
 
 
 @transaction.atomic

@@ -37,8 +37,8 @@ class ClaimLost(Exception):
 @contextmanager
 def claim(import_id: int) -> Iterator[CostImport | None]:
     """Claim an import and return it, running; None if it has ended, runs elsewhere or waits for an earlier one."""
-    with advisory_lock(_name(import_id)) as mine:
-        yield _begin(import_id) if mine else None
+    with advisory_lock(_name(import_id)) as is_locked:
+        yield _begin(import_id) if is_locked else None
 
 
 @contextmanager
@@ -120,9 +120,9 @@ def is_wanted(job: CostImport) -> bool:
     """Return whether the child may continue: not taken over or deleted, and not canceled so long ago that it should
     have stopped itself. Also after the import's end, while completeness and overlaps are computed."""
     # Unscoped: a worker names the row itself.
-    ours = CostImport.objects.unscoped().filter(pk=job.pk, attempts=job.attempts)
+    imports = CostImport.objects.unscoped().filter(pk=job.pk, attempts=job.attempts)
     unfinished_late = _UNFINISHED & Q(cancel_requested_at__lt=clock.now() - CANCEL_GRACE_PERIOD)
-    return ours.exclude(unfinished_late).exists()
+    return imports.exclude(unfinished_late).exists()
 
 
 def ask_to_cancel(job: CostImport) -> None:

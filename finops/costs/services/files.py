@@ -228,8 +228,8 @@ def _is_current(job: CostImport) -> bool:
     later = CostImport.objects.filter(
         source_id=job.source_id, status=CostImport.Status.DONE, finished_at__gt=job.finished_at
     )
-    again = {month for months in later.values_list("months", flat=True) for month in months}
+    later_months = {month for months in later.values_list("months", flat=True) for month in months}
     months_imported: list[dict[str, Any]] = job.report.get("months", [])
     return not months_imported or any(
-        (month.get("carried_by") or month["month"]) not in again for month in months_imported
+        (month.get("carried_by") or month["month"]) not in later_months for month in months_imported
     )

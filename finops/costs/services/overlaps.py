@@ -135,7 +135,7 @@ def _of_month(source: CostSource, month: date, manifest: Manifest) -> list[Sourc
     if source.pk not in sources or len(sources) < 2:
         return []
     days = _days(month, manifest)
-    account, mine = source.account, str(source.pk)
+    account, source_id = source.account, str(source.pk)
     table = engine.run(
         account,
         Kind.COST,
@@ -146,16 +146,16 @@ def _of_month(source: CostSource, month: date, manifest: Manifest) -> list[Sourc
         in_own_currency=True,
     )
     parts = [MonthPart(**row) for row in table.to_pylist()]
-    overlaps = _of_nodes(account, month, parts, mine, manifest)
-    for other, accounts in sources_sharing_accounts(parts, mine).items():
-        build = SharedCostBuild(month, mine, other, accounts_of(accounts))
+    overlaps = _of_nodes(account, month, parts, source_id, manifest)
+    for other, accounts in sources_sharing_accounts(parts, source_id).items():
+        build = SharedCostBuild(month, source_id, other, accounts_of(accounts))
         for row in engine.run(
             account, Kind.COST, *days, build, allow_rollups=True, manifest=manifest, in_own_currency=True
         ).to_pylist():
-            alike = SharedCost(**row)
-            share = overlap_share(alike, parts, mine, other)
+            shared = SharedCost(**row)
+            share = overlap_share(shared, parts, source_id, other)
             if share is not None:
-                overlaps.append(_row(source, int(other), month, alike, share))
+                overlaps.append(_row(source, int(other), month, shared, share))
     return overlaps
 
 

@@ -142,8 +142,8 @@ def _trend(request: AccountRequest, sources: Sources, query: SpendQuery) -> dict
     answer = query_spend(request.account, query, sources=sources)
     forecasts = forecasts_of(ForecastQuestion(request.account, query, answer.view, sources))
     shown = drop_other_currencies(answer, display_currency())
-    drawn = forecast_tables(shown, sources.coverage, expected_cost(forecasts))
-    tables, markers = marked_tables(drawn, shown, query.filters)
+    tables_with_forecast = forecast_tables(shown, sources.coverage, expected_cost(forecasts))
+    tables, markers = marked_tables(tables_with_forecast, shown, query.filters)
     return {"tables": tables, "markers": markers, "forecasts": forecasts}
 
 

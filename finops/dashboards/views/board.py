@@ -174,8 +174,8 @@ def _toolbar(request: AccountRequest, query: BoardQuery) -> dict[str, Any]:
 
 def dashboard_of(request: AccountRequest, dashboard_id: int) -> Dashboard:
     """Return a shared dashboard, or one of the person's own. Raises Http404 for any other."""
-    mine = Dashboard.objects.filter(Q(owner=None) | Q(owner=request.user))
-    dashboard = mine.filter(pk=dashboard_id).first()
+    dashboards = Dashboard.objects.filter(Q(owner=None) | Q(owner=request.user))
+    dashboard = dashboards.filter(pk=dashboard_id).first()
     if dashboard is None:
         raise Http404("no such dashboard")
     return dashboard
@@ -183,8 +183,8 @@ def dashboard_of(request: AccountRequest, dashboard_id: int) -> Dashboard:
 
 def widget_of(request: AccountRequest, widget_id: int) -> Widget:
     """Return a widget of such a dashboard. Raises Http404 for any other."""
-    mine = Widget.objects.filter(Q(dashboard__owner=None) | Q(dashboard__owner=request.user))
-    widget = mine.filter(pk=widget_id).select_related("dashboard").first()
+    widgets = Widget.objects.filter(Q(dashboard__owner=None) | Q(dashboard__owner=request.user))
+    widget = widgets.filter(pk=widget_id).select_related("dashboard").first()
     if widget is None:
         raise Http404("no such widget")
     return widget

@@ -62,12 +62,12 @@ class UnitCostWidget(WidgetType[UnitCostConfig]):
             **context.days,
         )
         answer = query_unit_cost(context.account, query, deadline=context.deadline)
-        drawn = trends(answer, query.granularity, answer.unit or answer.usage_metric)
+        unit_trends = trends(answer, query.granularity, answer.unit or answer.usage_metric)
         saved = find_unit_metric(context.account, context.config.unit_metric)
-        drawn, markers = with_trend_markers(drawn, answer, merge_question(saved, query)[0])
+        unit_trends, markers = with_trend_markers(unit_trends, answer, merge_question(saved, query)[0])
         return {
             "answer": answer,
-            "trends": drawn,
+            "trends": unit_trends,
             "markers": markers,
             "per_unit": per_unit(answer.per, answer.unit, answer.usage_metric),
             "params": query.to_params(),

@@ -190,8 +190,12 @@ def overlap(view: View, other: View) -> Decimal:
             if that.dimension in parts:
                 return min(most, _size(parts[that.dimension].get(that.value, ZERO), view))
     finest = next((name for name in COMPARABLE_CAUSES if name in view.causes and name in other.causes), "")
-    mine, theirs = view.causes.get(finest, {}), other.causes.get(finest, {})
-    common = (min(_size(mine[value], view), _size(theirs[value], view)) for value in mine if value in theirs)
+    own_causes, other_causes = view.causes.get(finest, {}), other.causes.get(finest, {})
+    common = (
+        min(_size(own_causes[value], view), _size(other_causes[value], view))
+        for value in own_causes
+        if value in other_causes
+    )
     return min(most, exact_sum(common))
 
 

@@ -67,8 +67,8 @@ def current() -> Work | None:
 
 def request_id() -> str:
     """The request id of the current work; empty without one."""
-    at_hand = _current.get()
-    return at_hand.request_id if at_hand is not None else ""
+    current_work = _current.get()
+    return current_work.request_id if current_work is not None else ""
 
 
 def accepted_request_id(value: object) -> str:

@@ -22,7 +22,7 @@ class JsonFormatter(MsgspecFormatter):
         )
 
     def process_log_record(self, log_data: dict[str, Any]) -> dict[str, Any]:
-        at_hand = context.current()
+        work = context.current()
         # Extra attributes of a record are not written: Django adds objects such as the whole request.
         texts = {
             name: without_secrets(value) if isinstance(value, str) else value
@@ -32,6 +32,6 @@ class JsonFormatter(MsgspecFormatter):
         return {
             "timestamp": texts.pop("timestamp"),
             **texts,
-            **(at_hand.fields if at_hand else {}),
+            **(work.fields if work else {}),
             **spans.fields(),
         }

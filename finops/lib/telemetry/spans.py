@@ -62,10 +62,10 @@ def fields() -> Mapping[str, str]:
         return {}
     from opentelemetry import trace
 
-    at_hand = trace.get_current_span().get_span_context()
-    if not at_hand.is_valid:
+    span_context = trace.get_current_span().get_span_context()
+    if not span_context.is_valid:
         return {}
     return {
-        "trace_id": trace.format_trace_id(at_hand.trace_id),
-        "span_id": trace.format_span_id(at_hand.span_id),
+        "trace_id": trace.format_trace_id(span_context.trace_id),
+        "span_id": trace.format_span_id(span_context.span_id),
     }

@@ -57,7 +57,7 @@ def _total(facts: Facts, spent: SpendTotal, rows: Sequence[CustomerCost]) -> Uni
     other = _of_other_currency(facts, spent.currency, facts.total_usage)
     used = None if other else facts.total_usage
     unit_cost, reason = divide_cost(spent.amount, used, per=facts.query.units, unused=other or facts.unused)
-    mine = [row.cost for row in rows if row.currency == spent.currency and row.customer_id is None]
+    unmatched_costs = [row.cost for row in rows if row.currency == spent.currency and row.customer_id is None]
     return UnitCostTotal(
         cost=spent.amount,
         currency=spent.currency,
@@ -65,7 +65,7 @@ def _total(facts: Facts, spent: SpendTotal, rows: Sequence[CustomerCost]) -> Uni
         unit_cost=unit_cost,
         reason=reason,
         unit_cost_per_million=per_million(unit_cost, per=facts.query.units),
-        unmatched_cost=exact_sum(mine) if mine else None,
+        unmatched_cost=exact_sum(unmatched_costs) if unmatched_costs else None,
         inside=[part for part in spent.inside if part.amount],
         left_out=spent.left_out,
         left_out_amount=spent.left_out_amount,

@@ -39,8 +39,12 @@ def fold_rows(rows: Sequence[UnitCostRow], keep: int, per: int = 1) -> list[Unit
     kept_rows = []
     for currency in dict.fromkeys(row.currency for row in rows):
         for statuses in _LISTS:
-            mine = [row for row in rows if row.currency == currency and row.status in statuses]
-            kept_rows += mine if len(mine) <= keep + 1 and keep else [*mine[:keep], *_rest(mine[keep:], per)]
+            matching_rows = [row for row in rows if row.currency == currency and row.status in statuses]
+            kept_rows += (
+                matching_rows
+                if len(matching_rows) <= keep + 1 and keep
+                else [*matching_rows[:keep], *_rest(matching_rows[keep:], per)]
+            )
     return kept_rows
 
 

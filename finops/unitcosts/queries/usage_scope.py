@@ -234,8 +234,8 @@ def _target(name: str, customer: str, mapped: Mapping[str, str], usage_keys: Eve
     if name in (customer, CUSTOMER):
         return CUSTOMER
     plain = name.partition(":")[2] if name.startswith(("tag:", "cost_tag:")) else name
-    alike = [key for key in usage_keys.keys if key.strip().casefold() == plain]
-    return alike[0] if len(alike) == 1 else ""
+    matches = [key for key in usage_keys.keys if key.strip().casefold() == plain]
+    return matches[0] if len(matches) == 1 else ""
 
 
 def _spellings(account: Account) -> dict[str, list[str]]:

@@ -84,9 +84,9 @@ def _filter_clause(facts: Facts) -> str:
     filtered = f"; usage filtered by {both}" if both else ""
     if not scope.unfiltered:
         return filtered
-    alone = join_with_and([dimension_text(name) for name in scope.unfiltered])
-    whole = f"{filtered}, not by {alone} as the cost is" if both else ""
-    return whole or f"; only cost is filtered by {alone}; usage is all of {metric}"
+    dimensions = join_with_and([dimension_text(name) for name in scope.unfiltered])
+    whole = f"{filtered}, not by {dimensions} as the cost is" if both else ""
+    return whole or f"; only cost is filtered by {dimensions}; usage is all of {metric}"
 
 
 def _equation(facts: Facts, total: UnitCostTotal) -> str:

@@ -86,11 +86,11 @@ class EconomicsPage(CostQueryPage[UnitCostQuery, UnitCostAnswer]):
 
     def result(self, query: UnitCostQuery, answer: UnitCostAnswer) -> dict[str, Any]:
         unit = answer.unit or answer.usage_metric
-        drawn, markers = with_trend_markers(trends(answer, query.granularity, unit), answer, query)
+        unit_trends, markers = with_trend_markers(trends(answer, query.granularity, unit), answer, query)
         return {
             "unit": unit,
             "per_unit": per_unit(query.units, answer.unit, answer.usage_metric),
-            "trends": drawn,
+            "trends": unit_trends,
             "markers": markers,
             **_rows_context(self.request, answer),
         }

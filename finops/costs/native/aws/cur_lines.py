@@ -54,8 +54,8 @@ class CurLines:
     def required_amount(self, name: str, lines: pa.Array) -> pa.Array:
         """Return a column of numbers that is mandatory for these lines. BadCell for the first without one."""
         values = self.amount(name)
-        lacking = pc.and_(lines, pc.is_null(values))
-        index = pc.index(lacking, True).as_py()
+        is_missing = pc.and_(lines, pc.is_null(values))
+        index = pc.index(is_missing, True).as_py()
         if index >= 0:
             origin = self.batch.origin
             line_type = self.text(LINE_TYPE)[index].as_py()

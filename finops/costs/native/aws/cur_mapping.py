@@ -70,9 +70,9 @@ class CurMapping(NativeMapping):
     def _columns(self) -> dict[str, tuple[str, ...]]:
         report = self.report
         columns = {name: report.present(of) for name, of in _TAKEN.items()}
-        for name, (_, made_of) in cur_values.MADE.items():
-            if name in _ANY_WILL_DO or report.has(made_of[0]):
-                columns[name] = report.present(*made_of)
+        for name, (_, inputs) in cur_values.MADE.items():
+            if name in _ANY_WILL_DO or report.has(inputs[0]):
+                columns[name] = report.present(*inputs)
         columns["Tags"] = tag_places(report)
         if not report.present(RESERVATION, PLAN):
             columns |= dict.fromkeys(_OF_COMMITMENTS, ())
@@ -100,14 +100,14 @@ class CurMapping(NativeMapping):
         unused = is_nonzero(cur_costs.unused_cost(lines))
         shared = is_nonzero(cur_costs.shared_cost(lines))
         self._counts.add(lines, unused=unused, shared=shared)
-        kept = pc.indices_nonzero(pc.invert(negated))
+        places = pc.indices_nonzero(pc.invert(negated))
         twice = pc.indices_nonzero(pc.or_(unused, shared))
-        if len(kept) == batch.size and not len(twice):
+        if len(places) == batch.size and not len(twice):
             return batch
-        taken = batch.take(pa.concat_arrays([kept, twice]))
-        flags = [pa.repeat(pa.scalar(False), len(kept)), pa.repeat(pa.scalar(True), len(twice))]
-        self._lines = CurLines(taken, self.report, pa.concat_arrays(flags) if len(twice) else None)
-        return taken
+        charge_lines = batch.take(pa.concat_arrays([places, twice]))
+        flags = [pa.repeat(pa.scalar(False), len(places)), pa.repeat(pa.scalar(True), len(twice))]
+        self._lines = CurLines(charge_lines, self.report, pa.concat_arrays(flags) if len(twice) else None)
+        return charge_lines
 
     def _add_negations(self, batch: NativeBatch, mask: pa.Array) -> None:
         places = pc.indices_nonzero(mask)

@@ -127,7 +127,7 @@ def by_fold(names: Sequence[str]) -> dict[str, str]:
 def positions(names: Sequence[str]) -> dict[str, str]:
     """Return our name of a column -> the file's."""
     folded = by_fold(names)
-    return {ours: folded[name] for ours, aliases in ALIASES.items() if (name := _first(aliases, folded))}
+    return {column: folded[name] for column, aliases in ALIASES.items() if (name := _first(aliases, folded))}
 
 
 def extensions(names: Sequence[str]) -> dict[str, str]:
@@ -154,6 +154,6 @@ def agreement(names: Sequence[str]) -> str:
 
 def is_export(names: Sequence[str]) -> bool:
     """Return whether these are the columns of a cost export: a cost, a date and a meter."""
-    found = positions(names)
-    meter = {"meter_category", "meter_id", "meter_name"} & found.keys()
-    return bool(meter) and {"cost", "date"} <= found.keys()
+    columns = positions(names)
+    meter = {"meter_category", "meter_id", "meter_name"} & columns.keys()
+    return bool(meter) and {"cost", "date"} <= columns.keys()

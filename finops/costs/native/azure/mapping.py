@@ -69,12 +69,12 @@ class AzureMapping(NativeMapping):
         if self.role is ExportRole.ALONE:
             return batch
         charges = Charges(batch, self.place)
-        kept = charges.amortized if self.role is ExportRole.AMORTIZED else pc.invert(charges.amortized)
+        is_of_role = charges.amortized if self.role is ExportRole.AMORTIZED else pc.invert(charges.amortized)
         months = pc.strftime(dates.period_start(self, batch), format="%Y-%m")
         self.tally.count(
-            charges, months, self.text("currency", batch), batch.column(self.place["cost"]), kept
+            charges, months, self.text("currency", batch), batch.column(self.place["cost"]), is_of_role
         )
-        return batch.take(pc.indices_nonzero(kept))
+        return batch.take(pc.indices_nonzero(is_of_role))
 
     def column(self, name: str, batch: NativeBatch) -> pa.Array:
         if name in self._extensions:

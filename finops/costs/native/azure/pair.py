@@ -237,12 +237,12 @@ def _role_by_name(name: str) -> ExportRole | None:
 
 def _find_twins(roles: list[ExportRole | None], tallies: Sequence[Tally]) -> None:
     """Return two files without commitments with the same lines and sums of each subscription: one per export."""
-    seen: dict[tuple[object, ...], int] = {}
+    first_places: dict[tuple[object, ...], int] = {}
     for place, (role, tally) in enumerate(zip(roles, tallies, strict=True)):
         key = (tally.rows, *sorted(tally.on_demand.items()))
         if role is not None or not any(tally.on_demand.values()):
             continue
-        if key in seen:
-            roles[seen[key]], roles[place] = ExportRole.ACTUAL, ExportRole.AMORTIZED
+        if key in first_places:
+            roles[first_places[key]], roles[place] = ExportRole.ACTUAL, ExportRole.AMORTIZED
         else:
-            seen[key] = place
+            first_places[key] = place

@@ -46,9 +46,9 @@ def region_of(place: str) -> Region:
 
 def unit_of(measure: str) -> Unit | None:
     """Return the meaning of a unit of measure; None if neither Microsoft's table nor its number gives one."""
-    known = _units().get(measure) or _units().get(measure.strip())
-    if known:
-        return known
+    unit = _units().get(measure) or _units().get(measure.strip())
+    if unit:
+        return unit
     match = _MEASURE.fullmatch(measure.strip())
     return Unit(Decimal(match[1]), match[2] or "Units") if match and int(match[1]) else None
 

@@ -30,11 +30,11 @@ def resource_id(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
 
 def resource_name(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
     """Return ResourceName, else the last part of the id."""
-    given = mapping.text("resource_name", batch)
+    names = mapping.text("resource_name", batch)
     return (
-        first_of(given, cut(mapping.text("resource_id", batch), _ALL_BUT_LAST_PART))
-        if given.null_count
-        else given
+        first_of(names, cut(mapping.text("resource_id", batch), _ALL_BUT_LAST_PART))
+        if names.null_count
+        else names
     )
 
 
@@ -96,8 +96,8 @@ def _consumed_types(mapping: AzureMapping, batch: NativeBatch) -> pa.DictionaryA
 
 
 def _of_service(text: str, of: int) -> str | None:
-    found = _service(*text.split("\x1f"))
-    return found[of] or None if found else None
+    parts = _service(*text.split("\x1f"))
+    return parts[of] or None if parts else None
 
 
 @lru_cache(maxsize=4_096)

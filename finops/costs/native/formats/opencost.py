@@ -118,9 +118,9 @@ class OpenCostMapping(NativeMapping):
     def __init__(self, names: Sequence[str]) -> None:
         self._folded = {fold(name): name for name in reversed(names)}
         self.place = {
-            ours: self._folded[found]
-            for ours, aliases in _ALIASES.items()
-            if (found := next((alias for alias in aliases if alias in self._folded), None))
+            column: self._folded[source]
+            for column, aliases in _ALIASES.items()
+            if (source := next((alias for alias in aliases if alias in self._folded), None))
         }
         self._labels = _label_columns(names)
         self.needed = tuple(self._costs())
@@ -130,8 +130,8 @@ class OpenCostMapping(NativeMapping):
         self._lines: _Lines | None = None
 
     def _costs(self) -> list[str]:
-        wanted = [name for part in _COMPONENTS for name in (*part.costs, part.quantity)]
-        return [self._folded[fold(name)] for name in (*wanted, "totalCost") if fold(name) in self._folded]
+        fields = [name for part in _COMPONENTS for name in (*part.costs, part.quantity)]
+        return [self._folded[fold(name)] for name in (*fields, "totalCost") if fold(name) in self._folded]
 
     def _columns(self) -> dict[str, tuple[str, ...]]:
         place = self.place
@@ -148,7 +148,7 @@ class OpenCostMapping(NativeMapping):
             **dict.fromkeys(
                 ("ResourceId", "ResourceName", "AllocatedResourceId", "AllocatedResourceName"), workload
             ),
-            **{name: (place[ours],) for name, ours in _EXTENSIONS.items() if ours in place},
+            **{name: (place[source],) for name, source in _EXTENSIONS.items() if source in place},
             "ChargeDescription": (place["name"],) if "name" in place else (),
         }
         if "start" in place:
@@ -270,10 +270,10 @@ def _is_cost(values: pa.Array) -> pa.Array:
 
 
 def _any(costs: Sequence[pa.Array]) -> pa.Array:
-    found = _is_cost(costs[0])
+    result = _is_cost(costs[0])
     for cost in costs[1:]:
-        found = pc.or_(found, _is_cost(cost))
-    return found
+        result = pc.or_(result, _is_cost(cost))
+    return result
 
 
 def _costs_of(mapping: OpenCostMapping, _batch: NativeBatch) -> pa.Array:

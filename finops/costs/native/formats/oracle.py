@@ -103,20 +103,20 @@ class OracleMapping(NativeMapping):
             for name in names
             if name.lower().startswith(_TAGS) and name[len(_TAGS) :]
         }
-        made_of = {**_COPIES, **{column: native for column, (native, _) in _CODES.items()}}
+        sources = {**_COPIES, **{column: native for column, (native, _) in _CODES.items()}}
         cost = self._names[fold(_COST)]
         self.columns = {
             **dict.fromkeys(("BilledCost", "EffectiveCost", "ContractedCost"), (cost,)),
             "BillingPeriodStart": (self._names[fold(_START)],),
             **{
                 column: (self._names[fold(native)],)
-                for column, native in made_of.items()
+                for column, native in sources.items()
                 if fold(native) in self._names
             },
             **dict.fromkeys(_CONSTANTS, ()),
             **({"Tags": tuple(self._tags.values())} if self._tags else {}),
         }
-        self.sources = made_of
+        self.sources = sources
         self.plain = frozenset(
             {
                 cost,

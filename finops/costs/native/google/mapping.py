@@ -115,14 +115,14 @@ def places_of(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     folded: dict[str, str] = {}
     for name in names:
         folded.setdefault(fold(name), name)
-    found: dict[str, tuple[str, str]] = {}
-    for ours, path in PATHS.items():
+    places: dict[str, tuple[str, str]] = {}
+    for column, path in PATHS.items():
         first, _, rest = path.partition(".")
         if fold(path) in folded:
-            found[ours] = folded[fold(path)], ""
+            places[column] = folded[fold(path)], ""
         elif rest and first in folded:
-            found[ours] = folded[first], rest
-    return found
+            places[column] = folded[first], rest
+    return places
 
 
 class GoogleMapping(NativeMapping):
@@ -200,8 +200,8 @@ def _category(mapping: GoogleMapping, batch: NativeBatch) -> pa.Array:
 
 
 def _charge_class(mapping: GoogleMapping, batch: NativeBatch) -> pa.Array:
-    said = first_of(*(mapping.text(name, batch) for name in _ADJUSTMENT))
-    return recode(said, lambda _: "Correction")
+    adjustments = first_of(*(mapping.text(name, batch) for name in _ADJUSTMENT))
+    return recode(adjustments, lambda _: "Correction")
 
 
 def _period_start(mapping: GoogleMapping, batch: NativeBatch) -> pa.Array:
@@ -272,8 +272,8 @@ def _cud(mapping: GoogleMapping, batch: NativeBatch, name: str) -> pa.Dictionary
 def _cud_field(text: str, name: str) -> str | None:
     if "COMMITTED_USAGE_DISCOUNT" not in text:
         return None
-    found = next((each for each in entries(text) if str(each.get("type")).upper() in _CUD_CATEGORIES), {})
-    return str(found[name]) if found.get(name) else None
+    entry = next((each for each in entries(text) if str(each.get("type")).upper() in _CUD_CATEGORIES), {})
+    return str(entry[name]) if entry.get(name) else None
 
 
 def _cud_rule(code: Callable[[str], str | None], name: str = "type") -> _Rule:
