@@ -57,23 +57,29 @@ class _ResolvedQuery:
 
 
 def query_usage(
-    account: Account, query: UsageQuery, *, all_groups: bool = False, deadline: float | None = None
+    account: Account,
+    query: UsageQuery,
+    *,
+    all_groups: bool = False,
+    deadline: float | None = None,
+    metrics: Sequence[UsageMetric] | None = None,
 ) -> UsageAnswer:
     """Return the usage of a metric, by its aggregation (see `read_usage`), in total and by group.
 
+    `metrics` are those of the account, from a caller that has them already.
     The rest of the groups is one row, computed as one group. `all_groups`: every group separately, for exports.
     Raises UserError for errors that the caller can correct. One lake query; one query in PostgreSQL, one more when
     grouped by customer, for each kind of filter, and for the names of dimensions. Another lake query counts customers
     if rows are not customers; a comparison adds up to four.
     """
-    metrics = metrics_of(account)
+    metrics = metrics_of(account) if metrics is None else metrics
     if not metrics:
         return _empty_answer(account, query)
     resolved_query = _resolve_query(account, query, metrics, all_groups=all_groups)
     usage = read_metric(account, resolved_query.metric, resolved_query.metric_query, deadline=deadline)
     if usage.total is None and not query.names_days:
         return _answer_for_today(
-            account, query, resolved_query, usage, all_groups=all_groups, deadline=deadline
+            resolved_query, usage, metrics=metrics, all_groups=all_groups, deadline=deadline
         )
     comparison = None
     if query.compare_to != "none":
@@ -95,16 +101,21 @@ def _customers(resolved_query: _ResolvedQuery, usage: MetricUsage, deadline: flo
 
 
 def _answer_for_today(
-    account: Account,
-    query: UsageQuery,
     resolved_query: _ResolvedQuery,
     usage: MetricUsage,
     *,
+    metrics: Sequence[UsageMetric],
     all_groups: bool,
     deadline: float | None,
 ) -> UsageAnswer:
     """Return usage of today if there is none in the default period, for accounts that have just begun to push."""
-    today = query_usage(account, replace(query, period="today"), all_groups=all_groups, deadline=deadline)
+    today = query_usage(
+        resolved_query.account,
+        replace(resolved_query.query, period="today"),
+        all_groups=all_groups,
+        deadline=deadline,
+        metrics=metrics,
+    )
     if today.quantity is None:
         return _answer(resolved_query, usage, None, 0)
     note = "No events in the last 30 days, so this is today (incomplete)."

@@ -50,7 +50,7 @@ class UsagePage(QueryPage[AccountRequest, UsageQuery, UsageAnswer]):
         return structs.replace(query, metric=query.metric or first_metric(self.metrics))
 
     def answer(self, query: UsageQuery) -> UsageAnswer:
-        return query_usage(self.request.account, query, all_groups=self.as_csv)
+        return query_usage(self.request.account, query, all_groups=self.as_csv, metrics=self.metrics)
 
     def result(self, query: UsageQuery, answer: UsageAnswer) -> dict[str, Any]:
         (table,), markers = marked_usage([usage_table(answer)], usage_days(answer))
