@@ -207,8 +207,8 @@ def one_sided_words(current: Decimal, previous: Decimal, one_sided: Decimal, cur
     )
     side = "these days" if one_sided > 0 else "the previous period"
     return (
-        f"; {money(one_sided.copy_abs(), currency)} of that are monthly or one-time charges, in "
-        f"{side} only: without them {rest}"
+        f"; {money(one_sided.copy_abs(), currency)} of monthly or one-time charges are in {side} only; "
+        f"without them {rest}"
     )
 
 

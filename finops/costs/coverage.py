@@ -172,6 +172,13 @@ class Coverage:
         return count
 
 
+def complete_data_words(coverage: Coverage) -> str:
+    """Return a clause on the last complete day; data without a complete day is data too."""
+    if coverage.complete_through:
+        return f"cost data is complete through {coverage.complete_through}"
+    return "no day of cost data is complete yet" if coverage.spans else "there is no cost data yet"
+
+
 def coverage_of(
     segments: Iterable[Segment], *, today: date, days_of: Mapping[int, SourceDays] | None = None
 ) -> Coverage:

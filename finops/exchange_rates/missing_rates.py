@@ -19,10 +19,13 @@ def without_rate(amounts: Mapping[str, Decimal], target: str = "") -> dict[str, 
 
 def missing_rate_clause(amounts: Mapping[str, Decimal], target: str = "") -> str:
     """Return a clause of the first sentence, such as ", without 7.00 EUR for which there is no exchange rate to USD"; empty
-    where every amount is converted."""
+    where every amount is converted. Where none is, the sentence has the amounts, so the clause says that they are not
+    converted."""
     left_out = _text(without_rate(amounts, target))
     if not left_out:
         return ""
+    if _is_nothing_converted(amounts, target):
+        return f", not converted: there is no exchange rate to {target or display_currency()}"
     return f", without {left_out} for which there is no exchange rate to {target or display_currency()}"
 
 
@@ -31,7 +34,13 @@ def missing_rate_warnings(amounts: Mapping[str, Decimal], target: str = "") -> l
     left_out = _text(without_rate(amounts, target))
     if not left_out:
         return []
-    return [f"No exchange rate to {target or display_currency()}: {left_out}. Not in the total."]
+    effect = "Not converted" if _is_nothing_converted(amounts, target) else "Not in the total"
+    return [f"No exchange rate to {target or display_currency()}: {left_out}. {effect}."]
+
+
+def _is_nothing_converted(amounts: Mapping[str, Decimal], target: str) -> bool:
+    """Whether no amount is converted, although the sentence is about several; a `target` has an amount of its own."""
+    return not target and without_rate(amounts) == dict(amounts)
 
 
 def _text(amounts: Mapping[str, Decimal]) -> str:

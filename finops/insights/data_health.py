@@ -11,7 +11,7 @@ from typing import Any, Final
 from accounts.models import Account
 from finops.change_events.queries import event_source_activity
 from finops.costs.answers import AccountRef, SourceHealth
-from finops.costs.coverage import Coverage
+from finops.costs.coverage import Coverage, complete_data_words
 from finops.costs.queries.closed_months import restatement_sentences
 from finops.costs.queries.import_notices import ImportNotices, import_notices
 from finops.costs.queries.sources import (
@@ -329,8 +329,7 @@ def _summary(
     count = len(connections)
     if not count:
         return f"{quote(account.name)} has no connections."
-    through = sources.coverage.complete_through
-    data = f"cost data is complete through {through}" if through else "there is no cost data yet"
+    data = complete_data_words(sources.coverage)
     noun = "connection" if count == 1 else "connections"
     if not unwell:
         well = "all up to date" if notices.summary else "all healthy"

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from finops.cost_access.reach import TOOLS
+from finops.costs.coverage import complete_data_words
 from finops.lib.periods import DateRange
 from finops.lib.sentences import escape_hidden
 from mcpserver.context import ToolCall
@@ -62,8 +63,7 @@ LINKS = "Links: the `console_url` of the answers that you used, so that I can op
 
 def render_script(script: Script, ctx: PromptContext, tools: ToolRegistry) -> str:
     """Return the message that the person sends. Write tools are offered only to a credential with write access."""
-    through = ctx.coverage.complete_through
-    data = f"cost data is complete through {through}" if through else "there is no cost data yet"
+    data = complete_data_words(ctx.coverage)
     where = f"The account is {json_text(ctx.account.name)}, today is {ctx.today} (UTC), and {data}."
     is_limited = bool(ctx.call.cost_access_limits)
     callable_tools = tools.callable_by(may_write=ctx.call.credential.may_write)

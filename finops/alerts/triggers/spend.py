@@ -50,7 +50,7 @@ def message_spend(account: Account, query: SpendQuery, *, sources: Sources, dead
     in_first_sentence = {*missing, *not_final_warning(facts, sums)}
     return MessageSpend(
         answer=drop_other_currencies(answer, display_currency()),
-        caveat=reader_text(caveat_clause(facts, sums) + _missing_rate_clause(amounts)),
+        caveat=reader_text(caveat_clause(facts, sums) + missing_rate_clause(amounts)),
         notes=tuple(reader_text(each) for each in answer.warnings if each not in in_first_sentence),
         missing_rate=_missing_rate(amounts, missing),
     )
@@ -61,12 +61,6 @@ def _missing_rate(amounts: Mapping[str, Decimal], warnings: Sequence[str]) -> st
         return ""
     # The amounts may all be of the previous period.
     return reader_text(" ".join(warnings)) or f"Some days have no exchange rate to {display_currency()}."
-
-
-def _missing_rate_clause(amounts: Mapping[str, Decimal]) -> str:
-    if amounts and without_rate(amounts) == amounts:
-        return f", not converted: there is no exchange rate to {display_currency()}"
-    return missing_rate_clause(amounts)
 
 
 def comparison_error(missing_rate: str) -> UserError:

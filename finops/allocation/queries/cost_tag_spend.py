@@ -26,6 +26,7 @@ from finops.costs.queries.cost_view import apply_overrides, cost_view
 from finops.costs.queries.spend import query_days
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
 from finops.costs.spend_query import Filter, SpendQuery
+from finops.exchange_rates.missing_rates import missing_rate_clause, without_rate
 from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lib.money import currencies_by_amount, exact_difference, exact_sum, ratio
@@ -71,7 +72,7 @@ def query_cost_tag(account: Account, query: CostTagQuery, *, deadline: float | N
     ]
     return CostTagAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(account, before, totals, values),
+        summary=_summary(account, before, totals, values, selected=bool(query.values)),
         cost_tag=before.facts.plan.dimensions[0].name.removeprefix("cost_tag:"),
         view=before.facts.view,
         period=before.period,
@@ -254,14 +255,23 @@ def _totals(before: Amounts, uncaught: Mapping[str, Decimal] | None) -> list[Cos
 
 
 def _summary(
-    account: Account, costs: CostSums, totals: Sequence[CostTagTotal], values: Sequence[CostTagValueCost]
+    account: Account,
+    costs: CostSums,
+    totals: Sequence[CostTagTotal],
+    values: Sequence[CostTagValueCost],
+    *,
+    selected: bool,
 ) -> str:
     when = f"from {costs.period.start_date} to {costs.period.end_date}"
     name = quote(costs.facts.plan.dimensions[0].name)
     if not totals:
-        return f"{quote(account.name)} has no cost by {name} {when}."
-    amounts = join_with_and([_total_text(total) for total in totals])
-    return f"{quote(account.name)} spent {amounts} {when} ({costs.facts.view.label}); by {name}{_largest(totals, values)}{costs.facts.source_notes.clause}."
+        return f"{quote(account.name)} has no cost by {name} {when}{costs.not_final}."
+    sums = {total.currency: total.amount for total in totals}
+    converted = [total for total in totals if total.currency not in without_rate(sums)] or totals
+    amounts = join_with_and([_total_text(total) for total in converted])
+    within = f" on the requested values of {name}" if selected else ""
+    caveats = f"{missing_rate_clause(sums)}{costs.not_final}{costs.restated}"
+    return f"{quote(account.name)} spent {amounts}{within} {when} ({costs.facts.view.label}){caveats}; by {name}{_largest(converted, values)}."
 
 
 def _total_text(total: CostTagTotal) -> str:

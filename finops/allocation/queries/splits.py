@@ -60,7 +60,7 @@ def list_splits(account: Account, *, search: str = "", deadline: float | None = 
     splits = [_listing_of(row, effects.get(row.pk)) for row in rows if _matches_search(row, search)]
     return SplitsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(account, splits, days),
+        summary=_summary(account, splits, days, search.strip()),
         view=asking.view,
         start_date=days.start,
         end_date=days.end,
@@ -168,7 +168,9 @@ def _size(amounts: Sequence[MoneyAmount]) -> tuple[Decimal, str]:
     return largest.amount.copy_abs().copy_negate(), largest.currency
 
 
-def _summary(account: Account, splits: Sequence[ListedSplit], days: DateRange) -> str:
+def _summary(account: Account, splits: Sequence[ListedSplit], days: DateRange, search: str) -> str:
+    if not splits and search:
+        return f"{quote(account.name)} has no shared-cost split that matches {quote(search, 60)}."
     if not splits:
         return f"{quote(account.name)} has no shared-cost splits."
     named = [

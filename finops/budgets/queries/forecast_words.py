@@ -33,7 +33,7 @@ def summary_of(
         return f"{what}, so nothing can be forecast {when}{facts.source_notes.clause}."
     forecast_totals = [total for total in totals if total.expected is not None]
     if not forecast_totals:
-        return f"The spend of {quote(account.name)}{filtered} {when} cannot be forecast{facts.source_notes.clause}: {totals[0].reason}"
+        return f"The spend of {quote(account.name)}{filtered} {when} cannot be forecast: {totals[0].reason.rstrip('.')}{facts.source_notes.clause}."
     totals_text = join_with_and([_total_text(total) for total in forecast_totals])
     return (
         f"{quote(account.name)} is forecast to spend {totals_text}{filtered} {when} "

@@ -32,7 +32,12 @@ from finops.costs.queries.spend import plan_of, read_sums_of, resolve_query
 from finops.costs.queries.spend_answer import truncation_note
 from finops.costs.queries.spend_facts import SpendFacts
 from finops.costs.queries.spend_lake import ONE_TIME_FEES, SpendPlan, SpendSum
-from finops.costs.queries.spend_words import NAMED_SOURCES, SOURCE_NAME_LENGTH, incomplete_words
+from finops.costs.queries.spend_words import (
+    NAMED_SOURCES,
+    SOURCE_NAME_LENGTH,
+    incomplete_words,
+    uncovered_words,
+)
 from finops.costs.spend_query import SpendQuery
 from finops.exchange_rates.missing_rates import missing_rate_clause, missing_rate_warnings, without_rate
 from finops.lib import clock
@@ -95,7 +100,8 @@ def forecast_figures(
     rows = _sort_rows([row_of(each, span, facts.plan.dimensions[0].name) for each in groups], totals)
     read = {each.currency: exact_sum(each.costs.values()) for each in whole}
     converted = [total for total in totals if total.currency not in without_rate(read)] or totals
-    not_final = f"{missing_rate_clause(read)}{_not_final(facts, span, whole)}"
+    in_period = {total.currency: total.actual or read[total.currency] for total in totals}
+    not_final = f"{missing_rate_clause(in_period)}{_not_final(facts, span, whole)}"
     answer = ForecastAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=summary_of(account, span, facts, converted, not_final),
@@ -115,7 +121,7 @@ def forecast_figures(
         resolved_filters=facts.findings.used,
         data_through=span.coverage.complete_through,
         truncated=truncation_note(rows, query.top, MAX_TOP),
-        warnings=[*missing_rate_warnings(read), *warnings_of(facts, span, whole, totals, rows)],
+        warnings=[*missing_rate_warnings(in_period), *warnings_of(facts, span, whole, totals, rows)],
         hint=hint_of(query, span, totals),
         applied_splits=facts.split_result.applied_splits,
     )
@@ -127,6 +133,8 @@ def _not_final(facts: SpendFacts, span: Span, whole: Sequence[Outlook]) -> str:
     """Return a clause on cost so far that is not final, and on late sources, whose expected cost counts."""
     amounts = {each.currency: each.incomplete for each in whole if each.incomplete}
     text = incomplete_words(span.coverage, span.so_far, amounts, facts.names)
+    if span.coverage.days_with_data(span.so_far):
+        text += uncovered_words(span.coverage, span.so_far)
     through, since = span.coverage.complete_through_for_most, span.coverage.complete_through
     late = [
         f"{truncate(facts.names[source], SOURCE_NAME_LENGTH)!r} after {end}"
@@ -270,7 +278,7 @@ def _by_day(sums: Iterable[SpendSum]) -> dict[date, Decimal]:
 def _stale(span: Span) -> str:
     through = span.coverage.complete_through_for_most
     if through is None:
-        return "There is no cost data yet."
+        return "No day of cost data is complete yet."
     behind = (span.today - through).days
     if behind > STALE_DAYS:
         return f"The last complete day is {through}, {behind} days ago: too old to forecast from."

@@ -198,6 +198,6 @@ def _summary(month: date, totals: list[VersionTotal], parts: list[VersionSum], a
         for status in ("added", "gone", "changed")
     )
     return (
-        f"The newest import of {month:%Y-%m} changed it by {join_with_and(changes)}{left_out}: {added} lines added, "
+        f"The newest import of {month:%Y-%m} changed it by {join_with_and(changes)}{left_out}: {added} {'line' if added == 1 else 'lines'} added, "
         f"{removed} gone, {changed} changed."
     )

@@ -151,8 +151,10 @@ def _run(
 
 def _summary(account: Account, sources: Sources, currencies: Sequence[str], problems: str) -> str:
     first, through = sources.coverage.first_day, sources.coverage.complete_through
-    if first is None or through is None:
+    if first is None:
         return f"{quote(account.name)} has no cost data yet{problems}."
+    if through is None:
+        return f"{quote(account.name)} has cost data from {first}, but no complete day yet{problems}."
     count = len(sources.coverage.sources)
     noun = "source" if count == 1 else "sources"
     money = ", ".join(currencies)

@@ -12,6 +12,7 @@ from accounts.models import Account
 from finops.costs.answers import AppliedComparison, AppliedPeriod, SpendTotal
 from finops.costs.coverage import Bucket, buckets_of
 from finops.costs.dated_names import strip_date_prefix
+from finops.costs.queries.closed_months import restatement_clause
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import find_values, plan_of, read_sums_of, resolve_query
 from finops.costs.queries.spend_answer import (
@@ -79,6 +80,11 @@ class CostSums:
     def not_final(self) -> str:
         """Return a clause on the amount on incomplete days."""
         return not_final(self.facts, self.sums)
+
+    @property
+    def restated(self) -> str:
+        """Return a clause on closed months of these days that were restated."""
+        return restatement_clause(self.facts.sources, self.facts.plan.ranges, self.facts.plan.basis)
 
     @property
     def not_comparable(self) -> str:

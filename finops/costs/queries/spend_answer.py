@@ -22,7 +22,7 @@ from finops.costs.answers import (
     SpendTotal,
     in_units,
 )
-from finops.costs.comparison import ComparisonRanges, one_sided_of
+from finops.costs.comparison import NOTHING_COMPLETE, ComparisonRanges, one_sided_of
 from finops.costs.coverage import Bucket, Coverage, buckets_of, partial_bucket_warnings
 from finops.costs.dated_names import strip_date_prefix
 from finops.costs.queries.closed_months import restatement_clause, restatement_warnings
@@ -70,6 +70,7 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
             split_preview_clause(facts)
             + facts.related_notes.clause
             + caveat_clause(facts, sums)
+            + _not_compared_clause(facts, totals)
             + restatement_clause(facts.sources, facts.plan.ranges, facts.plan.basis),
         ),
         view=facts.view,
@@ -89,6 +90,20 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
         own_amounts=_own_amounts(facts),
     )
     return in_units(answer) if facts.plan.basis in UNITS else answer
+
+
+def _not_compared_clause(facts: SpendFacts, totals: Sequence[SpendTotal]) -> str:
+    """Return a clause on why the requested comparison has no change."""
+    if facts.query.compare_to == "none" or not totals:
+        return ""
+    previous = facts.compared.previous if facts.compared else None
+    reason = not_comparable(facts.sources.coverage, previous) if previous else NOTHING_COMPLETE
+    return not_compared(reason)
+
+
+def not_compared(reason: str) -> str:
+    """Return a clause of the first sentence with the reason why there is no change; empty without a reason."""
+    return f"; not compared: {reason[0].lower()}{reason[1:].rstrip('.')}" if reason else ""
 
 
 def _own_amounts(facts: SpendFacts) -> list[MoneyAmount] | UnsetType:

@@ -49,6 +49,8 @@ def summary_of(
     when = f"from {plan.days.start} to {plan.days.end}"
     if not totals:
         what = "No cost line matches the filters" if plan.filters else f"{quote(account.name)} has no cost"
+        if NO_BILL in incomplete and not plan.filters:
+            what, incomplete = f"{what} data", incomplete.replace(NO_BILL, "")
         if plan.basis not in COST_COLUMNS:
             what = f"No cost line{' that the filters choose' if plan.filters else ''} has a {view.measure}"
         return f"{what} {when}{incomplete}."
@@ -56,9 +58,7 @@ def summary_of(
     if plan.basis not in COST_COLUMNS:
         texts = [_total_text(total) for total in totals[:NAMED_CURRENCIES]]
         if len(totals) > len(texts):
-            texts.append(
-                f"amounts in {len(totals) - len(texts)} more {'units' if plan.basis in UNITS else 'currencies'}"
-            )
+            texts.append(_more_text(len(totals) - len(texts), "unit" if plan.basis in UNITS else "currency"))
         return (
             f"{quote(account.name)} had a {view.measure} of {join_with_and(texts)}{filtered} {when} "
             f"({' + '.join(view.charge_categories)} charge categories){incomplete}{_largest_rows_text(totals, rows)}."
@@ -71,6 +71,11 @@ def summary_of(
         f"{quote(account.name)} spent {spent}{filtered} {when} ({view.label}){left_out}{incomplete}"
         f"{_largest_rows_text(totals, rows)}."
     )
+
+
+def _more_text(count: int, noun: str) -> str:
+    plural = "currencies" if noun == "currency" else f"{noun}s"
+    return f"amounts in {count} more {noun if count == 1 else plural}"
 
 
 def amounts_of(totals: Sequence[SpendTotal]) -> dict[str, Decimal]:
@@ -237,7 +242,8 @@ def caveat_clause(facts: SpendFacts, sums: Sequence[SpendSum]) -> str:
 def not_final(facts: SpendFacts, sums: Sequence[SpendSum]) -> str:
     """Return a clause on incomplete days, sources that compare other days, and sources that deliver no new data."""
     amounts = incomplete_amounts(sums, facts.plan.categories)
-    clause = incomplete_words(facts.sources.coverage, facts.plan.days, amounts, facts.names)
+    coverage, days = facts.sources.coverage, facts.plan.days
+    clause = incomplete_words(coverage, days, amounts, facts.names) + uncovered_words(coverage, days)
     source_overrides = source_override_sentences(facts.compared, facts.names) if facts.compared else []
     clause += "".join(f"; {each[0].lower()}{each[1:].rstrip('.')}" for each in source_overrides)
     return clause + facts.source_notes.clause
@@ -251,6 +257,25 @@ def not_final_warning(facts: SpendFacts, sums: Sequence[SpendSum]) -> list[str]:
     text = join_with_and([money(amount, currency) for currency, amount in amounts.items()])
     when = incomplete_span(facts.sources.coverage, facts.plan.days)
     return [f"{text} on {when} {('is' if len(amounts) == 1 else 'are')} incomplete."]
+
+
+NO_BILL = "; no bill covers these days"
+
+
+def uncovered_words(coverage: Coverage, days: DateRange) -> str:
+    """Return a clause on how many of the days have cost data; empty if all do.
+
+    Days after the newest bill count only where the period ends after today: `incomplete_words` names late bills.
+    """
+    covered = coverage.days_with_data(days)
+    if not covered:
+        return NO_BILL
+    newest = max(span.end for span in coverage.covered)
+    end = days.end if days.end > coverage.today else min(days.end, newest)
+    until = DateRange(days.start, end)
+    if coverage.days_with_data(until) == until.days:
+        return ""
+    return f"; bills cover {covered} of {days.days} days"
 
 
 SOURCE_NAME_LENGTH = 60

@@ -232,7 +232,7 @@ def _listing_order(row: dict[str, Any]) -> tuple[int, Decimal, str]:
 
 
 def _summary(page: _Page, total: int, problems: str) -> str:
-    clause = f" with {truncate(page.search, 60)!r} in them" if page.search else ""
+    clause = f" matching {truncate(page.search, 60)!r}" if page.search else ""
     noun = "value" if total == 1 else "values"
     return f"{_title(page.dimension)} has {total} {noun}{clause} in the cost lines from {page.days.start} to {page.days.end}{problems}."
 

@@ -119,7 +119,14 @@ def list_anomalies(
     cut = f"{offset + 1} to {offset + len(listed)} of {total}. Use cursor for the next page."
     return AnomaliesAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(account, query, listed, every, display.only, not_complete(reader.sources, query)),
+        summary=_summary(
+            account,
+            query,
+            listed,
+            every,
+            display.only,
+            _not_detected(run) + not_complete(reader.sources, query),
+        ),
         anomalies=listed,
         total_anomalies=total,
         smallest_impacts=smallest_impacts(),
@@ -136,6 +143,10 @@ def list_anomalies(
         ],
         hint=HINT if total else NO_ANOMALY_HINT,
     )
+
+
+def _not_detected(run: AnomalyRun | None) -> str:
+    return "" if run and run.finished_at else "; anomaly detection has not run yet"
 
 
 def _question_of(query: AnomaliesQuery) -> list[Any]:
@@ -318,7 +329,9 @@ def _summary(
     name, state = quote(account.name), "" if query.state == "all" else f"{query.state} "
     of = f"{query.scope_text}{f' in {only}' if only else ''}"
     if not every:
-        return f"{name} has no {state}anomaly{of or ' of that kind'}{incomplete}."
+        limits = (query.start_date, query.end_date, query.min_impact, query.currency, query.search)
+        matching = " that matches the filters" if any(each for each in limits) else ""
+        return f"{name} has no {state}anomaly{of}{matching}{incomplete}."
     noun = "anomaly" if len(every) == 1 else "anomalies"
     counted = f"{name} has {len(every)} {state}{noun}{of}"
     if len(every) > 1 and not query.scope_text:
@@ -330,7 +343,7 @@ def _summary(
     return (
         f"{counted}; listed first: {quote(worst.name or worst.value)}{root_cause_text(worst)} of {quote(worst.source)}, "
         f"{worst.first_day} to {worst.last_day}, {_signed_amount(worst.impact, worst.currency)} against what was "
-        f"expected{', and it goes on' if worst.ongoing else ''}{incomplete}."
+        f"expected{', ongoing' if worst.ongoing else ''}{incomplete}."
     )
 
 
@@ -339,7 +352,9 @@ def _net_impact(every: Sequence[IncidentAmounts]) -> str:
     impacts = _impacts(every)
     left_out = without_rate({each.currency: each.amount for each in impacts})
     amounts = [
-        _signed_amount(each.amount, each.currency) for each in impacts if each.currency not in left_out
+        _signed_amount(each.amount, each.currency)
+        for each in impacts
+        if each.currency not in left_out or len(left_out) == len(impacts)
     ]
     if not amounts:
         return ""

@@ -17,6 +17,7 @@ from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.source_notes import SourceNotes, source_notes
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import resolve_query
+from finops.costs.queries.spend_words import uncovered_words
 from finops.costs.spend_query import DEFAULT_PERIOD, SpendQuery, read_period
 from finops.insights.commitments import text
 from finops.insights.commitments.figures import (
@@ -217,7 +218,11 @@ def _assemble(facts: CommitmentFacts, top: int) -> CommitmentAnswer:
     return CommitmentAnswer(
         account=AccountRef(slug=facts.account.slug, name=facts.account.name),
         summary=text.summary_of(
-            facts.account.name, facts.query, facts.days, totals, facts.source_notes.clause
+            facts.account.name,
+            facts.query,
+            facts.days,
+            totals,
+            uncovered_words(facts.sources.coverage, facts.days) + facts.source_notes.clause,
         ),
         period=AppliedPeriod(
             start_date=facts.days.start,

@@ -44,7 +44,8 @@ def summary_of(
     """Return one plain sentence: commitment cost, utilization, waste and savings."""
     when = f"from {days.start} to {days.end}"
     of = f" of type {truncate(query.type.strip(), TYPE_LENGTH)!r}" if query.type.strip() else ""
-    of += f" that end before {query.expires_before}" if query.expires_before else ""
+    of += f" with an end before {query.expires_before}" if query.expires_before else ""
+    of += " within the filters" if query.filters else ""
     if not totals:
         return f"{quote(account)} has no commitment{of} in its bills {when}{problems}."
     amounts = {total.currency: total.committed_cost for total in totals}

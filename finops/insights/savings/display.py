@@ -67,7 +67,7 @@ class SavingsDisplay:
 
     def warnings(self, totals: Sequence[SavingsTotal]) -> list[str]:
         """Return warnings with the rates of the totals, and amounts without a rate."""
-        warnings = missing_rate_warnings(self.amounts(totals))
+        warnings = missing_rate_warnings({each.currency: each.monthly_saving for each in totals})
         if self.rates:
             rates = [
                 f"1 {code} = {rate.normalize():f} {self.currency}"
@@ -75,10 +75,6 @@ class SavingsDisplay:
             ]
             warnings.append(f"Savings are converted at the exchange rates of {self.day}: {', '.join(rates)}.")
         return warnings
-
-    def amounts(self, totals: Sequence[SavingsTotal]) -> dict[str, Decimal]:
-        """Return savings or avoided waste by currency."""
-        return {each.currency: exact_sum([each.monthly_saving, each.monthly_waste]) for each in totals}
 
 
 def savings_display(days: DateRange | None, currencies: set[str]) -> SavingsDisplay:

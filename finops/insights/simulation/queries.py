@@ -11,6 +11,7 @@ from accounts.models import Account
 from finops.costs.answers import AccountRef, AppliedPeriod
 from finops.costs.queries.source_notes import SourceNotes, source_notes
 from finops.costs.queries.sources import load_sources
+from finops.costs.queries.spend_words import uncovered_words
 from finops.costs.spend_query import DEFAULT_PERIOD
 from finops.insights.commitments.purchases import covered_per_hour, hours_of, purchase_outcome
 from finops.insights.cost_scope import CostReader
@@ -86,6 +87,7 @@ def simulate_cost(
             lines=[(each, effect_of(each, resolved.shares, prices)) for each in sums],
             counted=_complete_days(days, sources.coverage.first_day, through),
             is_unfinished=through is None or through < days.end,
+            uncovered=uncovered_words(sources.coverage, days),
             notes=source_notes(account, sources, build.filters, days),
         )
     )
@@ -101,6 +103,7 @@ class Simulation:
     lines: Sequence[Simulated]
     counted: DateRange | None
     is_unfinished: bool
+    uncovered: str
     notes: SourceNotes
 
     @property
@@ -117,7 +120,17 @@ def _assemble(simulation: Simulation) -> SimulationAnswer:
     late, notes = _sums_of(sums, currencies, "late"), simulation.notes
     return SimulationAnswer(
         account=AccountRef(slug=simulation.account.slug, name=simulation.account.name),
-        summary=text.summary(days, totals, left_out, late, results, simulation.counted, notes.clause),
+        summary=text.summary(
+            days,
+            totals,
+            left_out,
+            late,
+            results,
+            simulation.counted,
+            simulation.uncovered + notes.clause,
+            filtered=bool(query.filters),
+            has_assumptions=simulation.resolved.changes_anything,
+        ),
         period=AppliedPeriod(
             start_date=days.start,
             end_date=days.end,

@@ -155,6 +155,9 @@ def summary(
     purchases: Sequence[PurchaseResult],
     counted: DateRange | None,
     clause: str,
+    *,
+    filtered: bool = False,
+    has_assumptions: bool = True,
 ) -> str:
     """The first sentence. `late`: cost on incomplete days, by currency. `counted`: the days on which purchases count."""
     if not totals and not left_out:
@@ -173,4 +176,8 @@ def summary(
             f"purchases count by day, not by hour, on {_days(by_day)}, which overstates what they save"
         )
     rest = f"; {'; '.join(caveats)}" if caveats else ""
-    return f"{days.start} to {days.end} would have been {join_with_and(amounts)} amortized under the assumptions{rest}{clause}."
+    within = " within the filters" if filtered else ""
+    if not has_assumptions:
+        costs = join_with_and([money(each.baseline, each.currency) for each in totals])
+        return f"{days.start} to {days.end} cost {costs} amortized{within}; no assumption is set, so nothing changes{rest}{clause}."
+    return f"{days.start} to {days.end} would have been {join_with_and(amounts)} amortized under the assumptions{within}{rest}{clause}."

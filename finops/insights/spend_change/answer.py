@@ -106,6 +106,7 @@ def build_answer(facts: ChangeFacts, top: int) -> SpendChangeAnswer:
             facts.reason,
             left_out,
             facts.source_notes.clause,
+            filtered=bool(facts.filters),
         ),
         view=facts.view,
         days=days,

@@ -48,29 +48,33 @@ def summary_of(
     reason: str,
     left_out: str = "",
     problems: str = "",
+    *,
+    filtered: bool = False,
 ) -> str:
     """Return one plain sentence: the change, the days, and the largest driver."""
     if days is None or reason:
-        return f"The change in spend of {quote(account)} cannot be explained{problems}: {reason}"
+        return f"The change in spend of {quote(account)} cannot be explained: {reason.rstrip('.')}{problems}."
     when = f"from {days.start_date} to {days.end_date}"
     if not totals:
         return f"{quote(account)} has no matching cost {when} or in the previous period{left_out}{problems}."
     totals_text = join_with_and([_total_text(total) for total in totals])
     before = f"{days.previous_start_date} to {days.previous_end_date}"
-    return f"{quote(account)} spent {totals_text} {when} than from {before} ({view.label}){left_out}{problems}{_largest_moves_text(totals, moves)}."
+    within = " within the filters" if filtered else ""
+    return f"{quote(account)} spent {totals_text}{within} {when} than from {before} ({view.label}){left_out}{problems}{_largest_moves_text(totals, moves)}."
 
 
 def _total_text(total: ChangeTotal) -> str:
     if not total.change:
         return f"as much ({money(total.current_amount, total.currency)})"
     word = "more" if total.change > 0 else "less"
-    share = f" ({percent_text(abs(total.ratio))})" if total.ratio is not None else ""
+    share = percent_text(abs(total.ratio)) if total.ratio is not None else ""
     once = (
         one_sided_words(total.current_amount, total.previous_amount, total.one_sided, total.currency)
         if total.one_sided is not None
         else ""
     )
-    return f"{money(abs(total.change), total.currency)} {word}{share}{once}"
+    details = f"{share}{once}".removeprefix("; ")
+    return f"{money(abs(total.change), total.currency)} {word}{f' ({details})' if details else ''}"
 
 
 def _largest_moves_text(totals: Sequence[ChangeTotal], moves: Sequence[Move]) -> str:

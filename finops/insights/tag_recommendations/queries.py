@@ -259,7 +259,7 @@ def recommendation(account: Account, recommendation_id: str) -> RecommendationDe
 
 def _summary(account: str, recommendations: Sequence[TagRecommendation], keys: Sequence[KeyCoverage]) -> str:
     if not keys:
-        return f"The cost of {quote(account)} of the last 30 days with data has no tags."
+        return f"{quote(account)} has no cost with tags in the last 30 days with data."
     first = next((each for each in keys[0].covers if each.share is not None), None)
     best = f" Key {quote(keys[0].key, 60)} covers most"
     best += f": {percent_text(first.share)} of {first.currency} usage cost." if first and first.share else "."

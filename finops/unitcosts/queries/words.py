@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 from finops.costs.answers import SpendTotal
+from finops.costs.comparison import NOTHING_COMPLETE
+from finops.costs.queries.spend_answer import not_compared
 from finops.exchange_rates.missing_rates import missing_rate_clause, without_rate
 from finops.lib.money import ratio
 from finops.lib.sentences import dimension_text, join_with_and, money, percent_text, quote
@@ -52,15 +54,22 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
     when = f"from {days.start} to {days.end}"
     if not totals:
         what = "No cost lines match" if plan.filters or facts.query.customers else "No cost"
-        return f"{quote(facts.account.name)}: {what} {when}{facts.cost.not_final}{usage_clause(facts)}, so there is no unit cost of {quote(facts.metric, NAME_LENGTH)}."
+        why = f"so there is no unit cost of {quote(facts.metric, NAME_LENGTH)}"
+        return (
+            f"{quote(facts.account.name)}: {what} {when}, {why}{facts.cost.not_final}{usage_clause(facts)}."
+        )
     costs = {total.currency: total.cost for total in totals}
     totals = [total for total in totals if total.currency not in without_rate(costs)] or totals
     text = join_with_and([_equation(facts, total) for total in totals]) + missing_rate_clause(costs)
     why = f" {totals[0].reason}" if totals[0].reason else ""
     meaning = MEANING.get(facts.usage.aggregation, "") if not totals[0].reason else ""
     view = facts.cost.facts.view.label
+    caveats = (
+        f"{facts.cost.not_final}{usage_clause(facts)}{_days_clause(facts)}{_not_compared_clause(facts)}"
+        f"{facts.cost.restated}"
+    )
     parts = [
-        f"{quote(facts.account.name)} {when} ({view}{_filter_clause(facts)}): {text}{facts.cost.not_final}{usage_clause(facts)}.{why}",
+        f"{quote(facts.account.name)} {when} ({view}{_filter_clause(facts)}): {text}{caveats}.{why}",
         meaning,
         _rows_text(rows, facts.query.units),
     ]
@@ -75,18 +84,43 @@ def usage_clause(facts: Facts) -> str:
     return "".join(f"; {each}" for each in [*problems[:NAMED_SOURCES], *rest])
 
 
+def _days_clause(facts: Facts) -> str:
+    """Return a clause where cost and usage have data on different numbers of days: the quotient mixes them."""
+    cost, usage = facts.cost.days_with_data, facts.usage.days_with_data
+    if not days_warning(cost, usage, facts.cost.days.days):
+        return ""
+    return f"; cost has data on {cost} and usage on {usage} of {facts.cost.days.days} days"
+
+
+def _not_compared_clause(facts: Facts) -> str:
+    if facts.query.compare_to == "none":
+        return ""
+    return not_compared(facts.cost.not_comparable if facts.cost.comparison else NOTHING_COMPLETE)
+
+
 def _filter_clause(facts: Facts) -> str:
     """Return whether cost and usage have the same filters: in the first sentence, else the quotient misleads."""
     scope, metric = facts.scope, quote(facts.metric, NAME_LENGTH)
+    customers = _customers_clause(facts.query.customers)
     both = join_with_and(
         [dimension_text(each.dimension.removeprefix("dimension:")) for each in scope.applied]
     )
-    filtered = f"; usage filtered by {both}" if both else ""
+    filtered = f"{customers}; usage filtered by {both}" if both else customers
     if not scope.unfiltered:
         return filtered
     dimensions = join_with_and([dimension_text(name) for name in scope.unfiltered])
     whole = f"{filtered}, not by {dimensions} as the cost is" if both else ""
-    return whole or f"; only cost is filtered by {dimensions}; usage is all of {metric}"
+    return whole or f"{customers}; only cost is filtered by {dimensions}; usage is all of {metric}"
+
+
+def _customers_clause(customers: Sequence[str]) -> str:
+    """Return a clause on the only customers whose cost and usage count."""
+    if not customers:
+        return ""
+    named = [quote(each, NAME_LENGTH) for each in customers[:NAMED_ROWS]]
+    more = len(customers) - len(named)
+    noun = "customer" if len(customers) == 1 else "customers"
+    return f"; only {noun} {join_with_and([*named, *([f'{more} more'] if more > 0 else [])])}"
 
 
 def _equation(facts: Facts, total: UnitCostTotal) -> str:

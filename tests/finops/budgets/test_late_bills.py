@@ -146,9 +146,7 @@ def test_three_services_whose_newest_days_are_at_10_and_55_percent(
     assert off(expected, truth) < Decimal("0.01")
     assert clause in expected.summary
     assert anomalies.total_anomalies == 0
-    assert anomalies.summary == (
-        "'Acme' has no open anomaly of that kind; no day is complete from 2026-11-19 on."
-    )
+    assert anomalies.summary == ("'Acme' has no open anomaly; no day is complete from 2026-11-19 on.")
     assert anomalies.data_through == date(2026, 11, 18)
     assert "Complete days only; no day is complete from 2026-11-19 on." in page
     assert health.connections[0].status == "partial"

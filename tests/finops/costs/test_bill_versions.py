@@ -66,7 +66,7 @@ def test_lines_added_gone_and_changed_add_up_to_the_difference(acme: Account, re
         ("Mail", "gone"),
         ("Refund", "added"),
     }
-    assert "1 lines added, 1 gone, 1 changed" in answer.summary
+    assert "1 line added, 1 gone, 1 changed" in answer.summary
 
 
 def test_without_a_month_it_is_the_newest_one_that_was_restated(acme: Account, restated: CostSource) -> None:
@@ -106,7 +106,7 @@ def test_a_viewer_reads_the_lines_that_an_import_changed(cast: Cast, restated: C
 
     page = text_of(client.get(URL))
 
-    for word in ("Storage", "Mail", "Refund", "Added", "Gone", "Changed", "1 lines added, 1 gone, 1 changed"):
+    for word in ("Storage", "Mail", "Refund", "Added", "Gone", "Changed", "1 line added, 1 gone, 1 changed"):
         assert word in page
     assert client.get(URL, {"month": "2026-05"}).status_code == 200
 

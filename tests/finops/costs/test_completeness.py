@@ -305,7 +305,7 @@ def test_a_stale_source_with_a_purchase_ahead_is_not_a_saving(bills: Bills) -> N
     answer = spend_of(bills.account, WEEK)
 
     assert answer.summary == (
-        "'Acme' has no cost from 2026-11-14 to 2026-11-20; no day is complete from 2026-11-14 on."
+        "'Acme' has no cost data from 2026-11-14 to 2026-11-20; no day is complete from 2026-11-14 on."
     )
     assert answer.comparison is None
     assert [warning for warning in answer.warnings if "No complete day in the period to compare." in warning]

@@ -112,7 +112,8 @@ def test_no_match_at_all_is_not_silent(lines: Account) -> None:
 
     assert answer.totals == []
     assert answer.summary == (
-        "No cost line matches the filters from 2026-03-01 to 2026-03-20; no day is complete from 2026-03-03 on."
+        "No cost line matches the filters from 2026-03-01 to 2026-03-20; no day is complete from 2026-03-03 on; "
+        "bills cover 1 of 20 days."
     )
     assert "listDimensionValues" in answer.hint
 

@@ -213,7 +213,7 @@ def test_an_account_without_data_is_told_how_to_begin(acme: Account) -> None:
     )
 
     assert (answer.totals, answer.rows, answer.data_through) == ([], [], None)
-    assert answer.summary == "'Acme' has no cost from 2026-02-18 to 2026-03-19."
+    assert answer.summary == "'Acme' has no cost data from 2026-02-18 to 2026-03-19."
     assert "The account has no cost data yet." in answer.warnings
     assert "Connections page" in answer.hint
 

@@ -106,14 +106,14 @@ def test_a_comparison_that_a_monthly_charge_decides_says_so_with_its_amount(
     assert total.change.one_sided == 310
     first = answer.summary
     assert (
-        "310.00 USD of that are monthly or one-time charges, in these days only: without them nothing changes"
+        "310.00 USD of monthly or one-time charges are in these days only; without them nothing changes"
         in first
     )
     assert spread(payer, **PARTS_OF_MONTHS).totals[0].change.one_sided is None
     days = {"start_date": "2026-02-25", "end_date": "2026-03-10"}
     moved = Door(mint(cast)).ask("explainSpendChange", **days)
     assert moved["totals"][0]["one_sided"] == 310
-    assert "310.00 USD of that are monthly or one-time charges" in moved["summary"]
+    assert "310.00 USD of monthly or one-time charges" in moved["summary"]
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def without_rates(first: date) -> str:
 def test_a_forecast_says_first_what_it_was_made_without(late_rates: Account) -> None:
     with display_scope(display_of(late_rates, "USD")):
         answer = forecast_spend(late_rates, ForecastQuery(period="month"))
-    left_out = without_rates(FIRST)
+    left_out = without_rates(date(2026, 3, 1))
     assert f"without {left_out} for which there is no exchange rate to USD" in first_sentence(answer.summary)
     assert answer.warnings[0] == f"No exchange rate to USD: {left_out}. Not in the total."
 

@@ -73,7 +73,7 @@ def test_the_golden_example_of_how_we_count(acme: Account) -> None:
     }
     assert answer.summary == (
         "'Acme' from 2026-03-01 to 2026-03-10 (amortized, all charge categories): 150.00 USD ÷ 750 'requests' = 0.20 USD "
-        "for each."
+        "for each; cost has data on 10 and usage on 3 of 10 days."
     )
 
 
@@ -258,7 +258,10 @@ def test_seats_are_averaged_over_the_days_that_have_any(acme: Account) -> None:
 
     assert (answer.aggregation, answer.unit) == ("average_of_days", "seat")
     assert (total.usage, total.unit_cost) == (Decimal("12.5"), 10)
-    assert "125.00 USD ÷ 12.5 'seat' = 10.00 USD for each." in answer.summary
+    assert (
+        "125.00 USD ÷ 12.5 'seat' = 10.00 USD for each; cost has data on 10 and usage on 4 of 10 days."
+        in answer.summary
+    )
     assert (
         "Usage is the average of days with usage, so this is the cost per unit for the whole "
         "period, not per day."
