@@ -270,7 +270,7 @@ def _summary(
     converted = [total for total in totals if total.currency not in without_rate(sums)] or totals
     amounts = join_with_and([_total_text(total) for total in converted])
     within = f" on the requested values of {name}" if selected else ""
-    caveats = f"{missing_rate_clause(sums)}{costs.not_final}{costs.restated}"
+    caveats = f"{missing_rate_clause(sums)}{costs.not_final}{costs.restatement}"
     return f"{quote(account.name)} spent {amounts}{within} {when} ({costs.facts.view.label}){caveats}; by {name}{_largest(converted, values)}."
 
 

@@ -82,7 +82,7 @@ class CostSums:
         return not_final(self.facts, self.sums)
 
     @property
-    def restated(self) -> str:
+    def restatement(self) -> str:
         """Return a clause on closed months of these days that were restated."""
         return restatement_clause(self.facts.sources, self.facts.plan.ranges, self.facts.plan.basis)
 

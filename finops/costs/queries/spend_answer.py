@@ -70,7 +70,7 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
             split_preview_clause(facts)
             + facts.related_notes.clause
             + caveat_clause(facts, sums)
-            + _not_compared_clause(facts, totals)
+            + _comparison_clause(facts, totals)
             + restatement_clause(facts.sources, facts.plan.ranges, facts.plan.basis),
         ),
         view=facts.view,
@@ -92,16 +92,16 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
     return in_units(answer) if facts.plan.basis in UNITS else answer
 
 
-def _not_compared_clause(facts: SpendFacts, totals: Sequence[SpendTotal]) -> str:
+def _comparison_clause(facts: SpendFacts, totals: Sequence[SpendTotal]) -> str:
     """Return a clause on why the requested comparison has no change."""
     if facts.query.compare_to == "none" or not totals:
         return ""
     previous = facts.compared.previous if facts.compared else None
     reason = not_comparable(facts.sources.coverage, previous) if previous else NOTHING_COMPLETE
-    return not_compared(reason)
+    return no_change_clause(reason)
 
 
-def not_compared(reason: str) -> str:
+def no_change_clause(reason: str) -> str:
     """Return a clause of the first sentence with the reason why there is no change; empty without a reason."""
     return f"; not compared: {reason[0].lower()}{reason[1:].rstrip('.')}" if reason else ""
 

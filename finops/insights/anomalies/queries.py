@@ -115,18 +115,12 @@ def list_anomalies(
     every, total, page = [pair[1] for pair in matches], len(matches), matches[offset : offset + query.limit]
     listed = _with_candidates(_rows_of(page, display, impacts), page, query)
     run = AnomalyRun.objects.first()
+    incomplete = _first_run_clause(run) + not_complete(reader.sources, query)
     more = offset + len(listed) < total
     cut = f"{offset + 1} to {offset + len(listed)} of {total}. Use cursor for the next page."
     return AnomaliesAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(
-            account,
-            query,
-            listed,
-            every,
-            display.only,
-            _not_detected(run) + not_complete(reader.sources, query),
-        ),
+        summary=_summary(account, query, listed, every, display.only, incomplete),
         anomalies=listed,
         total_anomalies=total,
         smallest_impacts=smallest_impacts(),
@@ -145,7 +139,7 @@ def list_anomalies(
     )
 
 
-def _not_detected(run: AnomalyRun | None) -> str:
+def _first_run_clause(run: AnomalyRun | None) -> str:
     return "" if run and run.finished_at else "; anomaly detection has not run yet"
 
 

@@ -16,7 +16,7 @@ from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.spend_query import SpendQuery
 from finops.insights.cost_scope import CostReader, check_currency, resolve_scope
-from finops.insights.models import SavingsDismissal
+from finops.insights.models import RecommendationRefresh, SavingsDismissal
 from finops.insights.savings.candidates import PLACES, RULES, Piece, SavingCandidate
 from finops.insights.savings.display import SavingsDisplay, savings_display
 from finops.insights.savings.freshness import freshness_of, incomplete_text, recommendation_refreshes
@@ -90,11 +90,12 @@ def list_savings(
     shown = rows[offset : offset + query.limit]
     truncated = _truncation_note(offset, shown, rows)
     totals, realised = _totals(narrowed), _realised_totals(narrowed)
-    refreshes = [row for row in recommendation_refreshes() if query.rule in (None, row.rule)]
+    refreshes = _refreshes(query)
+    incomplete = incomplete_text(refreshes, sources.names)
     return SavingsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=summary_of(
-            account, query, totals, rows, realised, incomplete_text(refreshes, sources.names), display
+            account, query, totals, rows, realised, incomplete, has_cost=result.days is not None
         ),
         period=_period(result.days) if result.days else None,
         totals=totals,
@@ -108,6 +109,10 @@ def list_savings(
         warnings=[*display.warnings(totals), *unknown, *result.warnings],
         hint=HINT if rows else NO_ROW_HINT,
     )
+
+
+def _refreshes(query: SavingsQuery) -> list[RecommendationRefresh]:
+    return [row for row in recommendation_refreshes() if query.rule in (None, row.rule)]
 
 
 def _reader_of(cost: CostReader, query: SavingsQuery) -> tuple[SavingsReader, list[str]]:

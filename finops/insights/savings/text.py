@@ -1,16 +1,18 @@
-"""The first sentences of an answer about savings."""
+"""Sentences of an answer about savings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from accounts.models import Account
 from finops.exchange_rates.missing_rates import missing_rate_clause, without_rate
-from finops.insights.savings.display import SavingsDisplay
 from finops.insights.savings.schemas import RealisedSaving, Recommendation, SavingsQuery, SavingsTotal
-from finops.lib.sentences import join_with_and, money, quote
+from finops.lib.sentences import exact_number, join_with_and, money, quote
 
-OPEN, DISMISSED, ACTED = "open", "dismissed", "acted"
+OPEN: Final = "open"
+DISMISSED: Final = "dismissed"
+ACTED: Final = "acted"
 
 
 def summary_of(
@@ -20,14 +22,15 @@ def summary_of(
     rows: Sequence[Recommendation],
     realised: Sequence[RealisedSaving],
     incomplete: str,
-    display: SavingsDisplay,
+    *,
+    has_cost: bool,
 ) -> str:
     """Return one or two plain sentences on the query. `incomplete`: what the first one reports as missing."""
     marked = query.status in (ACTED, DISMISSED)
-    amounts = display.amounts(totals)
+    amounts = {each.currency: each.monthly_saving for each in totals}
     incomplete = f"{missing_rate_clause(amounts)}{incomplete}"
     converted = [total for total in totals if total.currency not in without_rate(amounts)] or totals
-    could = _potential_text(account, query, converted, rows, "" if marked else incomplete)
+    could = _potential_text(account, query, converted, rows, "" if marked else incomplete, has_cost=has_cost)
     if not marked:
         return could
     noun = "recommendation" if len(rows) == 1 else "recommendations"
@@ -49,9 +52,11 @@ def _potential_text(
     totals: Sequence[SavingsTotal],
     rows: Sequence[Recommendation],
     incomplete: str,
+    *,
+    has_cost: bool,
 ) -> str:
     if not totals:
-        which = _filter_text(query)
+        which = _filter_text(query) or ("" if has_cost else ": it has no complete day of cost data")
         return f"{quote(account.name)} has no open recommendation{which or ': its bills prove no saving of 1 a month or more'}{incomplete}."
     count = sum(total.recommendations for total in totals)
     if not count:
@@ -91,7 +96,7 @@ def _filter_text(query: SavingsQuery) -> str:
     parts = [
         query.scope_text,
         f" of rule {query.rule}" if query.rule else "",
-        f" of {query.min_saving} a month or more" if query.min_saving is not None else "",
+        f" of {exact_number(query.min_saving)} a month or more" if query.min_saving is not None else "",
         f" in {query.currency.strip().upper()}" if query.currency.strip() else "",
     ]
     return "".join(parts)

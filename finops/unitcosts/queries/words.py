@@ -7,7 +7,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 from finops.costs.answers import SpendTotal
 from finops.costs.comparison import NOTHING_COMPLETE
-from finops.costs.queries.spend_answer import not_compared
+from finops.costs.queries.spend_answer import no_change_clause
 from finops.exchange_rates.missing_rates import missing_rate_clause, without_rate
 from finops.lib.money import ratio
 from finops.lib.sentences import dimension_text, join_with_and, money, percent_text, quote
@@ -65,8 +65,8 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
     meaning = MEANING.get(facts.usage.aggregation, "") if not totals[0].reason else ""
     view = facts.cost.facts.view.label
     caveats = (
-        f"{facts.cost.not_final}{usage_clause(facts)}{_days_clause(facts)}{_not_compared_clause(facts)}"
-        f"{facts.cost.restated}"
+        f"{facts.cost.not_final}{usage_clause(facts)}{_days_clause(facts)}{_comparison_clause(facts)}"
+        f"{facts.cost.restatement}"
     )
     parts = [
         f"{quote(facts.account.name)} {when} ({view}{_filter_clause(facts)}): {text}{caveats}.{why}",
@@ -92,10 +92,10 @@ def _days_clause(facts: Facts) -> str:
     return f"; cost has data on {cost} and usage on {usage} of {facts.cost.days.days} days"
 
 
-def _not_compared_clause(facts: Facts) -> str:
+def _comparison_clause(facts: Facts) -> str:
     if facts.query.compare_to == "none":
         return ""
-    return not_compared(facts.cost.not_comparable if facts.cost.comparison else NOTHING_COMPLETE)
+    return no_change_clause(facts.cost.not_comparable if facts.cost.comparison else NOTHING_COMPLETE)
 
 
 def _filter_clause(facts: Facts) -> str:
