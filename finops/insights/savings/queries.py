@@ -90,8 +90,7 @@ def list_savings(
     shown = rows[offset : offset + query.limit]
     truncated = _truncation_note(offset, shown, rows)
     totals, realised = _totals(narrowed), _realised_totals(narrowed)
-    refreshes = _refreshes(query)
-    incomplete = incomplete_text(refreshes, sources.names)
+    refreshes, incomplete = _refreshes(query, sources)
     return SavingsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=summary_of(
@@ -111,8 +110,10 @@ def list_savings(
     )
 
 
-def _refreshes(query: SavingsQuery) -> list[RecommendationRefresh]:
-    return [row for row in recommendation_refreshes() if query.rule in (None, row.rule)]
+def _refreshes(query: SavingsQuery, sources: Sources) -> tuple[list[RecommendationRefresh], str]:
+    """Return the refreshes of the query's rule, and a clause on what they could not read."""
+    refreshes = [row for row in recommendation_refreshes() if query.rule in (None, row.rule)]
+    return refreshes, incomplete_text(refreshes, sources.names)
 
 
 def _reader_of(cost: CostReader, query: SavingsQuery) -> tuple[SavingsReader, list[str]]:
