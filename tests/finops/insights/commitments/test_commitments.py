@@ -230,7 +230,10 @@ def test_an_account_without_commitments_is_told_so(acme: Account) -> None:
     answer = utilization(acme, [on_demand("5")])
 
     assert answer.totals == []
-    assert answer.summary == "'Acme' has no commitment in its bills from 2026-01-01 to 2026-01-31; bills cover 1 of 31 days."
+    assert (
+        answer.summary
+        == "'Acme' has no commitment in its bills from 2026-01-01 to 2026-01-31; bills cover 1 of 31 days."
+    )
 
 
 def three(acme: Account, **columns: Any) -> CommitmentAnswer:
