@@ -50,10 +50,10 @@ class _ProviderForm(forms.Form):
     )
 
     requires_factor_claim = forms.BooleanField(
-        label="Second factor only if the provider says so",
+        label="Require the provider's second factor",
         required=False,
-        help_text="Where this account requires two-factor sign-in: OpenID Connect by amr, SAML by AuthnContext. Otherwise each "
-        "sign-in through the provider counts.",
+        help_text="For two-factor sign-in: by amr (OpenID Connect) or AuthnContext (SAML). Otherwise each sign-in through the "
+        "provider counts as two factors.",
     )
 
     def __init__(self, provider: IdentityProvider, data: Mapping[str, Any] | None = None) -> None:

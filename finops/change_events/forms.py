@@ -53,7 +53,7 @@ class ChartNoteForm(forms.Form):
         required=False,
         max_length=MAX_TEXT,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="The cost that it is about: dimension=value, one a line. Default: all cost.",
+        help_text="One dimension=value per line. Default: all cost.",
     )
     url = forms.CharField(label="Link (optional)", required=False, max_length=MAX_URL)
 

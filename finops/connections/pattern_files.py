@@ -80,8 +80,8 @@ Pattern = Annotated[
 DefaultCurrency = Annotated[
     str,
     msgspec.Meta(
-        title="Currency of files that name none",
-        description="As OpenCost's do not: a code such as USD. Files that name theirs keep it.",
+        title="Currency of files without one",
+        description="A code such as USD, for files without a currency, such as OpenCost's.",
         examples=["USD"],
         pattern=r"^([A-Z]{3})?$",
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from django.db.models import Q
 
@@ -16,6 +16,7 @@ from finops.lib import clock
 
 Kind = Literal["member", "key", "app"]
 KIND_LABELS: dict[Kind, str] = {"member": "Member", "key": "MCP key", "app": "Connected app"}
+SERVICE_ACCOUNT: Final = "Service account"
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Reader:
 
     @property
     def kind_label(self) -> str:
-        return KIND_LABELS[self.kind]
+        return SERVICE_ACCOUNT if self.detail == SERVICE_ACCOUNT else KIND_LABELS[self.kind]
 
     @property
     def url_name(self) -> str:
@@ -64,7 +65,7 @@ def readers(account: Account) -> list[Reader]:
 def _name_of_app(row: OAuthConnection) -> tuple[str, str]:
     """The name of an app, and its person as detail."""
     if row.user is None:
-        return row.application.name, "Service account"
+        return row.application.name, SERVICE_ACCOUNT
     return host_of_client(row.application, row.redirect_uri), row.user.label
 
 

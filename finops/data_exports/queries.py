@@ -13,6 +13,7 @@ from finops.data_exports.columns import cost_tag_columns
 from finops.data_exports.destination import Destination
 from finops.data_exports.destinations import destinations
 from finops.data_exports.models import UNFINISHED_STATUSES, DataExport, DataExportRun
+from finops.lib import clock
 
 RUNS_SHOWN = 50
 
@@ -43,6 +44,10 @@ class ExportState:
         if run is None or self.status != "running" or run.cancel_requested_at is not None:
             return None
         return run
+
+    @property
+    def is_due(self) -> bool:
+        return self.export.next_run_at <= clock.now()
 
     @property
     def destination(self) -> Destination[Any] | None:

@@ -303,7 +303,7 @@ def _present(reader: CostReader, days: DateRange | None) -> tuple[list[str], Map
 
 def _warnings(unwell: Sequence[ConnectionHealth], usage: StuckFlush | None) -> list[str]:
     warnings = [
-        f"{_NOUNS[each.kind]} {each.name!r} is {_word(each)}: {each.reason} {each.what_to_do}".strip()
+        f"{_NOUNS[each.kind]} {each.name!r} {_predicate(each)}: {each.reason} {each.what_to_do}".strip()
         for each in unwell
     ]
     if usage is not None:
@@ -313,6 +313,11 @@ def _warnings(unwell: Sequence[ConnectionHealth], usage: StuckFlush | None) -> l
             "If this persists, contact the operator of this server."
         )
     return warnings
+
+
+def _predicate(each: ConnectionHealth) -> str:
+    word = _word(each)
+    return f"has {word}" if word == "no data" else f"is {word}"
 
 
 def _word(each: ConnectionHealth) -> str:

@@ -254,11 +254,9 @@ def sentence_case(text: str) -> str:
     return mark_safe(written) if isinstance(text, SafeString) else written  # noqa: S308 only letters' case changed
 
 
-@register.filter
-def on_page(truncated: str) -> str:
-    """Return an answer's note about omitted rows without the name of a tool's argument, since a page has a field for
-    it."""
-    return truncated.replace("raise top", "list more")
+register.filter(reader_sentences.without_warnings)
+register.filter(reader_sentences.on_page)
+register.filter("plural_noun", numbers.plural_of)
 
 
 @register.inclusion_tag("_field.html", takes_context=True)

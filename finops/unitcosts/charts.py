@@ -31,6 +31,10 @@ class Chart:
     about: str
     data: dict[str, Any]
 
+    @property
+    def is_empty(self) -> bool:
+        return all(value is None for series in self.data["series"] for value in series["values"])
+
 
 @dataclasses.dataclass(frozen=True)
 class Trend:

@@ -48,7 +48,7 @@ BATCHES = ListPage[UsageBatch](
         Column("from", "Days from", lambda row: row.first_day, css="nowrap"),
         Column("to", "Days to", lambda row: row.last_day, css="nowrap"),
         Column("origin", "Origin", lambda row: row.get_origin_display(), css="nowrap"),
-        Column("batch", "Batch id", lambda row: str(row.pk)),
+        Column("batch", "Batch ID", lambda row: str(row.pk)),
         Column("accepted", "Accepted", lambda row: row.accepted, shown=False),
         Column("voided", "Voided", lambda row: row.voided_at, shown=False),
         Column("voided_by", "Voided by", lambda row: row.voided_by_label, shown=False),
@@ -65,7 +65,7 @@ REJECTED = ListPage[RejectedEvent](
         Column("reason", "Reason", lambda row: row.error, row_header=True),
         Column("position", "Index", lambda row: row.position, numeric=True),
         Column("event", "Event as sent", lambda row: row.excerpt, css="cell-name"),
-        Column("batch", "Batch id", lambda row: str(row.batch)),
+        Column("batch", "Batch ID", lambda row: str(row.batch)),
     ],
 )
 

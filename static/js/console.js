@@ -115,6 +115,13 @@ document.addEventListener("DOMContentLoaded", () => {
   if (own.bottom > visible.bottom) list.scrollTop += own.bottom - visible.bottom + visible.height / 3;
 });
 
+// Tabs: the current one is in view where they scroll
+document.addEventListener("DOMContentLoaded", () => {
+  const tab = document.querySelector(".nav-tabs .nav-link.active");
+  const tabs = tab?.closest(".nav-tabs");
+  if (tabs) tabs.scrollLeft = tab.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - tab.offsetWidth) / 2;
+});
+
 // Forms
 
 function confirmInDialog(form) {

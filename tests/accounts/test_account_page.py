@@ -101,7 +101,7 @@ def test_the_audit_log_filters_sorts_pages_and_exports(cast: Cast) -> None:
     assert "key 000" in oldest
     assert "key 007" in page
     assert "key 008" not in page
-    assert "No entry matches." in other
+    assert "No entries match." in other
     assert len(exported.splitlines()) == 121
 
 

@@ -170,7 +170,7 @@ def test_the_list_says_what_a_demoted_person_can_no_longer_give(cast: Cast) -> N
     connect(cast.member, access="read_write")
     change_role(membership=cast.member.memberships.get(), role=Role.VIEWER, actor=Actor.of_user(cast.owner))
 
-    assert "read only: the role is now Viewer" in page_for(cast.owner)
+    assert "Read only: the role is now Viewer" in page_for(cast.owner)
 
 
 def test_the_list_sorts_searches_and_exports(cast: Cast) -> None:

@@ -150,8 +150,8 @@ def test_the_list_marks_a_key_whose_maker_left(cast: Cast) -> None:
 
     remove_member(membership=cast.member.memberships.get(), actor=cast.actor)
 
-    assert "no longer a member" not in before
-    assert "no longer a member" in client.get(LIST).content.decode()
+    assert "No longer a member" not in before
+    assert "No longer a member" in client.get(LIST).content.decode()
 
 
 def test_revoking_ends_the_key(cast: Cast) -> None:

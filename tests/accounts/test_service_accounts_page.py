@@ -191,14 +191,14 @@ def test_one_whose_creator_left_says_so(cast: Cast) -> None:
     create(cast)
     remove_member(membership=cast.member.memberships.get(account=cast.account), actor=ACTOR)
 
-    assert "no longer a member" in signed_in(cast.viewer).get(LIST).content.decode()
+    assert "No longer a member" in signed_in(cast.viewer).get(LIST).content.decode()
 
 
 def test_an_expired_one_says_so(cast: Cast) -> None:
     row = create(cast)
     ServiceAccount.objects.unscoped().filter(pk=row.pk).update(expires_at=clock.now() - timedelta(minutes=1))
 
-    assert "expired" in signed_in(cast.viewer).get(LIST).content.decode()
+    assert "Expired" in signed_in(cast.viewer).get(LIST).content.decode()
     assert "Create a new service account." in signed_in(cast.admin).get(APPS).content.decode()
 
 

@@ -194,7 +194,7 @@ def test_the_security_page_sets_every_limit_and_the_audit_log_has_it(cast: Cast)
     assert entry.detail["from"]["session_max_hours"] is None
     assert entry.detail["to"]["session_max_hours"] == 12
     page = text_of(client.get("/a/acme/settings/security/"))
-    assert "member@example.com (Member) due" in page
+    assert "member@example.com (Member) Due" in page
     for wrong in ({"session_max_hours": "5"}, {"second_factor_grace_days": "91"}):
         assert client.post("/a/acme/settings/security/", form | wrong).status_code == 422
     assert signed_in(cast.member).post("/a/acme/settings/security/", form).status_code == 403

@@ -38,7 +38,7 @@ def test_an_operator_adds_edits_and_disables_a_provider(
     page.get_by_label("Issuer URL").fill("https://login.example.com")
     page.get_by_label("Client ID").fill("console")
     page.get_by_label("Client secret").fill("never shown again")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Add provider").click()
 
     expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
     expect(page.get_by_text("Redirect URI", exact=True)).to_be_visible()

@@ -48,7 +48,7 @@ def test_a_member_saves_a_unit_metric_and_changes_its_question(new_page: NewPage
     expect(save).to_have_attribute("href", re.compile("per=1000"))
     save.click()
     page.get_by_label("Name").fill("Cost per thousand calls")
-    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Save changes").click()
     card = page.locator("section.card", has_text="Cost per thousand calls")
     expect(card.locator(".figure").first).to_contain_text("$")
     expect(card.locator("svg.spark").first).to_be_visible()
@@ -57,7 +57,7 @@ def test_a_member_saves_a_unit_metric_and_changes_its_question(new_page: NewPage
     expect(page.get_by_label("Per", exact=True)).to_have_value("1000")
     page.get_by_label("Per", exact=True).select_option("1")
     page.get_by_role("link", name="Update Cost per thousand calls").click()
-    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Save changes").click()
     expect(page.get_by_text("Cost per thousand calls is saved.")).to_be_visible()
 
     page.get_by_role("link", name="Edit Cost per thousand calls").click()

@@ -65,7 +65,7 @@ def test_a_rejected_event_shows_its_batch_and_place_and_no_key(cast: Cast) -> No
     assert batch_of(answer) in page.content.decode()
     assert door.key not in page.content.decode()
     lines = signed_in(cast.viewer).get(f"{door.page}rejected/?format=csv").getvalue().decode().splitlines()
-    assert lines[0] == "Received,Reason,Index,Event as sent,Batch id"
+    assert lines[0] == "Received,Reason,Index,Event as sent,Batch ID"
     assert ",quantity must be a number,1," in lines[1]
 
 

@@ -195,6 +195,11 @@ test("a waterfall starts at 0 unless its steps would be hairlines", () => {
   assert.equal(waterfallMinimum(steps(5, -5)), undefined);
 });
 
+test("a waterfall stands still where its chart does", () => {
+  const { series } = waterfallOptions(CHANGE, theme, 800, { colorIndexes: new Map(), animationDuration: 0 });
+  assert.equal(series[0].animationDuration, 0);
+});
+
 test("labels of a waterfall turn where they have no room", () => {
   assert.equal(options(CHANGE, 800).xAxis.axisLabel.rotate, 0);
   assert.equal(options(CHANGE, 200).xAxis.axisLabel.rotate, 90);

@@ -35,7 +35,7 @@ DELIVERIES = ListPage[DeliveryRow](
         Column("status", "Status", lambda row: row.status),
         Column("channel", "Channel", lambda row: row.channel_name, css="cell-name"),
         Column("channel_kind", "Channel kind", lambda row: row.channel_kind_label, shown=False),
-        Column("kind", "Of", lambda row: row.kind.replace("_", " ").capitalize(), css="nowrap"),
+        Column("kind", "Trigger", lambda row: row.kind.replace("_", " ").capitalize(), css="nowrap"),
         Column("created", "Sent", lambda row: row.created_at, css="nowrap"),
         Column("attempts", "Attempts", lambda row: len(row.attempts), numeric=True),
         Column(

@@ -51,7 +51,7 @@ class SplitLine:
     @property
     def days(self) -> str:
         if not self.info.valid_from and not self.info.valid_to:
-            return "always"
+            return "Always"
         return f"{self.info.valid_from or '…'} to {self.info.valid_to or '…'}"
 
     def moved_amount(self, currency: str) -> Decimal | None:

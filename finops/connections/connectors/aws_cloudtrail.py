@@ -117,7 +117,7 @@ class CloudTrailConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Accounts",
-            description="Account IDs by commas. Leave empty for all accounts of the trail.",
+            description="Account IDs, separated by commas. Default: all accounts of the trail.",
             examples=["111122223333, 444455556666"],
             max_length=5_000,
             extra_json_schema=_OF_BUCKET,

@@ -120,7 +120,7 @@ class CloudWatch(SeriesConnector[CloudWatchConfig]):
     provider = "AWS"
     icon = "brand-aws"
     docs_url = "https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html"
-    description = "Usage: a metric whose dimension names the customer."
+    description = "Usage: a metric with a customer dimension."
     order = 840
     caches_pages = True
     label_noun = "dimension"

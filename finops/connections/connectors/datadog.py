@@ -111,7 +111,7 @@ class Datadog(SeriesConnector[DatadogConfig]):
     provider = "Datadog"
     icon = "chart-line"
     docs_url = "https://docs.datadoghq.com/api/latest/metrics/query-timeseries-data-across-multiple-products/"
-    description = "Usage: a metrics query whose tag names the customer."
+    description = "Usage: a metrics query with a customer tag."
     order = 830
     label_noun = "tag"
     Config = DatadogConfig

@@ -68,7 +68,7 @@ class EventFolder(Connector[EventFolderConfig]):
     title = "Folder of change events"
     provider = "Files"
     icon = "folder"
-    description = "Change events as JSON lines, as POST /api/events takes them."
+    description = "Change events as JSON lines, in the format of POST /api/events."
     docs_url = "https://jsonlines.org/"
     order = 940
     contents = Contents.CHANGE_EVENTS

@@ -45,7 +45,7 @@ class PrometheusConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Query",
-            description="PromQL whose series have the customer label.",
+            description="PromQL that returns series with the customer label.",
             examples=[_QUERY],
             min_length=1,
             max_length=5_000,
@@ -64,7 +64,7 @@ class PrometheusConfig(ConnectorConfig, frozen=True, kw_only=True):
         SecretText,
         msgspec.Meta(
             title="Bearer token",
-            description="If the server asks for one.",
+            description="If the server requires one.",
             pattern=r"^[!-~]*$",
             max_length=4_000,
         ),
@@ -91,14 +91,14 @@ class Prometheus(SeriesConnector[PrometheusConfig]):
     provider = "Prometheus"
     icon = "chart-line"
     docs_url = "https://prometheus.io/docs/prometheus/latest/querying/api/"
-    description = "Usage: a range query whose label names the customer."
+    description = "Usage: a range query with a customer label."
     order = 820
     label_noun = "label"
     Config = PrometheusConfig
 
     def steps(self, external_id: str) -> Sequence[SetupStep]:
         return (
-            SetupStep("Write the query", "Its series need the label that names the customer.", _QUERY),
+            SetupStep("Write the query", "Its series need a customer label.", _QUERY),
             SetupStep(
                 "Allow this server", "Let this server reach /api/v1/query_range, over HTTPS and with a token."
             ),

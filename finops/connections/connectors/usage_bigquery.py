@@ -47,7 +47,7 @@ class UsageBigQuery(UsageSqlConnector[UsageBigQueryConfig]):
     provider = "Google Cloud"
     icon = "brand-google"
     docs_url = "https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/query"
-    description = "A query that gives customer, metric, quantity and time."
+    description = "A query that returns customer, metric, quantity and time."
     order = 804
     dialect = "bigquery"
     month_sql = "FORMAT_TIMESTAMP('%Y-%m', {}, 'UTC')"

@@ -29,7 +29,7 @@ class UsagePostgresql(UsageSqlConnector[UsageQueryConfig]):
     provider = "Databases"
     icon = "database"
     docs_url = "https://www.postgresql.org/docs/current/sql-select.html"
-    description = "A query that gives customer, metric, quantity and time."
+    description = "A query that returns customer, metric, quantity and time."
     order = 800
     dialect = "postgres"
     month_sql = "to_char({} AT TIME ZONE 'UTC', 'YYYY-MM')"

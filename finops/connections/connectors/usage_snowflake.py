@@ -40,7 +40,7 @@ class UsageSnowflake(UsageSqlConnector[UsageSnowflakeConfig]):
     provider = "Snowflake"
     icon = "snowflake"
     docs_url = "https://docs.snowflake.com/en/developer-guide/sql-api/index"
-    description = "A query that gives customer, metric, quantity and time."
+    description = "A query that returns customer, metric, quantity and time."
     order = 802
     dialect = "snowflake"
     month_sql = "TO_CHAR(CONVERT_TIMEZONE('UTC', {}), 'YYYY-MM')"

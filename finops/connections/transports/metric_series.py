@@ -31,7 +31,11 @@ STEPS: Final = {"day": timedelta(days=1), "hour": timedelta(hours=1)}
 MetricName = Annotated[
     str,
     msgspec.Meta(
-        title="Metric", description="What is counted.", examples=["requests"], min_length=1, max_length=100
+        title="Metric",
+        description="Its name in usage, such as requests.",
+        examples=["requests"],
+        min_length=1,
+        max_length=100,
     ),
 ]
 Step = Annotated[Literal["day", "hour"], msgspec.Meta(title="Step", description="One value each.")]

@@ -25,7 +25,7 @@ RATE_LIMIT_SECONDS: Final = 60.0
 """Seconds to wait for a rate limit without a reset time."""
 
 SCOPE_HINT: Final = (
-    "One a line, with the cost that it is about: dimension=value, several by semicolons. Default: all cost."
+    "One per line, then its cost as dimension=value, separated by semicolons. Default: all cost."
 )
 MAX_TEXT: Final = 20_000
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -36,7 +36,7 @@ EnvironmentNames = Annotated[
     str,
     msgspec.Meta(
         title="Environments",
-        description="Deployments to these alone, by commas. Default: all.",
+        description="Separated by commas. Default: all.",
         examples=["production"],
         max_length=500,
     ),

@@ -39,7 +39,7 @@ VIEWS = ListPage[SavedView](
     order="name",
     columns=[
         Column("name", "View", lambda row: row.name),
-        Column("who", "Visible to", lambda row: "everyone" if row.is_shared else "only you", css="nowrap"),
+        Column("who", "Visible to", lambda row: "Everyone" if row.is_shared else "Only you", css="nowrap"),
         Column("by", "Created by", lambda row: row.created_by.email if row.created_by else ""),
         Column("changed", "Updated", lambda row: row.changed_at, format="ago", css="nowrap"),
     ],

@@ -30,7 +30,7 @@ EXPORTS = ListPage[ExportState](
         Column("status", "Status", lambda row: row.status),
         Column("schedule", "Schedule", lambda row: row.export.get_schedule_display(), css="nowrap"),
         Column("last", "Last success", lambda row: row.export.last_success_at, css="nowrap"),
-        Column("rows", "Rows", lambda row: row.rows, numeric=True),
+        Column("rows", "Rows", lambda row: row.rows if row.export.last_success_at else None, numeric=True),
         Column("bytes", "Size", lambda row: row.bytes, numeric=True, css="nowrap"),
         Column("error", "Error", lambda row: row.last_error, shown=False),
     ],

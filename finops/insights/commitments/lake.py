@@ -178,7 +178,7 @@ def read_contracts(commitments: Collection[str]) -> Mapping[str, Contract]:
 def _scope(row: ContractCommitment) -> str:
     parts = [row.description, row.commitment_type, row.category]
     if row.quantity is not None:
-        parts.append(f"{round_amount(row.quantity).normalize():f} {row.unit}".strip())
+        parts.append(f"{round_amount(row.quantity).normalize():,f} {row.unit}".strip())
     if row.cost is not None and row.currency:
         parts.append(money(row.cost, row.currency))
     return truncate(", ".join(dict.fromkeys(part for part in parts if part)), LONGEST)

@@ -11,16 +11,13 @@ from finops.lib.sentences import exact_number, join_with_and, money, percent_tex
 
 NO_COST: Final = "No complete day of cost yet, so nothing to plan."
 NO_USAGE: Final = "No usage at standard prices that a commitment could cover from {start} to {end}"
-RULE: Final = (
-    "Advice: the lowest of the hourly commitments that would have saved most in the last 7, 30 and 60 days, beside commitments that are "
-    "there, which stay."
-)
+RULE: Final = "Advice: the lowest of the hourly commitments that would have saved most in the last 7, 30 and 60 days. Existing commitments stay."
 BACK_TEST: Final = (
-    "Back-test: on the first day of each month the missing part of the advice is bought, by earlier days alone, and stays for the "
-    "rest of the twelve months. Vendor's rule: the same by 7, 30 or 60 days each, as AWS recommends."
+    "Back-test: on the first day of each month the missing part of the advice is bought, from earlier days only, and stays for the "
+    "rest of the 12 months. AWS rule: the same from the last 7, 30 or 60 days."
 )
-BY_HOUR: Final = "A commitment covers each hour by itself and costs the same when it is not used. Usage at standard prices counts, not spot."
-BY_DAY: Final = "Where bills have no hours, usage is taken as even over the day, which overstates what a commitment saves."
+BY_HOUR: Final = "A commitment covers each hour separately and costs the same when unused. Usage at standard prices counts, not spot."
+BY_DAY: Final = "Where bills have no hours, usage is spread evenly over the day. This overstates savings."
 
 
 def summary(plans: Sequence[PurchasePlan], unknown: Sequence[str], days: DateRange, clause: str) -> str:

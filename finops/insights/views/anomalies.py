@@ -96,7 +96,7 @@ ANOMALIES = ListPage[AnomalyLine](
     order="severity",
     columns=[
         Column("severity", "Severity", lambda line: RANK[line.row.severity]),
-        Column("name", "What", lambda line: line.name, row_header=True),
+        Column("name", "Anomaly", lambda line: line.name, row_header=True),
         Column("id", "Id", lambda line: line.row.id, shown=False),
         Column("dimension", "Dimension", lambda line: line.row.dimension, shown=False),
         Column("source", "Source", lambda line: line.row.source, shown=False),

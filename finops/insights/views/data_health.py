@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
 from finops.insights.connection_health import ConnectionHealth
-from finops.insights.data_health import data_health
+from finops.insights.data_health import HealthAnswer, data_health, needs_attention
 from finops.lib.listing import Column, ListPage
 
 EVERY = 1_000_000
@@ -41,4 +41,22 @@ HEALTH = ListPage[ConnectionHealth](
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     health = data_health(request.account, shown=EVERY)
-    return HEALTH.response(request, health.connections, "insights/data_health.html", {"health": health})
+    context = {
+        "health": health,
+        "unwell": sum(map(needs_attention, health.connections)),
+        "warnings": _not_in_table(health),
+    }
+    return HEALTH.response(request, health.connections, "insights/data_health.html", context)
+
+
+def _not_in_table(health: HealthAnswer) -> list[str]:
+    """Return the warnings that no row of the table states."""
+    stated = [f"{each.name!r} " for each in health.connections if each.reason]
+    reasons = [each.reason for each in health.connections if each.reason]
+    return [
+        warning
+        for warning in health.warnings
+        if not any(
+            name in warning and reason in warning for name, reason in zip(stated, reasons, strict=True)
+        )
+    ]

@@ -204,6 +204,13 @@ def plural(unit: str, count: Number) -> str:
     return f"{unit}es" if unit.endswith(("ch", "sh", "x")) else _Y.sub("ie", unit) + "s"
 
 
+def plural_of(noun: str) -> str:
+    """The plural of a noun of ours, of several words too: `saved view`, `delivery`, `batch`, `alias`."""
+    if noun.endswith(("ias", "ch", "sh", "x")):
+        return f"{noun}es"
+    return noun if noun.endswith("s") else _Y.sub("ie", noun) + "s"
+
+
 # Words of at least four letters; shorter ones are symbols of units as often as words.
 _COUNTED = re.compile(r"[a-z]{4,}|row|day|job|seat|user|call|hour")
 _UNCOUNTED = frozenset(

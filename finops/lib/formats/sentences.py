@@ -7,7 +7,7 @@ shares, days and times like the rest of the page. Quoted values come from the ac
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Final
@@ -16,6 +16,7 @@ from finops.lib.currencies import ISO_4217
 from finops.lib.formats import dates, numbers
 
 _QUOTED: Final = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
+_QUANTITY: Final = re.compile(r"(?<![\w.,/-])(?P<number>\d[\d,]*(?:\.\d+)?) '(?P<unit>[a-z]+)'")
 _DAY: Final = r"20\d\d-[01]\d-[0-3]\d"
 _MONTH: Final = r"20\d\d-[01]\d"
 _START: Final = r"(?<![\w.,/-])"
@@ -23,15 +24,37 @@ _END: Final = r"(?![\w/-]|\.\w)"
 
 
 def reader_text(text: str) -> str:
-    """`1.5 % less than the 1,234.50 USD of 2026-10-01 to 2026-10-22` → `1.5% less than the $1,234.50 of Oct 1 – 22`."""
-    parts = _QUOTED.split(text)
-    return "".join(part if index % 2 else _rewrite(part) for index, part in enumerate(parts))
+    """`1.5 % less than the 1,234.50 USD of 2026-10-01 to 2026-10-22` → `1.5% less than the $1,234.50 of Oct 1 – 22`. The
+    unit of a quantity gets its plural: `4,690,276 'document'` → `4,690,276 documents`. Names of tools are left out."""
+    parts = _QUANTITY.sub(_quantity, text)
+    return "".join(part if index % 2 else _rewrite(part) for index, part in enumerate(_QUOTED.split(parts)))
+
+
+def without_warnings(summary: str, warnings: Iterable[str]) -> str:
+    """Return the summary of an answer without the clauses that its warnings repeat, for pages that list the warnings
+    below it."""
+    for warning in warnings:
+        summary = summary.replace(f"; {warning[:1].lower()}{warning[1:].removesuffix('.')}", "")
+    return summary
+
+
+def on_page(truncated: str) -> str:
+    """Return what an answer leaves out without the name of a tool's argument: a page has a field for it."""
+    text = truncated.replace(" is in the row other: ", " in Other: ").replace(
+        " are in the row other: ", " in Other: "
+    )
+    return text.replace("raise top", "list more")
 
 
 def _rewrite(text: str) -> str:
     for pattern, write in _RULES:
         text = pattern.sub(write, text)
     return text
+
+
+def _quantity(match: re.Match[str]) -> str:
+    count = Decimal(match["number"].replace(",", ""))
+    return f"{match['number']} {numbers.plural(match['unit'], count)}"
 
 
 def _amount(match: re.Match[str]) -> str:
@@ -74,6 +97,7 @@ def _or_as_it_is(write: Callable[[re.Match[str]], str]) -> Callable[[re.Match[st
 
 
 _RULES: Final = (
+    _rule(r" \((?:get|list|query)[A-Z]\w*\)", lambda _tool: ""),
     _rule(
         _START + r"(?P<sign>[+-])?(?P<number>\d[\d,]*\.\d{2,}) (?P<currency>[A-Z]{3})" + _END,
         _amount,

@@ -328,6 +328,7 @@ export function waterfallOptions(data, theme, width, context) {
       scale: true,
       min: waterfallMinimum(data.steps) ?? ((range) => Math.min(0, range.min)),
     },
-    series: [{ type: "candlestick", data: bars, barWidth: "60%" }],
+    // Candlesticks have a duration of their own, which would go before that of the chart.
+    series: [{ type: "candlestick", data: bars, barWidth: "60%", animationDuration: context.animationDuration }],
   };
 }

@@ -343,7 +343,7 @@ def test_lists_sort_narrow_and_export(acme: Account, member: Client, receiver: R
     assert len(csv(member, trigger="budget")) == 2
     assert len(csv(member, state="paused")) == 2
     assert len(csv(member, q="zebra digest")) == 2
-    assert "No subscription matches “nothing like it”." in html_of(member, q="nothing like it")
+    assert "No subscriptions match “nothing like it”." in html_of(member, q="nothing like it")
 
 
 def test_deliveries_narrow_page_and_export(acme: Account, member: Client, receiver: Receiver) -> None:

@@ -127,7 +127,7 @@ def test_lists_sort_search_and_export_each_currency(cast: Cast, payer: Account) 
     rows = csv_rows(answer)
     assert [row["Team"] for row in rows] == ["(no team)", "Payments"]
     assert float(rows[0]["This month, EUR"]) * 6 == float(rows[1]["This month, USD"])
-    assert "No team matches “zzz”." in read(client, PAGE, q="zzz")
+    assert "No teams match “zzz”." in read(client, PAGE, q="zzz")
     values = client.get(f"{PAGE}{team.pk}/?format=csv")
     lines = b"".join(values.streaming_content).decode()  # type: ignore[attr-defined]
     assert "Payments,,180" in lines

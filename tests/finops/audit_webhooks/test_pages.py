@@ -45,7 +45,7 @@ def test_an_admin_creates_rotates_pauses_and_deletes(cast: Cast, admin: Client, 
 
     assert first
     assert second not in ("", first)
-    assert "delivered" in page
+    assert "Delivered" in page
     assert first not in page
     assert "secretpath" not in page
     assert ("Paused." in paused, "Resumed." in resumed) == (True, True)

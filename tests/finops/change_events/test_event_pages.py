@@ -101,8 +101,8 @@ def test_the_list_filters_searches_and_exports(cast: Cast, door: EventDoor) -> N
     assert "service: Amazon EC2" in page
     assert "checkout" not in get_page(client, EVENTS, kind="incident")
     assert "cache storm" not in get_page(client, EVENTS, q="ec2 checkout")
-    assert "No event matches" in get_page(client, EVENTS, source="note")
-    assert "No event matches" in get_page(client, EVENTS, source="9" * 30)
+    assert "No events match" in get_page(client, EVENTS, source="note")
+    assert "No events match" in get_page(client, EVENTS, source="9" * 30)
     rows = csv_rows(
         client.get(EVENTS, {"format": "csv", "source": str(door.source.pk), "sort": "occurred_at"})
     )

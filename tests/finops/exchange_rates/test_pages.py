@@ -104,7 +104,7 @@ def test_the_list_is_searched_filtered_and_exported(acme: Account, member: Clien
     assert [(row["Rate"], row["Source"]) for row in rows] == [("1.2", "Entered"), ("1.1", "Uploaded")]
     assert len(csv_rows(member.get(PAGE, {"format": "csv", "source": "uploaded"}))) == 2
     assert "GBP" in get_page(member, PAGE, q="2026-03-18")
-    assert "No exchange rate matches" in get_page(member, PAGE, q="CHF")
+    assert "No exchange rates match" in get_page(member, PAGE, q="CHF")
 
 
 def test_a_member_deletes_what_was_entered_but_not_what_a_bill_says(acme: Account, member: Client) -> None:

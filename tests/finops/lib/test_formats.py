@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from finops.lib import clock
 from finops.lib.formats import dates, numbers
 from finops.lib.formats.locales import LOCALES, reader_formats, time_zones
-from finops.lib.formats.sentences import reader_text
+from finops.lib.formats.sentences import reader_text, without_warnings
 
 ROOT = Path(__file__).parents[3]
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -254,12 +254,24 @@ def test_what_is_written_reads_back_as_the_rounded_amount(amount: Decimal, local
             "a-2026-09.parquet, 2026-13-45, 5.00 ABC, INV-2026-10",
             "a-2026-09.parquet, 2026-13-45, 5.00 ABC, INV-2026-10",
         ),
+        (
+            "4,690,276 'document' = 0.05897 USD; 1 'seat', 3 'GB', 2026-10 'day'",
+            "4,690,276 documents = $0.05897; 1 seat, 3 'GB', Oct 'day'",
+        ),
+        ("2 more sources have problems (getDataHealth).", "2 more sources have problems."),
         ("", ""),
     ],
 )
 def test_a_sentence_of_an_answer_is_written_for_its_reader(text: str, expected: str) -> None:
     with clock.frozen(NOON):
         assert reader_text(text) == expected
+
+
+def test_a_summary_leaves_out_what_its_warnings_repeat() -> None:
+    summary = "Acme spent 5.00 USD; syncs of 'AWS' have failed since 2026-11-22, so it has no cost yet; most on 'EC2'."
+    warnings = ["Syncs of 'AWS' have failed since 2026-11-22, so it has no cost yet.", "Data is complete."]
+
+    assert without_warnings(summary, warnings) == "Acme spent 5.00 USD; most on 'EC2'."
 
 
 def test_a_sentence_of_an_answer_has_the_readers_locale_and_zone() -> None:

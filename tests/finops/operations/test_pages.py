@@ -126,7 +126,7 @@ def test_a_long_list_and_its_csv_say_where_they_end(
 def test_a_search_of_what_has_no_text_finds_nothing(operator: Client) -> None:
     UnsentMail.objects.create(sealed="x", next_attempt_at=clock.now())
 
-    assert "matches “x”" in operator.get("/admin/accounts/unsentmail/?q=x").content.decode()
+    assert "match “x”" in operator.get("/admin/accounts/unsentmail/?q=x").content.decode()
 
 
 @pytest.mark.parametrize("value", ["0", "999999", "x", "1 OR 1=1"])

@@ -167,7 +167,7 @@ def test_a_bad_question_says_what_to_do(
 def test_an_account_without_cost_is_led_to_its_sources(cast: Cast, acme: Account) -> None:
     page = get_page(signed_in(cast.viewer), PAGE)
 
-    assert "No report yet" in page
+    assert "No reports yet" in page
     assert "Connect a source" in page
 
 

@@ -70,7 +70,7 @@ def test_only_mail_channels_and_those_of_the_account_get_reports(cast: Cast, cha
 
 def test_members_make_pause_send_and_delete_it_and_viewers_read(cast: Cast, channel: AlertChannel) -> None:
     member, viewer = signed_in(cast.member), signed_in(cast.viewer)
-    assert "No schedule yet" in get_page(viewer, LIST)
+    assert "No schedules yet" in get_page(viewer, LIST)
 
     created = member.post(f"{LIST}new/", {**FORM, "channel": channel.pk, "day": 7}, follow=True)
 

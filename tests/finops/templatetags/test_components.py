@@ -79,7 +79,7 @@ def test_no_row_at_all_and_none_that_matches_are_two_things() -> None:
     assert "Nothing yet" in drawn()
     html = drawn(row("new"), query="q=%3Cb%3E", may_write=True)
     assert '<td role="cell" colspan="4" class="text-secondary text-center py-4">' in html
-    assert "No key matches “&lt;b&gt;”." in html
+    assert "No keys match “&lt;b&gt;”." in html
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def csv_of(client: Client, **query: Any) -> list[dict[str, str]]:
 def test_the_first_visit_ranks_customers_by_the_first_metric(cast: Cast, saas_account: Account) -> None:
     page = get_page(signed_in(cast.viewer), PAGE)
 
-    assert "$105.50 ÷ 45 'call' = $2.344 for each" in page
+    assert "$105.50 ÷ 45 calls = $2.344 for each" in page
     assert "Customers, by tag:customer" in page
     assert "Globex Corporation globex $30.00 10 $3.00" in page
     assert "acme-corp $60.00 30 $2.00" in page
@@ -78,7 +78,7 @@ def test_a_metric_of_blanks_breaks_the_page_for_nobody(
 
     first = get_page(client, PAGE)
 
-    assert ("÷ 45 'call'" in first) is not alone
+    assert ("÷ 45 calls" in first) is not alone
     assert "(blank)" in first
     assert "(blank)" in get_page(client, PAGE, usage_metric="  ")
 

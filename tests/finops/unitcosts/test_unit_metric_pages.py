@@ -148,4 +148,4 @@ def test_metrics_are_searched_and_exported_with_exact_figures(cast: Cast, saas_a
 
 
 def test_without_a_metric_the_page_says_what_to_do(cast: Cast, saas_account: Account) -> None:
-    assert "No saved metric yet" in get_page(signed_in(cast.viewer), SAVED)
+    assert "No saved metrics yet" in get_page(signed_in(cast.viewer), SAVED)

@@ -75,7 +75,7 @@ def test_a_split_is_made_and_listed_with_what_it_moved(member: Client, payer: Ac
         split = SharedCostSplit.objects.get()
     assert split.targets == [{"value": "web", "percent": "70"}, {"value": "api", "percent": "30"}]
     text = get_page(member, PAGE)
-    assert "Fixed web 70%, api 30% always" in text
+    assert "Fixed web 70%, api 30% Always" in text
     assert re.search(r"\$(280|290|300|310)\.00", text)
 
 

@@ -175,7 +175,7 @@ def test_a_calm_account_is_told_so(cast: Cast, acme: Account, client_for: Client
     add_source(acme, bill())
     assert look(acme) == []
 
-    assert "No anomaly found" in client_for(cast.viewer).get(LIST).content.decode()
+    assert "No anomalies" in client_for(cast.viewer).get(LIST).content.decode()
 
 
 def test_a_member_sets_watches_and_smallest_impacts(

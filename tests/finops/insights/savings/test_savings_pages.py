@@ -57,7 +57,7 @@ def test_rule_and_service_narrow_the_list(cast: Cast, gp2: Recommendation, clien
 
     assert page(gp2) in client.get(f"{LIST}?rule=volume_type").content.decode()
     assert page(gp2) not in client.get(f"{LIST}?rule=previous_generation").content.decode()
-    assert "No recommendation matches" in client.get(f"{LIST}?service=Nothing").content.decode()
+    assert "No recommendations match" in client.get(f"{LIST}?service=Nothing").content.decode()
 
 
 def test_the_csv_has_exact_amounts_with_their_currency(
