@@ -267,8 +267,7 @@ def field(
     placeholder: str | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Render a form field with label, help and error, whatever its widget; a required field is marked. `term` is a
-    key of finops/help/terms.py, whose explanation a “?” beside the label opens."""
+    """Render a form field of any widget with label, help and error. `term`: a key of finops/help/terms.py, behind a “?”."""
     widget = bound.field.widget
     kind, css = _widget_style(widget)
     attrs: dict[str, str | bool] = {"class": f"{css}{' is-invalid' if bound.errors else ''}"}
@@ -320,8 +319,7 @@ def personal_settings(context: template.Context) -> list[tuple[str, str, list[tu
 def _groups(
     context: template.Context, groups: Sequence[MenuGroup], prefix: str = "nav"
 ) -> list[tuple[str, str, list[tuple[MenuItem, bool]]]]:
-    """Return heading, ID and links of each group that the member may see; each link says whether it is the current
-    page."""
+    """Return heading, ID and links of each group that the member may see; each link says whether it is current."""
     url_name = _url_name(context)
     return [
         (
