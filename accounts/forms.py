@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import secrets
 from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -10,6 +11,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
@@ -70,6 +72,11 @@ class ErrorMessages(AbstractContextManager[None, bool]):
 
 
 class NewKeyForm(forms.Form):
+    """A form that creates one key, however often it is submitted: its token can be claimed once.
+
+    So a reload or a second click creates no second key.
+    """
+
     name = forms.CharField(
         max_length=100,
         help_text="For example: Cursor on Ana's laptop.",
@@ -92,6 +99,18 @@ class NewKeyForm(forms.Form):
     def __init__(self, account: Account, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         add_limit_field(self, account, help_text="What cost the key sees.")
+        self.fields["form_token"].initial = secrets.token_urlsafe(16)
+
+    def claim(self, user: User) -> bool:
+        """Return whether this is the first submission of a valid form by the user, within a day."""
+        return cache.add(self._claim_key(user), True, timeout=86_400)
+
+    def release(self, user: User) -> None:
+        """Allow another submission, after one that failed."""
+        cache.delete(self._claim_key(user))
+
+    def _claim_key(self, user: User) -> str:
+        return f"{type(self).__name__}:{user.pk}:{self.cleaned_data['form_token']}"
 
     def clean_expires_on(self) -> datetime | None:
         """Return the end of that day (UTC), or None for a key without expiry. Raises ValidationError for a day in the past."""

@@ -1,4 +1,4 @@
-"""Encodes a tool's answer: a Decimal becomes a number with at most six decimal places, here and nowhere earlier."""
+"""Encoding of answers and their links: a Decimal becomes a number with at most six decimal places, here and nowhere earlier."""
 
 from __future__ import annotations
 
@@ -11,12 +11,18 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from finops.budgets.forecast_answers import ForecastAnswer
+from finops.costs.answers import SpendAnswer
 from finops.exchange_rates.answers import AppliedConversion
 from finops.lake.engine.conversion import display_currency
 from finops.lib.answers import largest_that_fits
 from finops.lib.money import round_amount
 from finops.lib.sentences import HIDDEN_CHARACTERS, escape_hidden, truncate
+from finops.lib.url_query import UrlQuery
 from finops.receipts.figures import decode_figures
+from finops.unitcosts.answers import UnitCostAnswer
+from ingestion.schemas import UsageAnswer
+from mcpserver.context import ToolCall
 
 
 def new_incident() -> str:
@@ -226,3 +232,22 @@ def _number(value: Decimal) -> Decimal | int | None:
     short = round_amount(value).normalize()
     whole = short.as_tuple().exponent >= 0  # type: ignore[operator]  # finite, so the exponent is an int
     return int(short) if whole else short
+
+
+MAX_URL = 4_000
+"""Characters of a URL that browsers and proxies accept."""
+
+LinkedAnswer = TypeVar("LinkedAnswer", SpendAnswer, ForecastAnswer, UnitCostAnswer, UsageAnswer)
+
+
+def with_console_url(
+    call: ToolCall, page: str, answer: LinkedAnswer, query: UrlQuery, short: UrlQuery
+) -> LinkedAnswer:
+    """Return the answer with the URL of the page with this query. Beyond MAX_URL the page has the query `short`, which is the
+    query without its filters, and the answer a warning."""
+    url = call.console_url(page, query.to_params())
+    if len(url) <= MAX_URL:
+        return msgspec.structs.replace(answer, console_url=url)
+    note = "The filters are too long for a link, so console_url omits them."
+    url = call.console_url(page, short.to_params())
+    return msgspec.structs.replace(answer, console_url=url, warnings=[*answer.warnings, note])

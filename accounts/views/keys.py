@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
-
 from django.conf import settings
 from django.contrib import messages
-from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -62,19 +59,16 @@ def index(request: AccountRequest) -> HttpResponseBase:
 def new(request: AccountRequest) -> HttpResponse:
     """Show the form, and on POST the new key: the only response with its plaintext.
 
-    A form creates one key: its token is used up with it, so a reload or a second click creates no second key.
+    A form creates one key. A reload or a second click creates no second key.
     """
     if request.method != "POST":
-        return _form_page(
-            request, NewKeyForm(request.account, initial={"form_token": secrets.token_urlsafe(16)})
-        )
+        return _form_page(request, NewKeyForm(request.account))
     form = NewKeyForm(request.account, request.POST)
     if not form.is_valid():
         return _form_page(request, form)
     if form.cleaned_data["scope"] == MCPKey.Scope.READ_WRITE:
         reauthenticate_first(request)
-    spent = f"mcp-key-form:{request.user.pk}:{form.cleaned_data['form_token']}"
-    if not cache.add(spent, True, timeout=86_400):
+    if not form.claim(request.user):
         messages.warning(
             request,
             "The key was already created, and a key is shown only once. If you did not copy it, "
@@ -91,7 +85,7 @@ def new(request: AccountRequest) -> HttpResponse:
             limit=form.cleaned_data.get("limit", ""),
         )
     except (UserError, ValidationError) as error:
-        cache.delete(spent)
+        form.release(request.user)
         take_error(form, error)
         return _form_page(request, form)
     return _minted_page(request, key, plaintext)

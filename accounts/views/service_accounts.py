@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -77,19 +75,16 @@ def new(request: AccountRequest) -> HttpResponse:
     """Show the form, and on POST create the service account and show its client secret, which no other response
     contains.
 
-    A submitted form creates one service account: its token is valid once.
+    A form creates one service account. A reload or a second click creates no second one.
     """
     if request.method != "POST":
-        return _form_page(
-            request, ServiceAccountForm(request.account, initial={"form_token": secrets.token_urlsafe(16)})
-        )
+        return _form_page(request, ServiceAccountForm(request.account))
     form = ServiceAccountForm(request.account, request.POST)
     if not form.is_valid():
         return _form_page(request, form)
     if form.cleaned_data["scope"] == OAuthConnection.Access.READ_WRITE:
         reauthenticate_first(request)
-    spent = f"service-account-form:{request.user.pk}:{form.cleaned_data['form_token']}"
-    if not cache.add(spent, True, timeout=86_400):
+    if not form.claim(request.user):
         messages.warning(
             request,
             "The service account was already created, and a secret is shown only once. If you did not copy it, rotate it.",
@@ -106,7 +101,7 @@ def new(request: AccountRequest) -> HttpResponse:
             keys=form.cleaned_data["key"],
         )
     except (UserError, ValidationError) as error:
-        cache.delete(spent)
+        form.release(request.user)
         take_error(form, error)
         return _form_page(request, form)
     return _credential_page(request, row, secret)

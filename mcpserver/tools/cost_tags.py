@@ -14,11 +14,10 @@ from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall
 from mcpserver.registry import ToolAccess, tool
-from mcpserver.results import fits
+from mcpserver.results import MAX_URL, fits
 
 PAGE = "cost-tags/"
 EXPLORER = "cost-explorer/"
-MAX_URL = 4_000
 
 
 class ListCostTagsArguments(msgspec.Struct, kw_only=True):

@@ -10,10 +10,9 @@ from finops.budgets.forecast_query import ForecastQuery
 from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall
 from mcpserver.registry import ToolAccess, tool
-from mcpserver.results import fits
+from mcpserver.results import fits, with_console_url
 
 PAGE = "forecast/"
-MAX_URL = 4_000
 
 
 @tool(
@@ -44,17 +43,6 @@ def forecast_spend(call: ToolCall, arguments: ForecastQuery) -> ForecastAnswer:
     def make_answer(top: int) -> ForecastAnswer:
         query = replace(arguments, top=top)
         answer = queries.forecast_spend(call.account, query, deadline=call.deadline)
-        return _with_console_url(call, arguments, answer)
+        return with_console_url(call, PAGE, answer, arguments, replace(arguments, filters=[]))
 
     return largest_that_fits(make_answer, arguments.top, fits)
-
-
-def _with_console_url(call: ToolCall, query: ForecastQuery, answer: ForecastAnswer) -> ForecastAnswer:
-    """Add the URL of the page with the same query, without its filters if the URL would be too long for browsers and
-    proxies."""
-    url = call.console_url(PAGE, query.to_params())
-    if len(url) <= MAX_URL:
-        return replace(answer, console_url=url)
-    note = "The filters are too long for a link, so console_url omits them."
-    url = call.console_url(PAGE, replace(query, filters=[]).to_params())
-    return replace(answer, console_url=url, warnings=[*answer.warnings, note])

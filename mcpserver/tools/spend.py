@@ -19,10 +19,9 @@ from finops.lib.query_page import ALL_ROWS
 from finops.lib.sentences import truncate
 from mcpserver.context import ToolCall
 from mcpserver.registry import ToolAccess, tool
-from mcpserver.results import fits, page_that_fits
+from mcpserver.results import fits, page_that_fits, with_console_url
 
 EXPLORER = "cost-explorer/"
-MAX_URL = 4_000
 MAX_LINKED = 10
 MAX_LINKED_TEXT = 200
 
@@ -65,18 +64,8 @@ def _csv(call: ToolCall, query: SpendQuery) -> CsvTable:
 )
 def query_spend(call: ToolCall, arguments: SpendQuery) -> SpendAnswer:
     answer = queries.query_spend(call.account, arguments, deadline=call.deadline, with_notes=True)
-    return queries.fit_to_size(_with_console_url(call, arguments, answer), fits, arguments.order_by)
-
-
-def _with_console_url(call: ToolCall, query: SpendQuery, answer: SpendAnswer) -> SpendAnswer:
-    """Add the URL of the page with the same query, without its filters if the URL would be too long for browsers and
-    proxies."""
-    url = call.console_url(EXPLORER, query.to_params())
-    if len(url) <= MAX_URL:
-        return replace(answer, console_url=url)
-    short = call.console_url(EXPLORER, replace(query, filters=[]).to_params())
-    note = "The filters are too long for a link, so console_url omits them."
-    return replace(answer, console_url=short, warnings=[*answer.warnings, note])
+    answer = with_console_url(call, EXPLORER, answer, arguments, replace(arguments, filters=[]))
+    return queries.fit_to_size(answer, fits, arguments.order_by)
 
 
 class ListDimensionValuesArguments(msgspec.Struct, kw_only=True):

@@ -20,11 +20,10 @@ from finops.unitcosts.unit_cost_csv import unit_cost_csv
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from mcpserver.context import ToolCall
 from mcpserver.registry import ToolAccess, tool
-from mcpserver.results import fits
+from mcpserver.results import fits, with_console_url
 
 PAGE = "unit-economics/"
 SAVED = "unit-economics/saved/"
-MAX_URL = 4_000
 
 
 def _csv(call: ToolCall, query: UnitCostQuery) -> CsvTable:
@@ -62,19 +61,9 @@ def _csv(call: ToolCall, query: UnitCostQuery) -> CsvTable:
 )
 def query_unit_cost(call: ToolCall, arguments: UnitCostQuery) -> UnitCostAnswer:
     answer = queries.query_unit_cost(call.account, arguments, deadline=call.deadline)
-    return queries.fit_to_size(_with_console_url(call, arguments, answer), fits, arguments.top)
-
-
-def _with_console_url(call: ToolCall, query: UnitCostQuery, answer: UnitCostAnswer) -> UnitCostAnswer:
-    """Add the URL of the page with the same query, without its filters if the URL would be too long for browsers and
-    proxies."""
-    url = call.console_url(PAGE, query.to_params())
-    if len(url) <= MAX_URL:
-        return replace(answer, console_url=url)
-    short = replace(query, usage_metric=query.usage_metric[:100], filters=[], customers=[])
-    note = "The filters are too long for a link, so console_url omits them."
-    url = call.console_url(PAGE, short.to_params())
-    return replace(answer, console_url=url, warnings=[*answer.warnings, note])
+    short = replace(arguments, usage_metric=arguments.usage_metric[:100], filters=[], customers=[])
+    answer = with_console_url(call, PAGE, answer, arguments, short)
+    return queries.fit_to_size(answer, fits, arguments.top)
 
 
 class ListUnitMetricsArguments(msgspec.Struct, kw_only=True):

@@ -12,11 +12,10 @@ from ingestion.usage_csv import usage_csv
 from ingestion.usage_query import EventsQuery, UsageQuery
 from mcpserver.context import ToolCall
 from mcpserver.registry import ToolAccess, tool
-from mcpserver.results import fits, page_that_fits
+from mcpserver.results import fits, page_that_fits, with_console_url
 
 PAGE = "usage/"
 CONNECTIONS = "connections/"
-MAX_URL = 4_000
 # Pushed texts may have any length; one long text must not displace all other rows of an answer.
 MAX_TEXT = 300
 SHOWN_UNITS = 10
@@ -67,25 +66,14 @@ def _csv(call: ToolCall, query: UsageQuery) -> CsvTable:
     ],
 )
 def query_usage(call: ToolCall, arguments: UsageQuery) -> UsageAnswer:
-    answer = _with_console_url(
-        call, arguments, queries.query_usage(call.account, arguments, deadline=call.deadline)
-    )
+    short = replace(arguments, filters=[], customers=[])
+    answer = queries.query_usage(call.account, arguments, deadline=call.deadline)
+    answer = with_console_url(call, PAGE, answer, arguments, short)
     return _truncate_answer(
         queries.fit_to_size(
             call.account, arguments, answer, lambda each: fits(_truncate_answer(each)), deadline=call.deadline
         )
     )
-
-
-def _with_console_url(call: ToolCall, query: UsageQuery, answer: UsageAnswer) -> UsageAnswer:
-    """Add the URL of the page with the same query, without its filters if the URL would be too long for browsers and
-    proxies."""
-    url = call.console_url(PAGE, query.to_params())
-    if len(url) <= MAX_URL:
-        return replace(answer, console_url=url)
-    short = call.console_url(PAGE, replace(query, filters=[], customers=[]).to_params())
-    note = "The filters are too long for a link, so console_url omits them."
-    return replace(answer, console_url=short, warnings=[*answer.warnings, note])
 
 
 @tool(
