@@ -337,8 +337,7 @@ BADGES: dict[str, dict[str, tuple[str, str, str]]] = {
 @register.filter
 @functools.cache
 def status_badge(status: str, noun: str) -> SafeString:
-    """Render a status in words and colour: `{{ row.status|status_badge:"budget" }}`. A status that BADGES lacks is
-    grey."""
+    """Render a status in words and colour, grey if BADGES lacks it: `{{ row.status|status_badge:"budget" }}`."""
     colour, text, symbol = BADGES[noun].get(status, ("secondary", status.replace("_", " ").capitalize(), ""))
     drawing = format_html("{} ", icon(symbol)) if symbol else ""
     return format_html('<span class="badge bg-{}-lt">{}{}</span>', colour, drawing, text)
