@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 _DATA: Final = Path(__file__).parents[1] / "data"
-_MEASURE: Final = re.compile(r"(\d+)\s*(\S.*)?")
+# Blocks of more digits are no amounts that cost lines can hold.
+_MEASURE: Final = re.compile(r"(\d{1,18})(?!\d)\s*(\S.*)?")
 
 
 class Service(NamedTuple):

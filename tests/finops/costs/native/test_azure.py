@@ -254,6 +254,13 @@ def test_quantities_are_blocks_of_the_unit_of_measure() -> None:
     assert (row["contracted_cost"], row["list_cost"]) == (Decimal("0.00004"), Decimal("0.00008"))
 
 
+@pytest.mark.parametrize("measure", ["9" * 40, "9" * 5_000, f"{'9' * 40} Hours"])
+def test_a_unit_of_measure_with_a_number_that_no_amount_can_be_has_no_consumed_quantity(measure: str) -> None:
+    row = FocusRead(export({"Quantity": "1", "UnitOfMeasure": measure})).row
+
+    assert (row["pricing_quantity"], row["consumed_quantity"], row["consumed_unit"]) == (1, None, None)
+
+
 def test_a_price_of_nothing_is_no_list_price() -> None:
     assert FocusRead(export({"PayGPrice": "0"})).row["list_cost"] is None
 
