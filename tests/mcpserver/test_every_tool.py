@@ -99,6 +99,27 @@ def test_what_the_instructions_say_that_tools_change_is_all_that_they_change() -
     assert len(INSTRUCTIONS) < 2_500
 
 
+def test_what_matters_most_stands_in_the_first_512_characters_of_the_instructions() -> None:
+    """Some hosts show a model no more of them."""
+    beginning = " ".join(INSTRUCTIONS[:512].split())
+
+    for rule in (
+        "State the `currency` with each amount and never add amounts of different currencies.",
+        "Request totals, shares and changes instead of computing them.",
+        "Pass on `warnings`",
+        "Not available (say so instead of guessing): live prices and price lists;",
+        "other accounts; actual cost after `data_through`.",
+    ):
+        assert rule in beginning
+
+
+def test_what_the_instructions_call_not_available_is_no_tool() -> None:
+    not_available = " ".join(INSTRUCTIONS.split()).split("Also not available:")[1].split(". ")[0]
+
+    assert "simulateCost prices real lines under other assumptions" in not_available
+    assert "simulateCost" in {tool.name for tool in TOOLS}
+
+
 @each_tool
 def test_every_argument_is_described_or_speaks_for_itself(tool: Tool) -> None:
     unclear = [
