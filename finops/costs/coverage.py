@@ -172,6 +172,15 @@ class Coverage:
         return count
 
 
+def continuous_from(coverage: Coverage, last: date) -> date:
+    """Return the first day of the covered days that reach to `last` without a gap; `last` itself if none does."""
+    first = last
+    for span in sorted(coverage.covered, key=lambda span: span.end, reverse=True):
+        if span.end >= first - timedelta(days=1):
+            first = min(first, span.start)
+    return first
+
+
 def complete_data_words(coverage: Coverage) -> str:
     """Return a clause on the last complete day; data without a complete day is data too."""
     if coverage.complete_through:

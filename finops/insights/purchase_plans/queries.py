@@ -10,6 +10,7 @@ from typing import Final
 
 from accounts.models import Account
 from finops.costs.answers import AccountRef, AppliedPeriod
+from finops.costs.coverage import continuous_from
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.source_notes import source_notes
 from finops.costs.queries.sources import Sources, load_sources
@@ -52,7 +53,7 @@ _PER_HOUR: Final = Decimal("0.001")
 @dataclass(frozen=True)
 class PlanDays:
     """Days of a plan. `before`: the day after the last complete one; `months`: whole months before it, oldest first;
-    `first`: the first day with cost."""
+    `first`: the first day from which on bills have no gap."""
 
     before: date
     first: date
@@ -125,9 +126,10 @@ def _check(query: PurchasePlanQuery) -> None:
 
 
 def _days(sources: Sources) -> PlanDays | None:
-    through, first = sources.coverage.complete_through, sources.coverage.first_day
-    if through is None or first is None:
+    through = sources.coverage.complete_through
+    if through is None:
         return None
+    first = continuous_from(sources.coverage, through)
     before = through + timedelta(days=1)
     newest = month_start(before)
     starts = [add_months(newest, -back) for back in range(MONTHS, 0, -1)]

@@ -96,7 +96,10 @@ def test_usage_that_falls_leaves_what_was_bought_unused_in_the_back_test(acme: A
 def test_the_back_test_sees_no_day_of_its_month(acme: Account) -> None:
     december = usage_of(ALL, lambda day, _hour: 4 if day >= date(2025, 12, 10) else 0)
 
-    plan = plan_of(acme, [cost(ALL.start, 1, service="Mail"), *december])
+    # Spot usage of every day: bills without a gap, and nothing that a commitment could cover.
+    spot = [on_demand("1", charge_date=day, pricing_category="Dynamic") for day in each_day(ALL)]
+
+    plan = plan_of(acme, [*spot, *december])
 
     assert [month.saving for month in plan.months] == [0] * 12
     assert plan.per_hour == 0
@@ -113,6 +116,21 @@ def test_months_before_there_are_sixty_days_have_no_saving_and_are_not_counted(a
     assert [month.saving is None for month in plan.months] == [True, True, False, False, False, False]
     assert [month.vendor_savings[0] is None for month in plan.months] == [True, *[False] * 5]
     assert "in 4 months this rule would have saved" in answer.summary
+
+
+def test_months_without_bills_are_no_months_of_the_back_test(acme: Account) -> None:
+    """A bill of a year before: the months between have no bill, which is not the same as no usage."""
+    add_source(
+        acme, [cost(day, 1) for day in each_day(DateRange(date(2024, 9, 1), date(2024, 9, 30)))], name="Old"
+    )
+    recent = DateRange(date(2025, 9, 1), date(2025, 12, 31))
+
+    answer = answer_of(acme, usage_of(recent, lambda _day, _hour: 4))
+
+    (plan,) = answer.plans
+    assert plan.saved == (30 + 31) * 24 * 2
+    assert "in 2 months this rule would have saved" in answer.summary
+    assert [month.month for month in plan.months if month.saving is not None] == ["2025-11", "2025-12"]
 
 
 def test_a_bill_by_day_is_counted_and_the_first_sentence_says_that_it_overstates(acme: Account) -> None:
