@@ -23,15 +23,9 @@ from finops.connections.services import push_folders
 from finops.connections.states import GRACE, connection_state, usage_connection_states
 from finops.costs.forms import upload_cautions
 from finops.costs.models import CostSource
-from finops.costs.queries.source_problems import (
-    ProblemQuery,
-    SourceProblem,
-    UsageProblem,
-    UsageProblemQuery,
-    source_problems,
-    usage_problems,
-)
+from finops.costs.queries.source_problems import ProblemQuery, SourceProblem, source_problems
 from finops.lib.sentences import truncate
+from finops.lib.usage_problems import UsageProblem, UsageProblemQuery, usage_problems
 from ingestion.models import UsageSource
 from ingestion.source_panels import PullState, SourcePanel, pull_states, source_panels
 

@@ -1,7 +1,13 @@
 """Queries about usage, the same for tools and pages. The account must be in scope."""
 
 from ingestion.queries.billing import metered_events, metered_events_by_month
-from ingestion.queries.customers import CustomerMetric, CustomerUsage, customer_metrics, list_customers
+from ingestion.queries.customers import (
+    CustomerMetric,
+    CustomerUsage,
+    customer_metrics,
+    list_customers,
+    metric_units,
+)
 from ingestion.queries.events import list_usage_events
 from ingestion.queries.metrics import MetricInfo, find_metric, first_metric, metrics_of, usage_metrics
 from ingestion.queries.resolution import ValueSuggestion, suggest_values
@@ -24,6 +30,7 @@ __all__ = [
     "list_usage_events",
     "metered_events",
     "metered_events_by_month",
+    "metric_units",
     "metrics_of",
     "query_usage",
     "read_usage",

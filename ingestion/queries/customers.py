@@ -58,6 +58,13 @@ def list_customers(
     ]
 
 
+def metric_units(account: Account, days: DateRange, *, deadline: float | None = None) -> dict[str, list[str]]:
+    """Return the units of each metric's events on these days: the first and the last by name, if there are several;
+    none for events without a unit. One lake query."""
+    rows = usage_rows(account, days, _UnitsOfMetrics(), deadline=deadline)
+    return {row["metric"]: sorted({row["first"], row["last"]}) for row in rows}
+
+
 def customer_metrics(
     account: Account, customer_id: str, *, deadline: float | None = None
 ) -> list[CustomerMetric]:
@@ -73,6 +80,13 @@ class _FirstAndLast:
         return table.group_by("customer_id").aggregate(
             first=table.event_time.min(), last=table.event_time.max()
         )
+
+
+@dataclass(frozen=True)
+class _UnitsOfMetrics:
+    def __call__(self, table: Any) -> Any:
+        with_unit = table.filter(table.unit.notnull())
+        return with_unit.group_by("metric").aggregate(first=with_unit.unit.min(), last=with_unit.unit.max())
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from finops.lib.errors import UserError
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange, bucket_start, next_bucket, partial_bucket_warnings
 from finops.lib.sentences import percent_text, quote
+from finops.lib.usage_problems import clause_warnings, clauses_text, problem_clauses
 from ingestion.models import UsageMetric
 from ingestion.queries import usage_text
 from ingestion.queries.metrics import find_metric, metrics_of
@@ -26,6 +27,7 @@ from ingestion.queries.resolution import (
     find_filters,
     find_group,
 )
+from ingestion.queries.source_problems import source_problems
 from ingestion.queries.usage import MetricQuery, MetricUsage, UsageGroup, read_metric
 from ingestion.queries.usage_comparison import (
     NOT_OVER,
@@ -54,6 +56,8 @@ class _ResolvedQuery:
     metric: UsageMetric
     metric_query: MetricQuery
     warnings: list[str]
+    problems: list[str]
+    """Clauses on sources that may lack usage of these days."""
 
 
 def query_usage(
@@ -68,7 +72,7 @@ def query_usage(
 
     `metrics` are those of the account, from a caller that has them already.
     The rest of the groups is one row, computed as one group. `all_groups`: every group separately, for exports.
-    Raises UserError for errors that the caller can correct. One lake query; one query in PostgreSQL, one more when
+    Raises UserError for errors that the caller can correct. One lake query; two queries in PostgreSQL, one more when
     grouped by customer, for each kind of filter, and for the names of dimensions. Another lake query counts customers
     if rows are not customers; a comparison adds up to four.
     """
@@ -174,7 +178,12 @@ def _resolve_query(
     metric_warnings = usage_text.default_metric_warning(metric, metrics) if not query.metric else []
     of_group = [group.warning] if group.warning else []
     return _ResolvedQuery(
-        account, query, metric, metric_query, [*metric_warnings, *of_group, *of_customers, *of_dimensions]
+        account,
+        query,
+        metric,
+        metric_query,
+        [*metric_warnings, *of_group, *of_customers, *of_dimensions],
+        problem_clauses(source_problems(account), days.end),
     )
 
 
@@ -187,7 +196,9 @@ def _answer(
     rows = [_row(resolved_query, usage, group, names, comparison) for group in usage.groups]
     return UsageAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=usage_text.summary(account, resolved_query.metric, metric_query, usage, rows)
+        summary=usage_text.summary(
+            account, resolved_query.metric, metric_query, usage, rows, resolved_query.problems
+        )
         + _comparison_text(comparison, customers),
         metric=usage.metric,
         label=resolved_query.metric.label,
@@ -208,6 +219,7 @@ def _answer(
         data_through=usage.last_day,
         truncated=_truncation_note(rows, query.top),
         warnings=[
+            *clause_warnings(resolved_query.problems),
             *resolved_query.warnings,
             *_comparison_warnings(query, comparison),
             *_warnings(metric_query, usage),
@@ -323,9 +335,10 @@ def _truncation_note(rows: Sequence[UsageRow], top: int) -> str:
 
 def _empty_answer(account: Account, query: UsageQuery) -> UsageAnswer:
     days = query_days(account, query)
+    problems = problem_clauses(source_problems(account), days.end)
     return UsageAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=f"{quote(account.name)} has no usage yet.",
+        summary=f"{quote(account.name)} has no usage yet{clauses_text(problems)}.",
         metric=query.metric,
         label="",
         aggregation=UsageMetric.Aggregation.SUM.value,
@@ -344,6 +357,6 @@ def _empty_answer(account: Account, query: UsageQuery) -> UsageAnswer:
         data_from=None,
         data_through=None,
         truncated="",
-        warnings=[],
+        warnings=clause_warnings(problems),
         hint=usage_text.HOW_TO_PUSH,
     )

@@ -7,8 +7,10 @@ from decimal import Decimal
 from functools import partial
 
 from accounts.models import Account
+from finops.lib.formats.numbers import plural
 from finops.lib.money import round_amount
 from finops.lib.sentences import exact_number, largest_parts, quote, truncate
+from finops.lib.usage_problems import clauses_text
 from ingestion.models import UsageMetric
 from ingestion.queries.metrics import usage_metrics
 from ingestion.queries.usage import MetricQuery, MetricUsage
@@ -32,9 +34,9 @@ AGGREGATIONS = {
 
 
 def format_quantity(quantity: Decimal, unit: str | None) -> str:
-    """Return `1,234.5 'calls'`, with at most six decimal places."""
+    """Return `1,234.5 'calls'`, `1 'call'`, with at most six decimal places."""
     number = exact_number(round_amount(quantity))
-    return f"{number} {quote(unit, NAME_LENGTH)}" if unit else number
+    return f"{number} {quote(plural(unit, quantity), NAME_LENGTH)}" if unit else number
 
 
 def title(metric: UsageMetric) -> str:
@@ -47,17 +49,18 @@ def summary(
     metric_query: MetricQuery,
     usage: MetricUsage,
     rows: Sequence[UsageRow],
+    problems: Sequence[str] = (),
 ) -> str:
-    """Return one plain sentence: the quantity, the days, and the largest group."""
+    """Return one plain sentence: the quantity, the days, `problems` of sources, and the largest group."""
     when = f"from {metric_query.days.start} to {metric_query.days.end}"
     is_filtered = bool(metric_query.customers or metric_query.dimensions)
     if usage.total is None:
         what = "no matching events" if is_filtered and usage.days_with_data else "no events"
-        return f"{quote(account.name)} has {what} of {title(metric)} {when}."
+        return f"{quote(account.name)} has {what} of {title(metric)} {when}{clauses_text(problems)}."
     count = f"{usage.days_with_data} days" if usage.days_with_data != 1 else "one day"
     how = AGGREGATIONS[usage.aggregation].format(days=count)
     of = " within the filters" if is_filtered else ""
-    return f"{quote(account.name)}, {title(metric)}{of} {when}: {format_quantity(usage.total, usage.unit)} {how}{_largest_rows_text(rows, usage.unit)}."
+    return f"{quote(account.name)}, {title(metric)}{of} {when}: {format_quantity(usage.total, usage.unit)} {how}{clauses_text(problems)}{_largest_rows_text(rows, usage.unit)}."
 
 
 def _largest_rows_text(rows: Sequence[UsageRow], unit: str | None) -> str:

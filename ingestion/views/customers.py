@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -16,8 +16,10 @@ from accounts.doors import AccountRequest, account_page
 from finops.lib import clock
 from finops.lib.choices import GRANULARITIES, PERIODS
 from finops.lib.errors import UserError
+from finops.lib.formats.numbers import plural
 from finops.lib.listing import Column, ListPage, csv_of, wants_csv
 from finops.lib.periods import DateRange
+from finops.lib.sentences import truncate
 from ingestion.charts import marked_usage, usage_days, usage_table
 from ingestion.models import Customer, UsageMetric
 from ingestion.queries import (
@@ -25,6 +27,7 @@ from ingestion.queries import (
     CustomerUsage,
     customer_metrics,
     list_customers,
+    metric_units,
     metrics_of,
     query_usage,
 )
@@ -34,6 +37,7 @@ PAGE_ROWS = 100
 METRICS_SHOWN = 4
 CHARTS = 6
 LISTED_DAYS = 30
+UNIT_LENGTH = 40
 
 
 @account_page()
@@ -48,6 +52,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
         return render(request, "ingestion/usage_empty.html", {"customers": True})
     try:
         rows = list_customers(request.account, _days(), metrics)
+        units = metric_units(request.account, _days())
     except UserError as problem:
         return render(request, "ingestion/customers.html", {"error": problem.message}, status=400)
     declared = ListPage(
@@ -57,7 +62,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
         order="id",
         page_rows=PAGE_ROWS,
         css="as-named",
-        columns=_columns(metrics),
+        columns=_columns(metrics, units),
     )
     context = {"more_metrics": len(metrics) - METRICS_SHOWN}
     return declared.response(request, rows, "ingestion/customers.html", context)
@@ -68,7 +73,7 @@ def _days() -> DateRange:
     return DateRange(today - timedelta(days=LISTED_DAYS - 1), today)
 
 
-def _columns(metrics: list[UsageMetric]) -> list[Column[CustomerUsage]]:
+def _columns(metrics: list[UsageMetric], units: Mapping[str, list[str]]) -> list[Column[CustomerUsage]]:
     """What counts beyond the first metrics is in the export only."""
     return [
         Column("id", "Customer", lambda row: row.customer_id),
@@ -76,7 +81,7 @@ def _columns(metrics: list[UsageMetric]) -> list[Column[CustomerUsage]]:
         *[
             Column(
                 f"m{metric.pk}",
-                str(metric),
+                _title(metric, units.get(metric.name, [])),
                 _usage_cell(metric.name),
                 numeric=True,
                 shown=index < METRICS_SHOWN,
@@ -87,6 +92,13 @@ def _columns(metrics: list[UsageMetric]) -> list[Column[CustomerUsage]]:
         Column("first", "First event", lambda row: row.first_event, format="ago"),
         Column("last", "Last event", lambda row: row.last_event, format="ago"),
     ]
+
+
+def _title(metric: UsageMetric, units: list[str]) -> str:
+    """The metric with its unit, such as the currency of revenue, unless its name says it."""
+    name = str(metric)
+    unit = truncate(plural(units[0], 2), UNIT_LENGTH) if len(units) == 1 else "several units" if units else ""
+    return name if unit.lower() in name.lower() else f"{name} ({unit})"
 
 
 def _usage_cell(metric: str) -> Callable[[CustomerUsage], Decimal | None]:

@@ -64,6 +64,24 @@ def test_the_export_has_every_metric_by_its_aggregation(acme_usage: Cast) -> Non
     assert rows["silent"]["First event"] == rows["silent"]["requests"] == ""
 
 
+def test_a_metric_has_its_unit_such_as_the_currency_of_revenue(cast: Cast) -> None:
+    now = datetime.now(UTC)
+    with account_scope(cast.account):
+        events = [
+            event(now, "globex", 120, metric="revenue", unit="EUR"),
+            event(now, "globex", 3, metric="documents_processed", unit="document"),
+            event(now, "globex", 1, metric="mixed", unit="GB"),
+            event(now, "initech", 1, metric="mixed", unit="MB"),
+            event(now, "globex", 1, metric="bare"),
+        ]
+        add_metrics(cast.account, events)
+        push_events(cast.account, events)
+
+    lines = csv_rows(signed_in(cast.viewer).get(f"{URL}?format=csv"))
+
+    assert {*lines[0]} >= {"revenue (EUR)", "documents_processed", "mixed (several units)", "bare"}
+
+
 def test_what_a_pusher_sends_is_no_formula_in_a_spreadsheet_and_no_markup_on_a_page(cast: Cast) -> None:
     formula, markup = "=HYPERLINK(1)", "<img src=x onerror=alert(1)>"
     with account_scope(cast.account):
@@ -77,7 +95,7 @@ def test_what_a_pusher_sends_is_no_formula_in_a_spreadsheet_and_no_markup_on_a_p
     pages = [URL, f"{URL}?id={formula}", "/a/acme/usage/?group_by=customer"]
     answers = [client.get(page, follow=True).content.decode() for page in pages]
 
-    assert lines[0][2] == "'@SUM(1)"
+    assert lines[0][2] == f"'@SUM(1) ({markup})"
     assert lines[1][:2] == [f"'{formula}", markup]
     assert all(markup not in text for text in answers)
 

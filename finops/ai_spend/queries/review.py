@@ -37,6 +37,7 @@ from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.queries.sources import Sources, load_sources
 from finops.exchange_rates.display import current_display
 from finops.lib.answers import AccountRef
+from finops.lib.usage_problems import clause_warnings, problem_clauses
 from ingestion.models import UsageMetric
 from ingestion.queries import MetricUsage, metrics_of
 
@@ -94,9 +95,10 @@ def review_ai_spend(
     cells, labels = _cells(account, query, costs, billed, usage, prices, deadline)
     rows = _rows(cells, labels, totals, query.top)
     estimates, own_models = estimates_of(sides), own_price_models(usage.rows)
+    problems = _problems(sources, costs, [*usage.metrics, sessions, seats])
     return AiSpendAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=words.summary_of(account, costs, totals, estimates, usage.reason, own_models),
+        summary=words.summary_of(account, costs, totals, estimates, usage.reason, own_models, problems),
         view=costs.question.view,
         period=costs.sums.period,
         group_by=_METER_GROUPS.get(query.group_by) or [_TITLES.get(query.group_by, "Team")],
@@ -113,8 +115,17 @@ def review_ai_spend(
         own_price_models=own_models,
         data_through=sources.coverage.complete_through,
         truncated=words.truncation_note(rows, query.top),
-        warnings=[*words.warnings_of(costs, sides, usage.metrics), *costs.sums.warnings(spend)],
+        warnings=[
+            *clause_warnings(problems),
+            *words.warnings_of(costs, sides, usage.metrics),
+            *costs.sums.warnings(spend),
+        ],
     )
+
+
+def _problems(sources: Sources, costs: AiCosts, metrics: Sequence[UsageMetric | None]) -> list[str]:
+    """Clauses on sources that may lack usage of these days; none if no metric counts anything."""
+    return problem_clauses(sources.usage_problems, costs.plan.days.end) if any(metrics) else []
 
 
 def _by_day(

@@ -11,6 +11,7 @@ from finops.ai_spend.queries.costs import AiCosts
 from finops.ai_spend.queries.estimates import tokens_without_price
 from finops.lib.money import exact_sum
 from finops.lib.sentences import exact_number, join_with_and, money, percent_text, quote
+from finops.lib.usage_problems import clauses_text
 from ingestion.models import UsageMetric
 
 NAMED = 3
@@ -23,9 +24,10 @@ def summary_of(
     estimates: Sequence[Estimate],
     reason: str,
     own_models: Sequence[str],
+    problems: Sequence[str],
 ) -> str:
-    """The first sentence: billed AI cost of the range, the estimate from usage, and their difference on the same
-    days."""
+    """The first sentence: billed AI cost of the range, the estimate from usage, their difference on the same days, and
+    `problems` of sources of usage."""
     days = costs.plan.days
     when = f"from {days.start} to {days.end}"
     if not totals:
@@ -33,7 +35,7 @@ def summary_of(
     else:
         amounts = join_with_and([money(total.billed, total.currency) + _change(total) for total in totals])
         billed = f"{quote(account.name)} was billed {amounts} for AI {when} ({costs.question.view.basis})"
-    return f"{billed}{costs.sums.not_final}; {_estimate_clause(days.days, estimates, reason)}{_own_clause(own_models)}."
+    return f"{billed}{costs.sums.not_final}; {_estimate_clause(days.days, estimates, reason)}{_own_clause(own_models)}{clauses_text(problems)}."
 
 
 def _own_clause(models: Sequence[str]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
 from typing import Final
 
 from finops.costs.answers import SourceHealth
@@ -37,28 +36,3 @@ class ProblemQuery:
 
 
 source_problems: Registry[ProblemQuery] = Registry("source problem")
-
-
-@dataclass(frozen=True)
-class UsageProblem:
-    """A source that delivers no new usage, for answers that divide cost by it. `text` is a clause with `{name}` for its name;
-    usage before `missing_from` is complete."""
-
-    name: str
-    text: str
-    missing_from: date
-
-    @property
-    def words(self) -> str:
-        return f"{self.text.format(name=repr(truncate(self.name, NAME_LENGTH)))}, so its newest usage may be missing"
-
-
-@dataclass(frozen=True)
-class UsageProblemQuery:
-    """As `ProblemQuery`: read with the sources of cost, since an answer of both needs no query more for it."""
-
-    sql: str
-    read: Callable[[str], list[UsageProblem]]
-
-
-usage_problems: Registry[UsageProblemQuery] = Registry("usage problem")

@@ -23,15 +23,11 @@ from finops.costs.dimensions import DimensionContext
 from finops.costs.models import CostImport
 from finops.costs.queries.cost_view import CostViewSettings
 from finops.costs.queries.overlap_notices import OVERLAPS, MonthOverlap, read_overlaps
-from finops.costs.queries.source_problems import (
-    SourceProblem,
-    UsageProblem,
-    source_problems,
-    usage_problems,
-)
+from finops.costs.queries.source_problems import SourceProblem, source_problems
 from finops.lake.engine.answer_inputs import note_source_state
 from finops.lake.storage.manifest import COST_VERSION, Manifest, manifest_of
 from finops.lib import clock
+from finops.lib.usage_problems import UsageProblem, read_problems, usage_problems
 
 STALE_DAYS = 3
 """Providers deliver a day's cost within about two days; a source further behind today is reported."""
@@ -205,7 +201,7 @@ def _sources(
         {month: tuple(restated or ()) for month, restated in _decode_closed(closed)},
         read_overlaps(overlaps),
         _problems(of_cost, health),
-        () if manifest.limit is not None else _usage_problems(of_usage),
+        () if manifest.limit is not None else tuple(read_problems(of_usage)),
     )
 
 
@@ -220,11 +216,6 @@ def _problems(texts: Sequence[str], health: Mapping[int, SourceHealth]) -> list[
     queries = source_problems.values()
     problems = [each for query, text in zip(queries, texts, strict=True) for each in query.read(text)]
     return [each for each in problems if each.source_id in health]
-
-
-def _usage_problems(texts: Sequence[str]) -> tuple[UsageProblem, ...]:
-    pairs = zip(usage_problems.values(), texts, strict=True)
-    return tuple(each for query, text in pairs for each in query.read(text))
 
 
 def _days_of(row: _Row, days: _Days) -> SourceDays:

@@ -14,6 +14,7 @@ from finops.costs.queries.cost_sums import CostSums, read_costs
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.spend_query import SpendQuery
 from finops.lib.periods import DateRange, add_months, month_end, month_start
+from finops.lib.usage_problems import problem_clauses
 from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries.customers import (
     Customers,
@@ -81,10 +82,8 @@ class Facts:
 
     @property
     def usage_problems(self) -> list[str]:
-        """Clauses on sources that may lack usage of these days: without it a unit cost is too high. Of all sources that are pulled, since
-        nothing but its events tells which one a metric comes from."""
-        problems = self.cost.facts.sources.usage_problems
-        return [each.words for each in problems if each.missing_from <= self.cost.days.end]
+        """Clauses on sources that may lack usage of these days: without it a unit cost is too high."""
+        return problem_clauses(self.cost.facts.sources.usage_problems, self.cost.days.end)
 
     @property
     def total_usage(self) -> Decimal | None:

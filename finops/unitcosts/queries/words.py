@@ -9,14 +9,15 @@ from finops.costs.answers import SpendTotal
 from finops.costs.comparison import NOTHING_COMPLETE
 from finops.costs.queries.spend_answer import no_change_clause
 from finops.exchange_rates.missing_rates import missing_rate_clause, without_rate
+from finops.lib.formats.numbers import plural
 from finops.lib.money import ratio
 from finops.lib.sentences import dimension_text, join_with_and, money, percent_text, quote
+from finops.lib.usage_problems import clause_warnings, clauses_text
 from finops.unitcosts.answers import MATCHED, NO_COST, NO_USAGE, UnitCostRow, UnitCostTotal
 from finops.unitcosts.queries.facts import Facts
 from ingestion.models import UsageMetric
 
 NAMED_ROWS = 3
-NAMED_SOURCES = 2
 NAME_LENGTH = 60
 DIGITS = 4
 
@@ -55,9 +56,7 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
     if not totals:
         what = "No cost lines match" if plan.filters or facts.query.customers else "No cost"
         why = f"so there is no unit cost of {quote(facts.metric, NAME_LENGTH)}"
-        return (
-            f"{quote(facts.account.name)}: {what} {when}, {why}{facts.cost.not_final}{usage_clause(facts)}."
-        )
+        return f"{quote(facts.account.name)}: {what} {when}, {why}{facts.cost.not_final}{clauses_text(facts.usage_problems)}."
     costs = {total.currency: total.cost for total in totals}
     totals = [total for total in totals if total.currency not in without_rate(costs)] or totals
     text = join_with_and([_equation(facts, total) for total in totals]) + missing_rate_clause(costs)
@@ -65,7 +64,7 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
     meaning = MEANING.get(facts.usage.aggregation, "") if not totals[0].reason else ""
     view = facts.cost.facts.view.label
     caveats = (
-        f"{facts.cost.not_final}{usage_clause(facts)}{_days_clause(facts)}{_comparison_clause(facts)}"
+        f"{facts.cost.not_final}{clauses_text(facts.usage_problems)}{_days_clause(facts)}{_comparison_clause(facts)}"
         f"{facts.cost.restatement}"
     )
     parts = [
@@ -74,14 +73,6 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
         _rows_text(rows, facts.query.units),
     ]
     return " ".join(part for part in parts if part)
-
-
-def usage_clause(facts: Facts) -> str:
-    """Return clauses of the first sentence on sources of usage that deliver nothing new."""
-    problems = facts.usage_problems
-    more = len(problems) - NAMED_SOURCES
-    rest = [f"{more} more usage sources have problems (getDataHealth)"] if more > 0 else []
-    return "".join(f"; {each}" for each in [*problems[:NAMED_SOURCES], *rest])
 
 
 def _days_clause(facts: Facts) -> str:
@@ -125,7 +116,7 @@ def _customers_clause(customers: Sequence[str]) -> str:
 
 def _equation(facts: Facts, total: UnitCostTotal) -> str:
     spent = money(total.cost, total.currency)
-    unit = unit_of(facts)
+    unit = unit_of(facts, Decimal(2) if total.usage is None else total.usage)
     if total.unit_cost is None or total.usage is None:
         return f"{spent} of cost and no unit cost for {unit}"
     each = price(total.unit_cost, total.currency)
@@ -139,9 +130,9 @@ def for_units(per: int) -> str:
     return "for each" if per == 1 else f"for {per:,}"
 
 
-def unit_of(facts: Facts) -> str:
-    """Return the unit, in the sender's word if there is one."""
-    return quote(facts.usage.unit or facts.label or facts.metric, NAME_LENGTH)
+def unit_of(facts: Facts, usage: Decimal) -> str:
+    """Return the unit after a count of usage, in the sender's word if there is one."""
+    return quote(plural(facts.usage.unit or facts.label or facts.metric, usage), NAME_LENGTH)
 
 
 def _change_text(total: UnitCostTotal) -> str:
@@ -169,7 +160,7 @@ def _rows_text(rows: Sequence[UnitCostRow], per: int) -> str:
 def warnings_of(
     facts: Facts, spent: Sequence[SpendTotal], totals: Sequence[UnitCostTotal], rows: Sequence[UnitCostRow]
 ) -> list[str]:
-    warnings = [f"{each[0].upper()}{each[1:]}." for each in facts.usage_problems[:NAMED_SOURCES]]
+    warnings = clause_warnings(facts.usage_problems)
     warnings += facts.notes
     warnings += _units(facts)
     warnings += days_warning(facts.cost.days_with_data, facts.usage.days_with_data, facts.cost.days.days)

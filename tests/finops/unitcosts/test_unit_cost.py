@@ -259,7 +259,7 @@ def test_seats_are_averaged_over_the_days_that_have_any(acme: Account) -> None:
     assert (answer.aggregation, answer.unit) == ("average_of_days", "seat")
     assert (total.usage, total.unit_cost) == (Decimal("12.5"), 10)
     assert (
-        "125.00 USD ÷ 12.5 'seat' = 10.00 USD for each; cost has data on 10 and usage on 4 of 10 days."
+        "125.00 USD ÷ 12.5 'seats' = 10.00 USD for each; cost has data on 10 and usage on 4 of 10 days."
         in answer.summary
     )
     assert (

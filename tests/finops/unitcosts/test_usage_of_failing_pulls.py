@@ -1,4 +1,4 @@
-"""What a unit cost says of sources whose usage is pulled and does not come: in its first sentence, and as its first warning."""
+"""What unit cost, usage and AI spend say of sources whose usage is pulled and does not come: in its first sentence, and as its first warning."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Account
+from finops.ai_spend.ai_spend_query import AiSpendQuery
+from finops.ai_spend.queries import review_ai_spend
 from finops.connections.models import CostConnection
 from finops.costs.queries.sources import load_sources
 from finops.lib import clock
 from finops.unitcosts.answers import UnitCostAnswer
-from ingestion.models import UsageSource
+from ingestion.models import UsageMetric, UsageSource
 from tests.cast import Cast
 from tests.mcpserver.door import Door, mint
 from tests.world.days import NOON
@@ -99,6 +101,46 @@ def test_many_sources_are_counted_by_the_query_that_reads_sources_of_cost(
         load_sources(acme)
 
     assert "; 3 more usage sources have problems (getDataHealth)" in ask(acme).summary
+
+
+def test_usage_alone_says_the_same_in_its_first_sentence(
+    cast: Cast, acme: Account, pulled: CostConnection
+) -> None:
+    door, asked = (
+        Door(mint(cast)),
+        {"metric": "requests", "start_date": "2026-03-01", "end_date": "2026-03-31"},
+    )
+    with clock.frozen(NOON):
+        assert "Stripe" not in door.ask("queryUsage", **asked)["summary"]
+        fail(last_success_at=NOON - timedelta(days=12))
+        answer = door.ask("queryUsage", **asked)
+        before = door.ask("queryUsage", **{**asked, "end_date": "2026-03-07"})
+
+    assert FAILING in answer["summary"].partition(". ")[0]
+    assert answer["warnings"][0] == f"S{FAILING[1:]}."
+    assert "Stripe" not in before["summary"], "the source had its usage of these days"
+
+
+def test_an_account_whose_only_usage_is_pulled_and_does_not_come_says_so(cast: Cast, acme: Account) -> None:
+    source = UsageSource.objects.create(account=acme, name="Stripe", kind=UsageSource.Kind.PULL)
+    CostConnection.objects.create(account=acme, usage_source=source, connector="stripe")
+    fail()
+
+    with clock.frozen(NOON):
+        answer = Door(mint(cast)).ask("queryUsage")
+
+    assert answer["summary"] == f"'Acme' has no usage yet; {FAILING}."
+
+
+def test_ai_spend_says_it_where_usage_is_estimated(acme: Account, pulled: CostConnection) -> None:
+    UsageMetric.objects.create(account=acme, name="ai_tokens")
+    fail()
+
+    with clock.frozen(NOON):
+        answer = review_ai_spend(acme, AiSpendQuery())
+
+    assert FAILING in answer.summary
+    assert answer.warnings[0] == f"S{FAILING[1:]}."
 
 
 def test_cost_alone_says_nothing_of_usage(cast: Cast, acme: Account, pulled: CostConnection) -> None:

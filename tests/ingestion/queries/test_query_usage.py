@@ -50,7 +50,7 @@ def test_rows_by_customer_add_up_and_say_names_and_shares(usage: Account) -> Non
     assert sum(row.share for row in answer.rows) == pytest.approx(Decimal(1))
     assert (answer.days_with_data, answer.data_from, answer.data_through) == (3, FIRST, THIRD)
     assert answer.summary == (
-        "'Acme', 'requests' from 2026-03-01 to 2026-03-31: 100.5 'call' in total; most of it: 'Globex GmbH' (69.7 %), "
+        "'Acme', 'requests' from 2026-03-01 to 2026-03-31: 100.5 'calls' in total; most of it: 'Globex GmbH' (69.7 %), "
         "'initech' (24.9 %) and 'ümläut/株' (5.5 %)."
     )
 
@@ -167,7 +167,7 @@ def test_an_average_of_days_is_over_the_days_of_the_metric(usage: Account) -> No
     assert answer.quantity == Decimal("33.5")
     assert sum(row.quantity for row in answer.rows) == pytest.approx(answer.quantity)
     assert (
-        "'Requests a day' from 2026-03-01 to 2026-03-31: 33.5 'call' on average per day with data (3 days"
+        "'Requests a day' from 2026-03-01 to 2026-03-31: 33.5 'calls' on average per day with data (3 days"
         in answer.summary
     )
 
