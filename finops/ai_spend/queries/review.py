@@ -37,7 +37,7 @@ from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.queries.sources import Sources, load_sources
 from finops.exchange_rates.display import current_display
 from finops.lib.answers import AccountRef
-from finops.lib.usage_problems import clause_warnings, problem_clauses
+from finops.lib.usage_problems import problem_clauses
 from ingestion.models import UsageMetric
 from ingestion.queries import MetricUsage, metrics_of
 
@@ -115,11 +115,7 @@ def review_ai_spend(
         own_price_models=own_models,
         data_through=sources.coverage.complete_through,
         truncated=words.truncation_note(rows, query.top),
-        warnings=[
-            *clause_warnings(problems),
-            *words.warnings_of(costs, sides, usage.metrics),
-            *costs.sums.warnings(spend),
-        ],
+        warnings=[*words.warnings_of(costs, sides, usage.metrics, problems), *costs.sums.warnings(spend)],
     )
 
 

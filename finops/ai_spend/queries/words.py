@@ -11,7 +11,7 @@ from finops.ai_spend.queries.costs import AiCosts
 from finops.ai_spend.queries.estimates import tokens_without_price
 from finops.lib.money import exact_sum
 from finops.lib.sentences import exact_number, join_with_and, money, percent_text, quote
-from finops.lib.usage_problems import clauses_text
+from finops.lib.usage_problems import clause_warnings, clauses_text
 from ingestion.models import UsageMetric
 
 NAMED = 3
@@ -69,9 +69,11 @@ def _estimate_clause(days: int, estimates: Sequence[Estimate], reason: str) -> s
     return join_with_and(texts)
 
 
-def warnings_of(costs: AiCosts, sides: Sides, metrics: Sequence[UsageMetric]) -> list[str]:
-    """Warnings: what the estimate leaves out, and which prices it uses."""
-    warnings = []
+def warnings_of(
+    costs: AiCosts, sides: Sides, metrics: Sequence[UsageMetric], problems: Sequence[str]
+) -> list[str]:
+    """Warnings: `problems` of sources of usage, what the estimate leaves out, and which prices it uses."""
+    warnings = clause_warnings(problems)
     missing = tokens_without_price(sides.usage)
     if missing:
         named = join_with_and(
