@@ -50,7 +50,7 @@ def test_an_operator_adds_edits_and_disables_a_provider(
     page.get_by_role("link", name="Disable provider…").click()
     _look(page, f"provider-disable-{width}")
     page.get_by_role("button", name="Disable provider").click()
-    expect(page.get_by_text("disabled", exact=True)).to_be_visible()
+    expect(page.get_by_text("Disabled", exact=True)).to_be_visible()
     _look(page, f"provider-disabled-{width}")
     page.goto(LIST)
     _look(page, f"provider-list-{width}")
