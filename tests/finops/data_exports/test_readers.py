@@ -52,7 +52,7 @@ def statements(text: str, folder: Path) -> list[str]:
 def test_duckdb_reads_what_the_manifests_name(acme: Account, export: Path) -> None:
     (export / "focus/data/BILLING_PERIOD=2026-01/left-over.snappy.parquet").write_bytes(b"half a file")
     database = duckdb.connect()
-    for statement in statements(block("DuckDB, over what", "sql"), export):
+    for statement in statements(block("DuckDB, with the files", "sql"), export):
         result = database.sql(statement)
     rows = result.fetchall()
 
@@ -75,7 +75,7 @@ def test_iceberg_reads_the_exported_files_without_copying(
     acme: Account, export: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "iceberg").mkdir()
-    text = block("Iceberg, by pyiceberg", "python").replace("/srv/iceberg", f"{tmp_path}/iceberg")
+    text = block("Iceberg, with pyiceberg", "python").replace("/srv/iceberg", f"{tmp_path}/iceberg")
     monkeypatch.chdir(export / "focus")
     names: dict[str, object] = {}
     exec(text, names)  # noqa: S102 our own page
