@@ -185,7 +185,7 @@ def test_tidy_tags_are_left_alone(acme: Account) -> None:
 
 
 def test_bills_without_tags_say_so(acme: Account) -> None:
-    assert "has no tags" in tag_recommendations(acme, TagRecommendationsQuery()).summary
+    assert "has no cost with tags" in tag_recommendations(acme, TagRecommendationsQuery()).summary
 
 
 def test_ids_stay_as_cost_grows(acme: Account) -> None:
