@@ -41,6 +41,7 @@ class PlanBuild:
         is_usage = kind_of(lines) == USAGE
         keyed = lines.select(
             currency=lines.currency.coalesce(NO_CURRENCY),
+            provider=lines.provider.coalesce(""),
             line=kind_of(lines),
             day=ibis.ifelse(is_usage, lines.charge_date, ibis.null("date")),
             hour=ibis.ifelse(is_usage & is_hourly(lines), hour_of(lines), ibis.null("timestamp('UTC')")),
@@ -50,19 +51,23 @@ class PlanBuild:
         )
         keyed = keyed.mutate(is_priced=ibis.ifelse(keyed.line == COVERED, keyed.is_priced, True))
         return keyed.group_by("currency", "line", "day", "hour", "is_priced").aggregate(
-            cost=keyed.cost.sum(), contracted=keyed.contracted.sum()
+            cost=keyed.cost.sum(),
+            contracted=keyed.contracted.sum(),
+            first_provider=keyed.provider.min(),
+            last_provider=keyed.provider.max(),
         )
 
 
 @dataclass(frozen=True)
 class PlanUsage:
     """The usage of one currency, and the discount of commitments that cover other usage in it; None: nothing is
-    covered."""
+    covered. `has_several_providers`: on-demand usage of more than one, which no commitment covers together."""
 
     currency: str
     usage: Mapping[date, Sequence[UsageSlot]]
     covered_discount: Decimal | None
     days_by_day: frozenset[date]
+    has_several_providers: bool
 
 
 def read_usage(table: pa.Table) -> list[PlanUsage]:
@@ -75,9 +80,11 @@ def read_usage(table: pa.Table) -> list[PlanUsage]:
 def _usage_of(currency: str, rows: Sequence[dict[str, Any]]) -> PlanUsage:
     hours: dict[date, dict[object, Decimal]] = defaultdict(dict)
     days: dict[date, Decimal] = {}
+    providers: set[str] = set()
     for row in rows:
         if row["line"] != USAGE or not row["cost"]:
             continue
+        providers |= {row["first_provider"], row["last_provider"]}
         hour: datetime | None = row["hour"]
         if hour is None:
             days[row["day"]] = exact_sum([days.get(row["day"], Decimal(0)), row["cost"]])
@@ -87,4 +94,4 @@ def _usage_of(currency: str, rows: Sequence[dict[str, Any]]) -> PlanUsage:
     covered = [row for row in rows if row["line"] == COVERED and row["is_priced"]]
     share = ratio(exact_sum(row["cost"] for row in covered), exact_sum(row["contracted"] for row in covered))
     discount = None if share is None else exact_difference(Decimal(1), share.quantize(Decimal("0.000001")))
-    return PlanUsage(currency, usage, discount, frozenset(days))
+    return PlanUsage(currency, usage, discount, frozenset(days), len(providers) > 1)

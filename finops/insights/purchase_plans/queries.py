@@ -102,10 +102,13 @@ def plan_purchase(
         )
     plans.sort(key=lambda plan: (-plan.on_demand, plan.currency))
     unknown = sorted({each.currency for each in usages} - {plan.currency for plan in plans})
+    several = [
+        each.currency for each in usages if each.has_several_providers and each.currency not in unknown
+    ]
     notes = source_notes(account, sources, question.filters, days.lookback)
     return PurchasePlanAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=text.summary(plans, unknown, days.lookback, notes.clause),
+        summary=text.summary(plans, unknown, several, days.lookback, notes.clause),
         period=_period(days.lookback),
         plans=plans,
         assumptions=text.assumptions(plans),

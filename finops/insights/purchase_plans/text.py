@@ -20,11 +20,22 @@ BY_HOUR: Final = "A commitment covers each hour separately and costs the same wh
 BY_DAY: Final = "Where bills have no hours, usage is spread evenly over the day. This overstates savings."
 
 
-def summary(plans: Sequence[PurchasePlan], unknown: Sequence[str], days: DateRange, clause: str) -> str:
-    """The first sentence of the answer. `unknown`: currencies without a discount."""
+def summary(
+    plans: Sequence[PurchasePlan],
+    unknown: Sequence[str],
+    several: Sequence[str],
+    days: DateRange,
+    clause: str,
+) -> str:
+    """The first sentence of the answer. `unknown`: currencies without a discount; `several`: currencies with usage of several
+    providers."""
     if not plans:
         return f"{NO_USAGE.format(start=days.start, end=days.end)}{clause}."
     caveats = [f"without {join_with_and(list(unknown))}, whose discount is unknown"] if unknown else []
+    if several:
+        caveats.append(
+            f"{join_with_and(list(several))} has usage of several providers, and a commitment covers one: filter by provider"
+        )
     by_day = max(plan.days_by_day for plan in plans)
     if by_day:
         noun = "day has" if by_day == 1 else "days have"

@@ -65,6 +65,22 @@ def test_steady_usage_is_committed_to_as_a_whole(acme: Account) -> None:
     assert [month.month for month in plan.months] == [f"2025-{number:02}" for number in range(1, 13)]
 
 
+def test_usage_of_several_providers_is_said_as_no_commitment_covers_it(acme: Account) -> None:
+    lines = [
+        line
+        for provider in ("AWS", "Google Cloud")
+        for line in usage_of(ALL, lambda _day, _hour: 2, provider=provider)
+    ]
+    by_provider = [CostFilter(dimension="provider", values=["AWS"])]
+
+    both = answer_of(acme, lines)
+    one = plan_purchase(acme, PurchasePlanQuery(discount_percent=HALF, filters=by_provider))
+
+    clause = "; USD has usage of several providers, and a commitment covers one: filter by provider"
+    assert [clause in answer.summary for answer in (both, one)] == [True, False]
+    assert [answer.plans[0].per_hour for answer in (both, one)] == list(decimals(2, 1))
+
+
 def test_an_hour_a_day_is_not_worth_a_commitment_however_dear(acme: Account) -> None:
     answer = answer_of(acme, usage_of(ALL, lambda _day, hour: 1000 if hour == 3 else 0))
 
