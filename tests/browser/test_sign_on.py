@@ -83,7 +83,7 @@ def test_an_admin_signs_in_by_openid_connect_and_sees_settings(
         (f"{SETTINGS}new/oidc/", "Add OpenID Connect"),
         (f"{SETTINGS}new/saml/", "Add SAML 2.0"),
         ("/a/acme/settings/audit-log/", "Audit log"),
-        ("/a/acme/settings/audit-log/webhook/", "Webhook"),
+        ("/a/acme/settings/audit-log/webhook/", "Audit log webhook"),
     ):
         page.goto(path)
         expect(page.get_by_role("heading", level=1)).to_contain_text(heading)
