@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
+from pyspark.sql import SparkSession
 from pytest_django import Settings
 
 from accounts.models import Account
@@ -69,6 +72,20 @@ def test_lines_and_split_rows_are_added_as_the_page_says(acme: Account, export: 
 
     sums = {tuple(row[:-1]): row[-1] for row in rows}
     assert rounded(sums) == rounded(spend(acme, "team", splits="after"))
+
+
+@pytest.mark.spark
+def test_spark_reads_what_the_manifests_name(acme: Account, export: Path) -> None:
+    """On Apache Spark: Sail ignores `multiLine` and finds no file by a pattern for a partition's folder."""
+    (export / "focus/data/BILLING_PERIOD=2026-01/left-over.snappy.parquet").write_bytes(b"half a file")
+    text = block("\nSpark:", "python").replace("s3a://acme-finops/finops", str(export))
+    session = SparkSession.builder.remote(os.environ["SPARK_TEST_REMOTE"]).create()
+    names: dict[str, Any] = {"spark": session}
+    exec(text, names)  # noqa: S102 our own page
+    rows = names["by_service"].collect()
+    session.stop()
+
+    assert {tuple(row[:-1]): row[-1] for row in rows} == spend(acme, "service")
 
 
 def test_iceberg_reads_the_exported_files_without_copying(
