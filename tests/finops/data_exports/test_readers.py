@@ -1,4 +1,4 @@
-"""The statements of docs/data-exports.md and docs/reading-the-lake.md, run as they stand over an export: sums equal the tools'."""
+"""The statements in docs/data-exports.md, run unchanged on an export: sums equal the tools'."""
 
 from __future__ import annotations
 
