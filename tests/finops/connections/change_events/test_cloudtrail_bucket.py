@@ -378,7 +378,8 @@ def test_a_day_of_many_events_takes_no_more_memory_than_a_few_log_files(
 
     few, many = peak(20, "few"), peak(50, "many")
 
-    assert many < few * 1.3
+    # How many compressed files wait at once depends on the threads: 1.0 to 1.7 times was seen. 2.5 times would be all of them.
+    assert many < few * 2
 
 
 @pytest.mark.parametrize(
