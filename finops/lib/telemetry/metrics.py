@@ -12,6 +12,7 @@ import hashlib
 import os
 import re
 import threading
+from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -32,7 +33,7 @@ instruments: Final[list[Instrument]] = []
 
 
 @dataclass(eq=False)
-class Instrument:
+class Instrument(ABC):
     """A metric. `kind` is prometheus_client's class."""
 
     kind: str
@@ -42,7 +43,7 @@ class Instrument:
     options: dict[str, Any] = field(default_factory=dict)
     _parent: Any = None
     _children: dict[tuple[str, ...], Any] = field(default_factory=dict)
-    """What counts, by the values of labels: `_bound` of prometheus_client's child."""
+    """Bound children by label values."""
 
     def __post_init__(self) -> None:
         instruments.append(self)
@@ -59,14 +60,14 @@ class Instrument:
                 return [self.name]
 
     def _child(self, values: tuple[str, ...]) -> Any:
-        """Return what counts for these values of the labels, which is then in `_children`."""
+        """Return the bound child for these label values and store it in `_children`."""
         child = self._parent.labels(*values) if values else self._parent
         return self._children.setdefault(values, self._bound(child))
 
+    @abstractmethod
     def _bound(self, child: Any) -> Any:
-        """What of a child of prometheus_client is called at each count: less than its methods, whose checks of arguments
-        and label values took half of the time."""
-        raise NotImplementedError
+        """Return the part of a prometheus_client child that each count calls. Its methods take twice the time, for checks of
+        arguments and label values."""
 
     def enable(self, module: Any, registry: Any) -> None:
         self._children = {}

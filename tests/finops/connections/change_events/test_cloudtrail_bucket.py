@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import os
 import signal
@@ -368,18 +369,23 @@ def test_a_day_of_many_events_takes_no_more_memory_than_a_few_log_files(
         for number in range(files):
             trail.s3.put(key_of(moment + timedelta(minutes=5 * number), "a"), content)
         (tmp_path / folder).mkdir()
+        thresholds = gc.get_threshold()
+        gc.collect()
+        gc.set_threshold(
+            700, 10, 10
+        )  # as in production: the suite collects rarely, and the client's cycles hold bodies
         tracemalloc.start()
         try:
             fetched = connector.fetch(config, BillMonth(date(2026, 3, 1), ""), Fetch(tmp_path / folder))
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
+            gc.set_threshold(*thresholds)
             assert fetched[0].path.read_bytes().count(b"\n") == 20 * files
 
     few, many = peak(20, "few"), peak(50, "many")
 
-    # How many compressed files wait at once depends on the threads: 1.0 to 1.7 times was seen. 2.5 times would be all of them.
-    assert many < few * 2
+    assert many < few * 1.3
 
 
 @pytest.mark.parametrize(
