@@ -8,46 +8,34 @@ does, since each token has its own ETags.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
-from functools import partial
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
 
-from finops.connections.checks import check_list
+from finops.connections.checks import CheckList
 from finops.connections.connector import (
-    BillMonth,
-    CheckFinding,
-    Connector,
     ConnectorConfig,
-    Contents,
-    Fetch,
     SecretText,
     SetupStep,
     shown_for,
 )
-from finops.connections.transports.event_lines import (
-    EventList,
-    PulledEvent,
-    listed_months,
-    write_month,
-)
+from finops.connections.transports.event_lines import EventList
+from finops.connections.transports.page_cache import CachingApi
 from finops.connections.transports.tokens import RenewableToken
 from finops.connections.vendor_apis.code_hosts import (
     MAX_TEXT,
     SCOPE_HINT,
+    CodeHostConnector,
     EnvironmentNames,
     Repository,
     names_of,
-    newest_event,
     repositories_of,
 )
-from finops.connections.vendor_apis.github import GitHubApi, RepositoryEvents
+from finops.connections.vendor_apis.github import GitHubApi, GitHubEvents
 from finops.connections.vendor_apis.service_account import rsa_key, signed_jwt
-from finops.costs.focus.normalise import FocusFile
 from finops.lib import clock
 
 BASE_URL: Final = "https://api.github.com"
@@ -144,7 +132,7 @@ class _InstallationToken(msgspec.Struct, frozen=True):
     token: str
 
 
-class GitHub(Connector[GitHubEventsConfig]):
+class GitHub(CodeHostConnector[GitHubEventsConfig, GitHubEvents]):
     name = "github"
     title = "GitHub"
     provider = "GitHub"
@@ -152,9 +140,6 @@ class GitHub(Connector[GitHubEventsConfig]):
     docs_url = "https://docs.github.com/rest/authentication/permissions-required-for-fine-grained-personal-access-tokens"
     description = "Change events: deployments, releases and merged pull requests."
     order = 910
-    contents = Contents.CHANGE_EVENTS
-    changes_while_read = True
-    caches_pages = True
     Config = GitHubEventsConfig
 
     def steps(self, external_id: str) -> Sequence[SetupStep]:
@@ -171,43 +156,43 @@ class GitHub(Connector[GitHubEventsConfig]):
             SetupStep("Enter the credential", "Stored encrypted and never shown again."),
         )
 
-    def check(self, config: GitHubEventsConfig) -> list[CheckFinding]:
-        with check_list() as checks:
-            api = checks.attempt("Read the credential", lambda: _api(config).for_check())
-            first, *others = _repositories(api, config)
-            for title, events in _lists(first, config).items():
-                newest = partial(newest_event, events)
-                checks.attempt(f"Read {title} of {first.repository.name}", newest)
-            for other in others:
-                checks.attempt(f"Read {other.repository.name}", other.check)
-        return checks.findings
+    def api(self, config: GitHubEventsConfig) -> GitHubApi:
+        is_app = config.access == "app"
+        secret = config.private_key if is_app else config.token
+        api = GitHubApi(
+            # The operator's test address replaces github.com only, not an Enterprise Server.
+            connector="" if config.url else self.name,
+            vendor="GitHub",
+            base_url=api_url(config.url),
+            headers=_HEADERS if is_app else {**_HEADERS, "Authorization": f"Bearer {secret}"},
+            secrets=(secret,),
+            key_fix="Create a fine-grained token, or a private key of the App, and enter it in this connection.",
+            scope_fix="Grant Read on Contents, Deployments and Pull requests.",
+        )
+        if not is_app:
+            return api
+        rsa_key(config.private_key, "private_key")
+        return replace(api, token=RenewableToken(lambda: _installation_token(api, config)))
 
-    def months(self, config: GitHubEventsConfig) -> list[BillMonth]:
-        return listed_months(partial(_events, config, _api(config)))
+    def repositories(self, api: CachingApi, config: GitHubEventsConfig) -> list[GitHubEvents]:
+        web_url, environments = config.url.rstrip("/") or "https://github.com", names_of(config.environments)
+        return [
+            GitHubEvents(api=api, repository=each, web_url=web_url, environments=environments)
+            for each in config.repository_list
+        ]
 
-    def fetch(self, config: GitHubEventsConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-        return write_month(fetch, month.month, partial(_events, config, _api(config).for_fetch(fetch)))
+    def lists(
+        self, repository: GitHubEvents, config: GitHubEventsConfig
+    ) -> dict[str, tuple[bool, EventList]]:
+        return {
+            "deployments": (config.deployments, repository.deployments),
+            "releases": (config.releases, repository.releases),
+            "pull requests": (config.pull_requests, repository.pull_requests),
+        }
 
-
-def _repositories(api: GitHubApi, config: GitHubEventsConfig) -> list[RepositoryEvents]:
-    web_url, environments = config.url.rstrip("/") or "https://github.com", names_of(config.environments)
-    return [RepositoryEvents(api, each, web_url, environments) for each in config.repository_list]
-
-
-def _lists(repository: RepositoryEvents, config: GitHubEventsConfig) -> dict[str, EventList]:
-    """Return the lists of the chosen kinds."""
-    kinds: dict[str, tuple[bool, EventList]] = {
-        "deployments": (config.deployments, repository.deployments),
-        "releases": (config.releases, repository.releases),
-        "pull requests": (config.pull_requests, repository.pull_requests),
-    }
-    return {name: events for name, (is_chosen, events) in kinds.items() if is_chosen}
-
-
-def _events(config: GitHubEventsConfig, api: GitHubApi, first: date, last: date) -> Iterator[PulledEvent]:
-    for repository in _repositories(api, config):
-        for events in _lists(repository, config).values():
-            yield from events(first, last)
+    def check_access(self, checks: CheckList, config: GitHubEventsConfig) -> list[GitHubEvents]:
+        api = checks.attempt("Read the credential", lambda: self.api(config).for_check())
+        return self.repositories(api, config)
 
 
 def api_url(url: str) -> str:
@@ -219,26 +204,6 @@ def api_url(url: str) -> str:
     if parts.hostname and parts.hostname.endswith(".ghe.com"):
         return f"{parts.scheme}://api.{parts.netloc.removeprefix('api.')}"
     return f"{url.rstrip('/')}/api/v3"
-
-
-def _api(config: GitHubEventsConfig) -> GitHubApi:
-    """Raises SourceError for an invalid private key."""
-    is_app = config.access == "app"
-    secret = config.private_key if is_app else config.token
-    api = GitHubApi(
-        # The operator's test address replaces github.com only, not an Enterprise Server.
-        connector="" if config.url else GitHub.name,
-        vendor="GitHub",
-        base_url=api_url(config.url),
-        headers=_HEADERS if is_app else {**_HEADERS, "Authorization": f"Bearer {secret}"},
-        secrets=(secret,),
-        key_fix="Create a fine-grained token, or a private key of the App, and enter it in this connection.",
-        scope_fix="Grant Read on Contents, Deployments and Pull requests.",
-    )
-    if not is_app:
-        return api
-    rsa_key(config.private_key, "private_key")
-    return replace(api, token=RenewableToken(lambda: _installation_token(api, config)))
 
 
 def _installation_token(api: GitHubApi, config: GitHubEventsConfig) -> str:

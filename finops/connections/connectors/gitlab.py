@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from datetime import date
-from functools import partial
+from collections.abc import Sequence
 from typing import Annotated, Final
 
 import msgspec
 
-from finops.connections.checks import check_list
+from finops.connections.checks import CheckList
 from finops.connections.connector import (
     HEADER_PATTERN,
-    BillMonth,
-    CheckFinding,
-    Connector,
     ConnectorConfig,
-    Contents,
-    Fetch,
     SecretText,
     SetupStep,
 )
-from finops.connections.transports.event_lines import EventList, PulledEvent, listed_months, write_month
+from finops.connections.transports.event_lines import EventList
+from finops.connections.transports.page_cache import CachingApi
 from finops.connections.vendor_apis.code_hosts import (
     MAX_TEXT,
     SCOPE_HINT,
+    CodeHostConnector,
     EnvironmentNames,
     Repository,
     names_of,
-    newest_event,
     repositories_of,
 )
-from finops.connections.vendor_apis.gitlab import GitLabApi, ProjectEvents
-from finops.costs.focus.normalise import FocusFile
+from finops.connections.vendor_apis.gitlab import GitLabApi, GitLabEvents
 
 BASE_URL: Final = "https://gitlab.com"
 _EXAMPLE: Final = "acme/shop/checkout service=Amazon ECS; tag:team=payments"
@@ -83,7 +76,7 @@ class GitLabEventsConfig(ConnectorConfig, frozen=True, kw_only=True):
         return repositories_of(self.projects, _PROJECT, _EXAMPLE)
 
 
-class GitLab(Connector[GitLabEventsConfig]):
+class GitLab(CodeHostConnector[GitLabEventsConfig, GitLabEvents]):
     name = "gitlab"
     title = "GitLab"
     provider = "GitLab"
@@ -91,9 +84,6 @@ class GitLab(Connector[GitLabEventsConfig]):
     docs_url = "https://docs.gitlab.com/user/project/settings/project_access_tokens/"
     description = "Change events: deployments, releases and merged merge requests."
     order = 920
-    contents = Contents.CHANGE_EVENTS
-    changes_while_read = True
-    caches_pages = True
     Config = GitLabEventsConfig
 
     def steps(self, external_id: str) -> Sequence[SetupStep]:
@@ -106,52 +96,35 @@ class GitLab(Connector[GitLabEventsConfig]):
             SetupStep("Enter the token", "Stored encrypted and never shown again."),
         )
 
-    def check(self, config: GitLabEventsConfig) -> list[CheckFinding]:
-        with check_list() as checks:
-            api = _api(config).for_check()
-            first, *others = _projects(api, config)
-            checks.attempt(f"Read {first.repository.name}", first.check)
-            for title, events in _lists(first, config).items():
-                checks.attempt(f"Read {title} of {first.repository.name}", partial(newest_event, events))
-            for other in others:
-                checks.attempt(f"Read {other.repository.name}", other.check)
-        return checks.findings
+    def api(self, config: GitLabEventsConfig) -> GitLabApi:
+        return GitLabApi(
+            # The operator's test address replaces gitlab.com only, not a self-managed server.
+            connector="" if config.url else self.name,
+            vendor="GitLab",
+            base_url=config.url or BASE_URL,
+            headers={"PRIVATE-TOKEN": config.token},
+            secrets=(config.token,),
+            key_fix="Create an access token with the scope read_api and enter it in this connection.",
+            scope_fix="Give the token the scope read_api and the role Reporter, and turn the project's feature on.",
+        )
 
-    def months(self, config: GitLabEventsConfig) -> list[BillMonth]:
-        return listed_months(partial(_events, config, _api(config)))
+    def repositories(self, api: CachingApi, config: GitLabEventsConfig) -> list[GitLabEvents]:
+        environments = names_of(config.environments)
+        return [
+            GitLabEvents(api=api, repository=each, environments=environments)
+            for each in config.repository_list
+        ]
 
-    def fetch(self, config: GitLabEventsConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-        return write_month(fetch, month.month, partial(_events, config, _api(config).for_fetch(fetch)))
+    def lists(
+        self, repository: GitLabEvents, config: GitLabEventsConfig
+    ) -> dict[str, tuple[bool, EventList]]:
+        return {
+            "deployments": (config.deployments, repository.deployments),
+            "releases": (config.releases, repository.releases),
+            "merge requests": (config.merge_requests, repository.merge_requests),
+        }
 
-
-def _projects(api: GitLabApi, config: GitLabEventsConfig) -> list[ProjectEvents]:
-    return [ProjectEvents(api, each, names_of(config.environments)) for each in config.repository_list]
-
-
-def _lists(project: ProjectEvents, config: GitLabEventsConfig) -> dict[str, EventList]:
-    """Return the lists of the chosen kinds."""
-    kinds: dict[str, tuple[bool, EventList]] = {
-        "deployments": (config.deployments, project.deployments),
-        "releases": (config.releases, project.releases),
-        "merge requests": (config.merge_requests, project.merge_requests),
-    }
-    return {name: events for name, (is_chosen, events) in kinds.items() if is_chosen}
-
-
-def _events(config: GitLabEventsConfig, api: GitLabApi, first: date, last: date) -> Iterator[PulledEvent]:
-    for project in _projects(api, config):
-        for events in _lists(project, config).values():
-            yield from events(first, last)
-
-
-def _api(config: GitLabEventsConfig) -> GitLabApi:
-    return GitLabApi(
-        # The operator's test address replaces gitlab.com only, not a self-managed server.
-        connector="" if config.url else GitLab.name,
-        vendor="GitLab",
-        base_url=config.url or BASE_URL,
-        headers={"PRIVATE-TOKEN": config.token},
-        secrets=(config.token,),
-        key_fix="Create an access token with the scope read_api and enter it in this connection.",
-        scope_fix="Give the token the scope read_api and the role Reporter, and turn the project's feature on.",
-    )
+    def check_access(self, checks: CheckList, config: GitLabEventsConfig) -> list[GitLabEvents]:
+        projects = self.repositories(self.api(config).for_check(), config)
+        checks.attempt(f"Read {projects[0].repository.name}", projects[0].check)
+        return projects

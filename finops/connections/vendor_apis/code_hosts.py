@@ -1,20 +1,36 @@
-"""Common parts of connectors to code hosts (GitHub, GitLab): repositories with their scope, and rate limits."""
+"""Common parts of connectors to code hosts (GitHub, GitLab): repositories with their scope and their lists of events, the
+connector itself, and rate limits."""
 
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
-from typing import Annotated, Final, TypeVar
+from functools import partial
+from typing import Annotated, Final, Generic, TypeVar
 
 import msgspec
 
 from finops.change_events.event_rules import violation
-from finops.connections.connector import AccessError, SourceError, SourceUnavailable
-from finops.connections.transports.event_lines import EventList, PulledEvent
-from finops.connections.transports.http import RequestRefusal
+from finops.connections.checks import CheckList, check_list
+from finops.connections.connector import (
+    AccessError,
+    BillMonth,
+    C,
+    CheckFinding,
+    Connector,
+    Contents,
+    Fetch,
+    SourceError,
+    SourceUnavailable,
+)
+from finops.connections.transports.event_lines import EventList, PulledEvent, listed_months, write_month
+from finops.connections.transports.http import Params, RequestRefusal
+from finops.connections.transports.page_cache import CachingApi
+from finops.costs.focus.normalise import FocusFile
 from finops.lib import clock, outbound
 from finops.lib.sentences import quote
 
@@ -53,6 +69,105 @@ class Repository:
     @property
     def short_name(self) -> str:
         return self.name.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class RepositoryEvents:
+    """Events of the chosen kinds of one repository."""
+
+    api: CachingApi
+    repository: Repository
+    environments: frozenset[str] = frozenset()
+    """Environments of deployments, in lower case; empty: all."""
+
+    @property
+    @abstractmethod
+    def path(self) -> str:
+        """Path of the repository at the API."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Test access. Raises the errors of `HttpApi.get`, and AccessError if the repository is not visible."""
+
+    def rows(self, path: str, params: Params, type_: type[T], permission: str) -> Iterator[T]:
+        """Return all entries of a list of the repository. Raises as `check`; the error names the permission."""
+
+        def page(number: int) -> Sequence[T]:
+            page_params: Params = [*params, ("per_page", PAGE), ("page", number)]
+            rows: list[T] = self.api.get_page(f"{self.path}{path}", page_params, list[type_])  # type: ignore[valid-type]
+            return rows
+
+        with explain_missing(self.api.vendor, self.repository, permission):
+            yield from numbered_pages(page)
+
+    def has_environment(self, name: str) -> bool:
+        return not self.environments or name.casefold() in self.environments
+
+    def event(
+        self, *, kind: str, title: str, event_id: str, occurred_at: datetime, actor: str, url: str
+    ) -> PulledEvent:
+        """Return an event with the repository's name before its title and the repository's scope."""
+        return PulledEvent(
+            kind=kind,
+            title=f"{self.repository.short_name} {title}",
+            event_id=event_id,
+            occurred_at=occurred_at,
+            actor=actor,
+            url=url,
+            scope=self.repository.scope,
+        )
+
+
+R = TypeVar("R", bound=RepositoryEvents)
+
+
+class CodeHostConnector(Connector[C], Generic[C, R]):
+    """A code host whose repositories have lists of events."""
+
+    contents = Contents.CHANGE_EVENTS
+    changes_while_read = True
+    caches_pages = True
+
+    @abstractmethod
+    def api(self, config: C) -> CachingApi:
+        """Raises SourceError for an invalid credential."""
+
+    @abstractmethod
+    def repositories(self, api: CachingApi, config: C) -> list[R]:
+        """Return the repositories of the settings, at least one."""
+
+    @abstractmethod
+    def lists(self, repository: R, config: C) -> dict[str, tuple[bool, EventList]]:
+        """Return the lists of a repository by the name of their kind of events, and whether the settings choose it."""
+
+    @abstractmethod
+    def check_access(self, checks: CheckList, config: C) -> list[R]:
+        """Check the credential, before the lists of events. Returns the repositories, for a person who waits."""
+
+    def check(self, config: C) -> list[CheckFinding]:
+        with check_list() as checks:
+            first, *others = self.check_access(checks, config)
+            for title, events in self._chosen_lists(first, config).items():
+                checks.attempt(f"Read {title} of {first.repository.name}", partial(newest_event, events))
+            for other in others:
+                checks.attempt(f"Read {other.repository.name}", other.check)
+        return checks.findings
+
+    def months(self, config: C) -> list[BillMonth]:
+        return listed_months(partial(self._events, self.api(config), config))
+
+    def fetch(self, config: C, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
+        api = self.api(config).for_fetch(fetch)
+        return write_month(fetch, month.month, partial(self._events, api, config))
+
+    def _chosen_lists(self, repository: R, config: C) -> dict[str, EventList]:
+        lists = self.lists(repository, config)
+        return {name: events for name, (is_chosen, events) in lists.items() if is_chosen}
+
+    def _events(self, api: CachingApi, config: C, first: date, last: date) -> Iterator[PulledEvent]:
+        for repository in self.repositories(api, config):
+            for events in self._chosen_lists(repository, config).values():
+                yield from events(first, last)
 
 
 def repositories_of(text: str, pattern: re.Pattern[str], example: str) -> list[Repository]:

@@ -12,29 +12,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import TypeVar
 from urllib.parse import quote
 
 import msgspec
 
 from finops.connections.connector import SourceError
 from finops.connections.transports.event_lines import PulledEvent, web_address
-from finops.connections.transports.http import Params
 from finops.connections.transports.page_cache import CachingApi
 from finops.connections.vendor_apis.code_hosts import (
     PAGE,
-    Repository,
+    RepositoryEvents,
     explain_missing,
     midnight,
-    numbered_pages,
     rate_limit,
     rate_limit_error,
     short_ref,
     while_after,
 )
 from finops.lib.outbound import ResponseStream
-
-T = TypeVar("T")
 
 
 class _User(msgspec.Struct, frozen=True):
@@ -89,50 +84,49 @@ class GitHubApi(CachingApi):
         return rate_limit_error(self.vendor) if "rate limit" in words.casefold() else None
 
 
-@dataclass(frozen=True)
-class RepositoryEvents:
-    """Events of the chosen kinds of one repository."""
+@dataclass(frozen=True, kw_only=True)
+class GitHubEvents(RepositoryEvents):
+    """Events of one repository. `web_url` is the address of the server's pages."""
 
-    api: GitHubApi
-    repository: Repository
     web_url: str
-    environments: frozenset[str] = frozenset()
-    """Environments of deployments, in lower case; empty: all."""
+
+    @property
+    def path(self) -> str:
+        return f"/repos/{quote(self.repository.name)}"
 
     def check(self) -> None:
-        """Test access. Raises the errors of `HttpApi.get`, and AccessError if the repository is not visible."""
-        with explain_missing("GitHub", self.repository, "trace"):
-            self.api.get(self._path, [], dict)
+        with explain_missing(self.api.vendor, self.repository, "trace"):
+            self.api.get(self.path, [], dict)
 
     def releases(self, _first: date, _last: date) -> Iterator[PulledEvent]:
-        for each in self._pages("/releases", [], _Release, "releases"):
+        for each in self.rows("/releases", [], _Release, "releases"):
             if each.draft or each.published_at is None:
                 continue
-            title = f"{self.repository.short_name} {each.name or each.tag_name}"
-            yield self._event(
+            title = each.name or each.tag_name
+            yield self.event(
                 kind="release",
                 title=f"{title} (pre-release)" if each.prerelease else title,
                 event_id=f"release/{each.id}",
                 occurred_at=each.published_at,
-                actor=each.author,
-                url=each.html_url,
+                actor=_login(each.author),
+                url=web_address(each.html_url),
             )
 
     def deployments(self, first: date, last: date) -> Iterator[PulledEvent]:
-        rows = self._pages("/deployments", [], _Deployment, "deployments")
+        rows = self.rows("/deployments", [], _Deployment, "deployments")
         for each in while_after(rows, lambda row: row.created_at, midnight(first)):
             if each.created_at.astimezone(UTC).date() > last:
                 continue  # its status is a request of its own
-            if self.environments and each.environment.casefold() not in self.environments:
+            if not self.has_environment(each.environment):
                 continue
             status = self._status(each)
             state = status.state if status else "pending"
-            yield self._event(
+            yield self.event(
                 kind="deployment",
-                title=f"{self.repository.short_name} {short_ref(each.ref)} to {each.environment}: {state}",
+                title=f"{short_ref(each.ref)} to {each.environment}: {state}",
                 event_id=f"deployment/{each.id}",
                 occurred_at=each.created_at,
-                actor=each.creator,
+                actor=_login(each.creator),
                 url=web_address(
                     status and status.log_url, status and status.target_url, self._deployments_page
                 ),
@@ -140,58 +134,36 @@ class RepositoryEvents:
 
     def pull_requests(self, first: date, _last: date) -> Iterator[PulledEvent]:
         newest = [("state", "closed"), ("sort", "updated"), ("direction", "desc")]
-        rows = self._pages("/pulls", newest, _PullRequest, "pull requests")
+        rows = self.rows("/pulls", newest, _PullRequest, "pull requests")
         for each in while_after(rows, lambda row: row.updated_at, midnight(first)):
             if each.merged_at is not None:
-                yield self._event(
+                yield self.event(
                     kind="change",
-                    title=f"{self.repository.short_name} #{each.number}: {each.title}",
+                    title=f"#{each.number}: {each.title}",
                     event_id=f"pull/{each.id}",
                     occurred_at=each.merged_at,
-                    actor=each.user,
-                    url=each.html_url,
+                    actor=_login(each.user),
+                    url=web_address(each.html_url),
                 )
 
     def _status(self, deployment: _Deployment) -> _Status | None:
         """Return the last status other than `inactive`. A successful deployment is not read again: only `inactive`
         can follow."""
         statuses = self.api.get_page(
-            f"{self._path}/deployments/{deployment.id}/statuses",
+            f"{self.path}/deployments/{deployment.id}/statuses",
             [("per_page", PAGE)],
             list[_Status],
             lambda rows: (newest := _newest(rows)) is not None and newest.state == "success",
         )
         return _newest(statuses)
 
-    def _pages(self, path: str, params: Params, type_: type[T], what: str) -> Iterator[T]:
-        def page(number: int) -> list[T]:
-            asked: Params = [*params, ("per_page", PAGE), ("page", number)]
-            rows: list[T] = self.api.get_page(f"{self._path}{path}", asked, list[type_])  # type: ignore[valid-type]
-            return rows
-
-        with explain_missing("GitHub", self.repository, what):
-            yield from numbered_pages(page)
-
-    def _event(
-        self, *, kind: str, title: str, event_id: str, occurred_at: datetime, actor: _User | None, url: str
-    ) -> PulledEvent:
-        return PulledEvent(
-            kind=kind,
-            title=title,
-            event_id=event_id,
-            occurred_at=occurred_at,
-            actor=actor.login if actor else "",
-            url=web_address(url),
-            scope=self.repository.scope,
-        )
-
-    @property
-    def _path(self) -> str:
-        return f"/repos/{quote(self.repository.name)}"
-
     @property
     def _deployments_page(self) -> str:
         return f"{self.web_url}/{self.repository.name}/deployments"
+
+
+def _login(user: _User | None) -> str:
+    return user.login if user else ""
 
 
 def _newest(statuses: Sequence[_Status]) -> _Status | None:

@@ -5,11 +5,10 @@ Sources: docs.gitlab.com/api/deployments, /api/releases, /api/merge_requests, /a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
-from typing import TypeVar
 
 import msgspec
 
@@ -18,19 +17,15 @@ from finops.connections.transports.event_lines import PulledEvent, web_address
 from finops.connections.transports.http import Params, path_part
 from finops.connections.transports.page_cache import CachingApi
 from finops.connections.vendor_apis.code_hosts import (
-    PAGE,
-    Repository,
+    RepositoryEvents,
     explain_missing,
     midnight,
-    numbered_pages,
     rate_limit,
     short_ref,
     while_after,
 )
 from finops.lib import clock
 from finops.lib.outbound import ResponseStream
-
-T = TypeVar("T")
 
 
 class _User(msgspec.Struct, frozen=True):
@@ -93,93 +88,69 @@ class GitLabApi(CachingApi):
         return limit or super()._error_of(response)
 
 
-@dataclass(frozen=True)
-class ProjectEvents:
-    """Events of the chosen kinds of one project."""
+@dataclass(frozen=True, kw_only=True)
+class GitLabEvents(RepositoryEvents):
+    """Events of one project."""
 
-    api: GitLabApi
-    repository: Repository
-    environments: frozenset[str] = frozenset()
-    """Environments of deployments, in lower case; empty: all."""
+    @property
+    def path(self) -> str:
+        return f"/api/v4/projects/{path_part(self.repository.name)}"
 
     def check(self) -> None:
-        """Test access. Raises the errors of `HttpApi.get`, and AccessError if the project is not visible."""
         self._project  # noqa: B018 the request
 
     def releases(self, first: date, _last: date) -> Iterator[PulledEvent]:
         newest: Params = [("order_by", "released_at"), ("sort", "desc")]
-        rows = self._pages("/releases", newest, _Release, "releases")
+        rows = self.rows("/releases", newest, _Release, "releases")
         for each in while_after(rows, lambda row: row.released_at, midnight(first)):
             if each.released_at > clock.now():
                 continue  # planned
-            yield self._event(
+            yield self.event(
                 kind="release",
-                title=f"{self.repository.short_name} {each.name or each.tag_name}",
+                title=each.name or each.tag_name,
                 # A release has no number of its own; a project keeps its when it is moved.
                 event_id=f"release/{self._project.id}/{each.tag_name}",
                 occurred_at=each.released_at,
-                actor=each.author,
+                actor=_username(each.author),
                 url=web_address(each.links.own),
             )
 
     def deployments(self, first: date, _last: date) -> Iterator[PulledEvent]:
         newest: Params = [("order_by", "created_at"), ("sort", "desc")]
-        rows = self._pages("/deployments", newest, _Deployment, "deployments")
+        rows = self.rows("/deployments", newest, _Deployment, "deployments")
         for each in while_after(rows, lambda row: row.created_at, midnight(first)):
             environment = each.environment.name
-            if self.environments and environment.casefold() not in self.environments:
+            if not self.has_environment(environment):
                 continue
             pipeline = each.deployable.pipeline if each.deployable else None
-            yield self._event(
+            yield self.event(
                 kind="deployment",
-                title=f"{self.repository.short_name} {short_ref(each.ref)} to {environment}: {each.status}",
+                title=f"{short_ref(each.ref)} to {environment}: {each.status}",
                 event_id=f"deployment/{each.id}",
                 occurred_at=each.created_at,
-                actor=each.user,
+                actor=_username(each.user),
                 url=web_address(pipeline and pipeline.web_url, f"{self._project.web_url}/-/environments"),
             )
 
     def merge_requests(self, first: date, _last: date) -> Iterator[PulledEvent]:
         newest: Params = [("state", "merged"), ("order_by", "updated_at"), ("sort", "desc")]
-        rows = self._pages("/merge_requests", newest, _MergeRequest, "merge requests")
+        rows = self.rows("/merge_requests", newest, _MergeRequest, "merge requests")
         for each in while_after(rows, lambda row: row.updated_at, midnight(first)):
             if each.merged_at is not None:
-                yield self._event(
+                yield self.event(
                     kind="change",
-                    title=f"{self.repository.short_name} !{each.iid}: {each.title}",
+                    title=f"!{each.iid}: {each.title}",
                     event_id=f"merge_request/{each.id}",
                     occurred_at=each.merged_at,
-                    actor=each.author,
+                    actor=_username(each.author),
                     url=web_address(each.web_url),
                 )
 
     @cached_property
     def _project(self) -> _Project:
-        with explain_missing("GitLab", self.repository, "trace"):
-            return self.api.get_page(self._path, [], _Project)
+        with explain_missing(self.api.vendor, self.repository, "trace"):
+            return self.api.get_page(self.path, [], _Project)
 
-    def _pages(self, path: str, params: Params, type_: type[T], what: str) -> Iterator[T]:
-        def page(number: int) -> Sequence[T]:
-            asked: Params = [*params, ("per_page", PAGE), ("page", number)]
-            rows: list[T] = self.api.get_page(f"{self._path}{path}", asked, list[type_])  # type: ignore[valid-type]
-            return rows
 
-        with explain_missing("GitLab", self.repository, what):
-            yield from numbered_pages(page)
-
-    def _event(
-        self, *, kind: str, title: str, event_id: str, occurred_at: datetime, actor: _User | None, url: str
-    ) -> PulledEvent:
-        return PulledEvent(
-            kind=kind,
-            title=title,
-            event_id=event_id,
-            occurred_at=occurred_at,
-            actor=actor.username if actor else "",
-            url=url,
-            scope=self.repository.scope,
-        )
-
-    @property
-    def _path(self) -> str:
-        return f"/api/v4/projects/{path_part(self.repository.name)}"
+def _username(user: _User | None) -> str:
+    return user.username if user else ""
