@@ -43,9 +43,10 @@ from finops.connections.connector import (
     shown_for,
 )
 from finops.connections.transports.aws_errors import explain_aws
-from finops.connections.transports.event_lines import BACK_MONTHS, OPEN_MONTHS, PulledEvent, write_month
+from finops.connections.transports.event_lines import PulledEvent, write_month
 from finops.connections.transports.page_cache import current_cache
 from finops.connections.transports.pages import digest_of
+from finops.connections.transports.recent_months import SETTLED, first_open_month, recent_months
 from finops.connections.transports.s3 import (
     ATTEMPTS,
     CONNECT_SECONDS,
@@ -220,7 +221,7 @@ class CloudTrail(Connector[CloudTrailConfig]):
         credentials, today = aws_credentials(config), clock.today()
         if config.is_bucket:
             return _months_of_bucket(config, credentials)
-        first_open = add_months(month_start(today), -OPEN_MONTHS)
+        first_open = first_open_month()
         months, month = [], month_start(today - timedelta(days=DAYS - 1))
         while month <= today:
             newest = [
@@ -228,7 +229,7 @@ class CloudTrail(Connector[CloudTrailConfig]):
                 for region in config.region_list
                 if month >= first_open
             ]
-            months.append(BillMonth(month, digest_of(newest) if month >= first_open else "settled"))
+            months.append(BillMonth(month, digest_of(newest) if month >= first_open else SETTLED))
             month = add_months(month, 1)
         return months
 
@@ -267,17 +268,10 @@ def _check_bucket(config: CloudTrailConfig, credentials: S3Credentials, checks: 
 
 
 def _months_of_bucket(config: CloudTrailConfig, credentials: S3Credentials) -> list[BillMonth]:
-    this_month = month_start(clock.today())
     with _open(config, credentials) as bucket:
         trail = _trail_of(config, bucket)
         folders = trail.folders()
-        return [
-            BillMonth(
-                month := add_months(this_month, -back),
-                digest_of(trail.fingerprint(folders, month)) if back <= OPEN_MONTHS else "settled",
-            )
-            for back in range(BACK_MONTHS + 1)
-        ]
+        return recent_months(lambda month: digest_of(trail.fingerprint(folders, month)))
 
 
 def _events(

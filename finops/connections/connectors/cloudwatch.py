@@ -30,16 +30,17 @@ from finops.connections.aws_setup import ROLE, trust_policy
 from finops.connections.connector import ConnectorConfig, SetupStep, SourceError
 from finops.connections.transports.aws_errors import explain_aws
 from finops.connections.transports.metric_series import (
-    BACK_MONTHS,
     STEPS,
     IsGauge,
     MetricName,
     MetricSeries,
     SeriesConnector,
     SeriesRequest,
+    SeriesSettings,
     Step,
 )
 from finops.connections.transports.page_cache import CachedPage, current_cache
+from finops.connections.transports.recent_months import BACK_MONTHS
 from finops.connections.transports.s3 import (
     ATTEMPTS,
     CONNECT_SECONDS,
@@ -147,17 +148,15 @@ class CloudWatch(SeriesConnector[CloudWatchConfig]):
             ),
         )
 
-    def customer_label(self, config: CloudWatchConfig) -> tuple[str, str]:
-        return config.customer_dimension, "customer_dimension"
-
-    def metric_of(self, config: CloudWatchConfig) -> tuple[str, bool]:
-        return config.metric, config.is_gauge
-
-    def step_of(self, config: CloudWatchConfig) -> timedelta:
-        return STEPS[config.step]
-
-    def label_fix(self, config: CloudWatchConfig) -> str:
-        return "Publish the metric with it."
+    def settings(self, config: CloudWatchConfig) -> SeriesSettings:
+        return SeriesSettings(
+            metric=config.metric,
+            step=STEPS[config.step],
+            is_gauge=config.is_gauge,
+            label=config.customer_dimension,
+            label_field="customer_dimension",
+            label_fix="Publish the metric with it.",
+        )
 
     def series(self, config: CloudWatchConfig, request: SeriesRequest) -> Iterator[MetricSeries]:
         """Return the values of each metric by step. Raises SourceError if AWS refuses the request or cannot read

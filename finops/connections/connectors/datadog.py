@@ -24,6 +24,7 @@ from finops.connections.transports.metric_series import (
     MetricSeries,
     SeriesConnector,
     SeriesRequest,
+    SeriesSettings,
     Step,
 )
 from finops.lib.outbound import ResponseStream
@@ -126,20 +127,18 @@ class Datadog(SeriesConnector[DatadogConfig]):
             SetupStep("Write the query", "Group it by the tag that names the customer.", _QUERY),
         )
 
-    def customer_label(self, config: DatadogConfig) -> tuple[str, str]:
-        return config.customer_tag, "customer_tag"
-
-    def metric_of(self, config: DatadogConfig) -> tuple[str, bool]:
-        return config.metric, config.is_gauge
-
-    def step_of(self, config: DatadogConfig) -> timedelta:
-        return STEPS[config.step]
-
-    def label_fix(self, config: DatadogConfig) -> str:
-        return f"Group the query by {{{config.customer_tag}}}."
+    def settings(self, config: DatadogConfig) -> SeriesSettings:
+        return SeriesSettings(
+            metric=config.metric,
+            step=STEPS[config.step],
+            is_gauge=config.is_gauge,
+            label=config.customer_tag,
+            label_field="customer_tag",
+            label_fix=f"Group the query by {{{config.customer_tag}}}.",
+        )
 
     def series(self, config: DatadogConfig, request: SeriesRequest) -> Iterator[MetricSeries]:
-        api, untagged = _api(config, request), set[str]()
+        api, untagged = request.api(_api(config)), set[str]()
         for start, end in request.windows(WINDOWS[config.step]):
             answer = api.post(
                 "/api/v2/query/timeseries", _body(config, start, end), "application/json", _Answer
@@ -167,8 +166,8 @@ class _Api(HttpApi):
         return error
 
 
-def _api(config: DatadogConfig, request: SeriesRequest) -> HttpApi:
-    api = _Api(
+def _api(config: DatadogConfig) -> HttpApi:
+    return _Api(
         connector=Datadog.name,
         vendor="Datadog",
         base_url=f"https://api.{config.site}",
@@ -177,9 +176,6 @@ def _api(config: DatadogConfig, request: SeriesRequest) -> HttpApi:
         key_fix="Check the API key and the site, and enter new keys in this connection.",
         scope_fix="The application key needs the scope timeseries_query; both keys must be of this site.",
     )
-    if request.is_check:
-        return api.for_check()
-    return api.for_fetch(request.fetch) if request.fetch else api
 
 
 def _body(config: DatadogConfig, start: datetime, end: datetime) -> bytes:

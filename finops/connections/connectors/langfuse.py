@@ -31,13 +31,13 @@ from finops.connections.connector import (
 from finops.connections.transports.http import HttpApi, RequestRefusal
 from finops.connections.transports.json_lines import UsageFiles, usage_files
 from finops.connections.transports.pages import digest_of
+from finops.connections.transports.recent_months import recent_months
 from finops.costs.focus.normalise import FocusFile
 from finops.lib import clock
-from finops.lib.periods import add_months, month_end, month_start
+from finops.lib.periods import month_end
 
 TOKENS, CALLS, COST = "llm_tokens", "llm_calls", "llm_cost_usd"
-BACK_MONTHS: Final = 12
-OPEN_MONTHS: Final = 2
+SETTLED: Final = digest_of(["settled"])
 MAX_ROWS: Final = 1_000
 """Most rows of an answer, a limit of Langfuse."""
 HOUR: Final = timedelta(hours=1)
@@ -150,14 +150,11 @@ class Langfuse(Connector[LangfuseConfig]):
         return checks.findings
 
     def months(self, config: LangfuseConfig) -> list[BillMonth]:
-        this_month, listed = month_start(clock.today()), []
-        for back in range(BACK_MONTHS + 1):
-            month, facts = add_months(this_month, -back), ["settled"]
-            if back < OPEN_MONTHS:
-                rows = _answer(_api(config), config, *_window(month), [])
-                facts = sorted(f"{_day_of(row)} {_totals(row)}" for row in rows if any(_totals(row)))
-            listed.append(BillMonth(month, digest_of(facts)))
-        return listed
+        def fingerprint_of(month: date) -> str:
+            rows = _answer(_api(config), config, *_window(month), [])
+            return digest_of(f"{_day_of(row)} {_totals(row)}" for row in rows if any(_totals(row)))
+
+        return recent_months(fingerprint_of, settled=SETTLED)
 
     def fetch(self, config: LangfuseConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
         field = FIELDS[config.customer_field]

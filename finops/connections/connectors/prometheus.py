@@ -23,6 +23,7 @@ from finops.connections.transports.metric_series import (
     MetricSeries,
     SeriesConnector,
     SeriesRequest,
+    SeriesSettings,
 )
 
 _QUERY: Final = "sum by (tenant) (increase(http_requests_total[1d]))"
@@ -104,17 +105,15 @@ class Prometheus(SeriesConnector[PrometheusConfig]):
             ),
         )
 
-    def customer_label(self, config: PrometheusConfig) -> tuple[str, str]:
-        return config.customer_label, "customer_label"
-
-    def metric_of(self, config: PrometheusConfig) -> tuple[str, bool]:
-        return config.metric, config.is_gauge
-
-    def step_of(self, config: PrometheusConfig) -> timedelta:
-        return STEPS[config.step]
-
-    def label_fix(self, config: PrometheusConfig) -> str:
-        return f"Keep it in the query: sum by ({config.customer_label}) (…)."
+    def settings(self, config: PrometheusConfig) -> SeriesSettings:
+        return SeriesSettings(
+            metric=config.metric,
+            step=STEPS[config.step],
+            is_gauge=config.is_gauge,
+            label=config.customer_label,
+            label_field="customer_label",
+            label_fix=f"Keep it in the query: sum by ({config.customer_label}) (…).",
+        )
 
     def series(self, config: PrometheusConfig, request: SeriesRequest) -> Iterator[MetricSeries]:
         """Return series evaluated at the end of each step. Raises SourceError for a query that gives no series over time."""
@@ -127,7 +126,7 @@ class Prometheus(SeriesConnector[PrometheusConfig]):
             ("end", int(end.timestamp())),
             ("step", int(request.step.total_seconds())),
         ]
-        answer = _api(config, request).get("/api/v1/query_range", params, _Answer).data
+        answer = request.api(_api(config)).get("/api/v1/query_range", params, _Answer).data
         if answer.resultType != "matrix":
             raise SourceError("The query gives no series over time.", field="query")
         for each in answer.result:
@@ -135,8 +134,8 @@ class Prometheus(SeriesConnector[PrometheusConfig]):
             yield MetricSeries(labels, list(_samples(each, request.step)))
 
 
-def _api(config: PrometheusConfig, request: SeriesRequest) -> HttpApi:
-    api = HttpApi(
+def _api(config: PrometheusConfig) -> HttpApi:
+    return HttpApi(
         connector=Prometheus.name,
         vendor="Prometheus",
         base_url=config.url,
@@ -145,9 +144,6 @@ def _api(config: PrometheusConfig, request: SeriesRequest) -> HttpApi:
         key_fix="Enter a token that the server accepts.",
         scope_fix="Allow the token to query.",
     )
-    if request.is_check:
-        return api.for_check()
-    return api.for_fetch(request.fetch) if request.fetch else api
 
 
 def _samples(series: _Series, step: timedelta) -> Iterator[tuple[datetime, Decimal]]:

@@ -30,6 +30,7 @@ from finops.connections.connector import (
 from finops.connections.transports.http import HttpApi, Params
 from finops.connections.transports.json_lines import UsageFiles, usage_files
 from finops.connections.transports.pages import digest_of
+from finops.connections.transports.recent_months import first_open_month, recent_months
 from finops.costs.focus.normalise import FocusFile
 from finops.lib import clock
 from finops.lib.errors import UserError
@@ -38,9 +39,8 @@ from finops.lib.periods import add_months, month_end, month_start
 BASE_URL: Final = "https://api.stripe.com"
 VERSION: Final = "2024-06-20"
 SUBSCRIPTIONS, SEATS, REVENUE = "subscriptions", "seats", "revenue"
-BACK_MONTHS: Final = 12
 OPEN_MONTHS: Final = 2
-"""Earlier months whose invoices a check compares."""
+"""Earlier months whose invoices a sync compares."""
 INVOICED: Final = frozenset({"open", "paid", "uncollectible"})
 PLACES: Final = {
     **dict.fromkeys(
@@ -179,9 +179,8 @@ class Stripe(Connector[StripeConfig]):
 
     def months(self, config: StripeConfig) -> list[BillMonth]:
         api, this_month = self.api(config), month_start(clock.today())
-        first_open = add_months(this_month, -OPEN_MONTHS)
         facts: dict[date, list[str]] = defaultdict(list)
-        for invoice in _invoices(api, first_open, clock.today()):
+        for invoice in _invoices(api, first_open_month(OPEN_MONTHS), clock.today()):
             facts[month_start(_day(invoice.created))].append(f"{invoice}")
         for each in _subscriptions(api):
             dates = f"{each.id} {each.start_date} {each.ended_at} {each.status}"
@@ -190,11 +189,7 @@ class Stripe(Connector[StripeConfig]):
                 seats = f" {each.items}" if back == 0 else ""
                 facts[add_months(this_month, -back)].append(dates + seats)
         facts[this_month].append(f"{clock.today()}")  # each day adds a day of gauges
-        months = (add_months(this_month, -back) for back in range(BACK_MONTHS + 1))
-        return [
-            BillMonth(month, digest_of(facts[month]) if month >= first_open else "settled")
-            for month in months
-        ]
+        return recent_months(lambda month: digest_of(facts[month]), open_months=OPEN_MONTHS)
 
     def fetch(self, config: StripeConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
         api = self.api(config).for_fetch(fetch)

@@ -13,16 +13,14 @@ from finops.change_events.event_rules import is_web_address
 from finops.change_events.models import MAX_ACTOR, MAX_EVENT_ID, MAX_TITLE
 from finops.connections.connector import BillMonth, Fetch, SourceError
 from finops.connections.transports.pages import digest_of
+from finops.connections.transports.recent_months import first_open_month, recent_months
 from finops.costs.focus.normalise import FocusFile
 from finops.lib import clock
-from finops.lib.periods import add_months, month_end, month_start
+from finops.lib.periods import month_end, month_start
 from finops.lib.sentences import truncate
 
 MAX_EVENTS: Final = 50_000
 """Of a month."""
-BACK_MONTHS: Final = 12
-OPEN_MONTHS: Final = 1
-"""Months before this one that a look reads again; older ones are read once."""
 
 
 class PulledEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -59,16 +57,10 @@ EventList = Callable[[date, date], Iterable[PulledEvent]]
 
 def listed_months(events: EventList) -> list[BillMonth]:
     """This month and twelve before it; the fingerprint of one that is open is of its events."""
-    today = clock.today()
-    this_month = month_start(today)
-    first_open = add_months(this_month, -OPEN_MONTHS)
     lines: dict[date, set[str]] = defaultdict(set)
-    for event in events(first_open, today):
+    for event in events(first_open_month(), clock.today()):
         lines[event.month].add(event.line.decode())
-    months = (add_months(this_month, -back) for back in range(BACK_MONTHS + 1))
-    return [
-        BillMonth(month, digest_of(lines[month]) if month >= first_open else "settled") for month in months
-    ]
+    return recent_months(lambda month: digest_of(lines[month]))
 
 
 def write_month(

@@ -1,7 +1,7 @@
 """Usage that a monitoring system has as series over time: one a customer, a value a whole day or hour (UTC).
 
-A look reads this month and the one before; older months are read once. A sample is dated by the begin of its day or hour, and one
-that has not ended is left for the next look.
+A sync compares this month and the one before; older months are read once. A sample is dated by the start of its day or hour, and
+one that has not ended is read by the next sync.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import msgspec
 
 from finops.connections.checks import check_list
 from finops.connections.connector import BillMonth, C, CheckFinding, Connector, Contents, Fetch, SourceError
+from finops.connections.transports.http import HttpApi
 from finops.connections.transports.json_lines import usage_files
 from finops.connections.transports.pages import digest_of
+from finops.connections.transports.recent_months import recent_months
 from finops.costs.focus.normalise import FocusFile
 from finops.lib import clock
-from finops.lib.periods import add_months, month_end, month_start
+from finops.lib.periods import month_end
 
-BACK_MONTHS: Final = 12
-OPEN_MONTHS: Final = 2
-"""This month and those before that a look compares."""
+SETTLED: Final = digest_of(["settled"])
 STEPS: Final = {"day": timedelta(days=1), "hour": timedelta(hours=1)}
 
 MetricName = Annotated[
@@ -46,15 +46,28 @@ IsGauge = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class MetricSeries:
-    """`samples` are the begins of whole steps and their values."""
+    """`samples` are the starts of whole steps and their values."""
 
     labels: Mapping[str, str]
     samples: Sequence[tuple[datetime, Decimal]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesSettings:
+    """What a config says of its series. `label` names the customer, `label_field` is its field of the config, and `label_fix` a
+    sentence on how the series keep it."""
+
+    metric: str
+    step: timedelta
+    is_gauge: bool
+    label: str
+    label_field: str
+    label_fix: str
+
+
 @dataclass(frozen=True, slots=True)
 class SeriesRequest:
-    """Days that are read, both inside: for a look, a fetch, or a check while a person waits."""
+    """Days that are read, both inclusive: for a listing, a fetch, or a check while a person waits."""
 
     first: date
     last: date
@@ -72,6 +85,12 @@ class SeriesRequest:
         midnight = datetime(self.last.year, self.last.month, self.last.day, tzinfo=UTC) + STEPS["day"]
         now = clock.now()
         return min(midnight, now - (now - self.start) % self.step)
+
+    def api(self, api: HttpApi) -> HttpApi:
+        """Return the API with the retries and time limits of the request."""
+        if self.is_check:
+            return api.for_check()
+        return api.for_fetch(self.fetch) if self.fetch else api
 
     def windows(self, length: timedelta) -> Iterator[tuple[datetime, datetime]]:
         """The time in pieces of at most this length, the ends outside."""
@@ -95,33 +114,19 @@ class SeriesConnector(Connector[C]):
         """Those of the days. One may come in parts. Raises SourceError, AccessError, SourceUnavailable."""
 
     @abstractmethod
-    def customer_label(self, config: C) -> tuple[str, str]:
-        """The label that names the customer, and the field of the config that says so."""
-
-    @abstractmethod
-    def metric_of(self, config: C) -> tuple[str, bool]:
-        """What the values are called, and whether it is a gauge."""
-
-    @abstractmethod
-    def step_of(self, config: C) -> timedelta:
-        """Of STEPS."""
-
-    @abstractmethod
-    def label_fix(self, config: C) -> str:
-        """How a query keeps the customer label; a sentence."""
+    def settings(self, config: C) -> SeriesSettings: ...
 
     def gauges(self, config: C) -> frozenset[str]:
-        metric, is_gauge = self.metric_of(config)
-        return frozenset({metric}) if is_gauge else frozenset()
+        settings = self.settings(config)
+        return frozenset({settings.metric}) if settings.is_gauge else frozenset()
 
     def check(self, config: C) -> list[CheckFinding]:
         with check_list() as checks:
-            day = clock.today() - timedelta(days=1)
-            request = SeriesRequest(day, day, self.step_of(config), is_check=True)
+            day, settings = clock.today() - timedelta(days=1), self.settings(config)
+            request = SeriesRequest(day, day, settings.step, is_check=True)
             series = checks.attempt("Run the query for yesterday", lambda: list(self.series(config, request)))
-            label, _field = self.customer_label(config)
             checks.attempt(
-                f"Find the {self.label_noun} {label}",
+                f"Find the {self.label_noun} {settings.label}",
                 lambda: [self._customer_of(config, each) for each in series],
             )
             checks.findings.append(CheckFinding(self._first_values(config, series), True))
@@ -134,25 +139,24 @@ class SeriesConnector(Connector[C]):
         return f"Read the first values: {'; '.join(values[:3])}" if values else "Yesterday has no values"
 
     def months(self, config: C) -> list[BillMonth]:
-        this_month, listed = month_start(clock.today()), []
-        for back in range(BACK_MONTHS + 1):
-            month, facts = add_months(this_month, -back), ["settled"]
-            if back < OPEN_MONTHS:
-                series = self.series(config, self._request(config, month))
-                facts = sorted(f"{sorted(each.labels.items())} {each.samples}" for each in series)
-            listed.append(BillMonth(month, digest_of(facts)))
-        return listed
+        def fingerprint_of(month: date) -> str:
+            series = self.series(config, self._request(config, month))
+            return digest_of(f"{sorted(each.labels.items())} {each.samples}" for each in series)
+
+        return recent_months(fingerprint_of, settled=SETTLED)
 
     def fetch(self, config: C, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-        (metric, _is_gauge), (label, _field) = self.metric_of(config), self.customer_label(config)
+        settings = self.settings(config)
         with usage_files(fetch, month.month) as files:
             for each in self.series(config, self._request(config, month.month, fetch)):
                 customer = self._customer_of(config, each)
-                others = {name: value for name, value in each.labels.items() if value and name != label}
+                others = {
+                    name: value for name, value in each.labels.items() if value and name != settings.label
+                }
                 for moment, quantity in each.samples:
                     files.add(
                         customer=customer,
-                        metric=metric,
+                        metric=settings.metric,
                         quantity=quantity,
                         moment=moment,
                         dimensions=others or None,
@@ -161,12 +165,13 @@ class SeriesConnector(Connector[C]):
 
     def _request(self, config: C, month: date, fetch: Fetch | None = None) -> SeriesRequest:
         last = min(month_end(month), clock.today())
-        return SeriesRequest(month, last, self.step_of(config), fetch)
+        return SeriesRequest(month, last, self.settings(config).step, fetch)
 
     def _customer_of(self, config: C, series: MetricSeries) -> str:
-        label, field = self.customer_label(config)
-        if not series.labels.get(label):
-            raise SourceError(
-                f"A series has no {self.label_noun} {label}. {self.label_fix(config)}", field=field
-            )
-        return series.labels[label]
+        settings = self.settings(config)
+        if customer := series.labels.get(settings.label):
+            return customer
+        raise SourceError(
+            f"A series has no {self.label_noun} {settings.label}. {settings.label_fix}",
+            field=settings.label_field,
+        )

@@ -24,13 +24,14 @@ import msgspec
 
 from finops.connections.connector import Fetch, SourceError
 from finops.connections.transports.bucket import BucketObject, shown_key
-from finops.connections.transports.event_lines import OPEN_MONTHS, PulledEvent
+from finops.connections.transports.event_lines import PulledEvent
 from finops.connections.transports.page_cache import CachedPage, PageCache
+from finops.connections.transports.recent_months import first_open_month
 from finops.connections.transports.s3 import S3Bucket
 from finops.connections.vendor_apis.cloudtrail import TrailResource, change_event, is_change
 from finops.connections.vendor_apis.trail_resources import resources_of
 from finops.lib import clock, time_limit
-from finops.lib.periods import add_months, month_start
+from finops.lib.periods import add_months
 
 MAX_FOLDERS: Final = 1_000
 """Accounts times regions."""
@@ -215,7 +216,7 @@ class TrailBucket:
     def events(self, folders: Sequence[TrailFolder], month: date, fetch: Fetch) -> Iterator[PulledEvent]:
         """The change events of the month: those that were read before, and those of new files. Notes what cannot be read."""
         unreadable = _Unreadable()
-        is_open = month >= add_months(month_start(clock.today()), -OPEN_MONTHS)
+        is_open = month >= first_open_month()
         with ThreadPoolExecutor(READERS, thread_name_prefix="trail") as pool:
             reader = _Reader(self.bucket, fetch, pool)
             for folder in folders:
