@@ -42,7 +42,8 @@ test-spark: $(DEV_READY) ## Run the tests of both engines on Apache Spark: a mas
 	@SPARK_HOME=$$($(SPARK_VENV)/bin/python -c "import pyspark; print(pyspark.__path__[0])") $(BIN)/python -m tests.spark_cluster \
 	  $(BIN)/python -m pytest tests/finops/lake/engine/test_spark.py \
 	    tests/finops/lake/engine/test_spark_conversion.py tests/finops/lake/engine/test_both_engines.py \
-	    tests/finops/data_exports/test_readers.py tests/finops/lake/engine/test_spark_killed_worker.py
+	    tests/finops/data_exports/test_readers.py tests/finops/lake/test_lake_files.py \
+	    tests/finops/lake/engine/test_spark_killed_worker.py
 
 lint: $(DEV_READY) $(NODE_DEV_READY) promtool secrets audit ## Check style, types, templates, scripts, import rules, migrations, alert rules, secrets, vulnerabilities
 	$(BIN)/ruff check .

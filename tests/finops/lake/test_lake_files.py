@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from datetime import date
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -13,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from django.core.management import CommandError, call_command
 from pyiceberg.catalog.sql import SqlCatalog
+from pyspark.sql import SparkSession
 
 from accounts.models import Account
 from finops.costs import services
@@ -26,6 +30,7 @@ from tests.cast import Cast
 from tests.finops.costs import reference_model
 from tests.world.usage import event, push_events
 
+PAGE = Path("docs/reading-the-lake.md")
 SAMPLE = "focus-1.0-real/focus_sample.csv"
 OTHER = "synthetic/focus_1_2_cost_and_usage_aws.csv.gz"
 """Of other columns."""
@@ -79,6 +84,20 @@ def test_iceberg_reads_the_files_as_they_are(bills: Account, tmp_path: Path) -> 
 
     sums = rows.group_by("currency").aggregate([("billed_cost", "sum")]).to_pylist()
     assert {row["currency"]: row["billed_cost_sum"] for row in sums} == totals(bills)
+
+
+@pytest.mark.spark
+def test_spark_adds_up_to_what_the_tools_answer(bills: Account) -> None:
+    """The statements of the page, unchanged, on Apache Spark (`make test-spark`)."""
+    code = re.search(r"\*\*Spark\*\*.*?```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert code
+    session = SparkSession.builder.remote(os.environ["SPARK_TEST_REMOTE"]).create()
+    names: dict[str, Any] = {"spark": session, "urls": listing(bills).split()}
+    exec(code[1], names)  # noqa: S102 our own page
+    rows = names["by_currency"].collect()
+    session.stop()
+
+    assert dict(rows) == totals(bills)
 
 
 def test_each_file_is_listed_with_what_proves_it_whole(bills: Account) -> None:
