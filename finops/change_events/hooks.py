@@ -11,29 +11,27 @@ from accounts.models import Account
 from finops.change_events.queries import (
     actor_of_resource,
     events_between,
+    events_that_fit,
     metered_by_month,
     month_by_event_source,
 )
 from finops.change_events.schemas import origin_of
-from finops.change_events.scopes import fits, scope_filters_of
+from finops.change_events.scopes import scope_filters_of
 from finops.change_events.services.keys import end_pushes
 from finops.costs.explorer_steps import pinned_values
 from finops.costs.resource_panels import ResourcePanel, ResourceQuestion, resource_panels
-from finops.lib.chart_markers import Marker, MarkerQuestion, chart_markers
+from finops.lib.chart_markers import MAX_MARKERS, Marker, MarkerQuestion, chart_markers
 from ingestion.queries.billing import OtherMeter, other_meters
 
 other_meters.add("change events", OtherMeter(metered_by_month, month_by_event_source))
 
 
-MAX_READ = 2_000
-"""The newest events in a chart's days whose scope is compared with its filters."""
-
-
 @chart_markers.register("change events")
 def event_markers(question: MarkerQuestion) -> list[Marker]:
-    """Events that the reader may see and that match the filters. One query."""
-    filters = scope_filters_of(question.filters)
-    events = events_between(question.days.start, question.days.end)[:MAX_READ]
+    """The newest events that the reader may see and that match the filters: MAX_MARKERS, and one more if there are more.
+    One query."""
+    events = events_between(question.days.start, question.days.end)
+    fitting = events_that_fit(events, scope_filters_of(question.filters), MAX_MARKERS + 1)
     return [
         Marker(
             event.occurred_at,
@@ -43,8 +41,7 @@ def event_markers(question: MarkerQuestion) -> list[Marker]:
             event.url,
             event.actor,
         )
-        for event in events
-        if fits(event.scope, filters)
+        for event in fitting
     ]
 
 

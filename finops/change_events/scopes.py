@@ -19,7 +19,7 @@ from finops.lib.errors import UserError
 from finops.lib.sentences import quote
 
 Scope = Mapping[str, Sequence[str]]
-_NEGATED: Final = {"not_in": "in", "not_contains": "contains"}
+POSITIVE_OPS: Final = {"not_in": "in", "not_contains": "contains"}
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ScopeFilter:
         return self.op != "absent" and any(map(self._passes, named))
 
     def _passes(self, value: str) -> bool:
-        op = _NEGATED.get(self.op, self.op)
+        op = POSITIVE_OPS.get(self.op, self.op)
         texts = [text.casefold() for text in candidates(self.dimension, value)]
         return any(text_passes(op, text, self.values) for text in texts) != (op != self.op)
 

@@ -15,6 +15,7 @@ from finops.lib.periods import DateRange
 from finops.lib.registry import Registry
 
 MAX_MARKERS: Final = 2_000
+"""The maximum of events on a chart, the newest."""
 MAX_LISTED: Final = 100
 """The maximum of events in the list beside a chart."""
 MAX_TITLES: Final = 5
@@ -67,14 +68,14 @@ chart_markers: Registry[Callable[[MarkerQuestion], list[Marker]]] = Registry("ch
 
 
 def markers_of(question: MarkerQuestion) -> list[Marker]:
-    """Return all markers, newest first; at most MAX_MARKERS."""
+    """Return all markers, newest first; of more than MAX_MARKERS these and one more, which says so and is not drawn."""
     markers = [marker for finder in chart_markers.values() for marker in finder(question)]
-    return sorted(markers, key=lambda each: each.at, reverse=True)[:MAX_MARKERS]
+    return sorted(markers, key=lambda each: each.at, reverse=True)[: MAX_MARKERS + 1]
 
 
 def kind_counts(markers: Sequence[Marker]) -> list[tuple[str, int]]:
     """Return the kinds by name, with the number of markers of each."""
-    return sorted(Counter(marker.kind for marker in markers).items())
+    return sorted(Counter(marker.kind for marker in markers[:MAX_MARKERS]).items())
 
 
 def markers_between(markers: Sequence[Marker], days: DateRange) -> list[Marker]:
@@ -117,7 +118,7 @@ def markers_by_label(labels: Sequence[str], markers: Sequence[Marker]) -> dict[s
     """Return the events of each bucket by kind, oldest first. A label is the bucket's first day, 2026-10-12, or its month,
     2026-10, in order; events before the first one are left out."""
     buckets: dict[str, dict[str, list[Marker]]] = {}
-    for marker in reversed(markers):
+    for marker in reversed(markers[:MAX_MARKERS]):
         day = marker.day.isoformat()
         # As texts: a month is less than each of its days.
         place = bisect_right(labels, day)

@@ -11,6 +11,7 @@ import pytest
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.change_events.models import ChangeEvent
+from finops.change_events.queries import events
 from tests.cast import Cast
 from tests.mcpserver.door import Door
 
@@ -108,3 +109,18 @@ def test_what_is_wrong_is_said_with_what_to_do(
     acme: Account, door: Door, arguments: dict[str, Any], message: str
 ) -> None:
     assert message in door.problem("listChangeEvents", **arguments)
+
+
+def test_an_answer_that_does_not_count_all_events_of_a_scope_says_so_first(
+    acme: Account, door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "MAX_READ", 2)
+    for number in range(3):
+        note(acme, f"v{number}", scope={"service": ["EC2"]}, occurred_at=NOON + timedelta(hours=number))
+        note(acme, f"s3 v{number}", scope={"service": ["S3"]}, occurred_at=NOON + timedelta(hours=number))
+
+    answer = door.ask("listChangeEvents", scope={"service": ["amazon ec2"]})
+
+    assert answer["summary"].startswith("'Acme' has more than 2 change events that fit the scope")
+    assert answer["warnings"] == ["Only the newest 2 of these events are listed. Use fewer days."]
+    assert [each["title"] for each in answer["events"]] == ["v2", "v1"]

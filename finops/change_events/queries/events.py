@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, time
 
 from django.db.models import Q, QuerySet
 
 from accounts.models import Account
 from finops.change_events.models import ChangeEvent
+from finops.change_events.queries.scope_conditions import ids_that_fit
 from finops.change_events.queries.visible import visible_events
 from finops.change_events.schemas import ChangeEventRow, ChangeEventsAnswer, ChangeEventsQuery, origin_of
-from finops.change_events.scopes import ScopeFilter, fits, scope_filters
+from finops.change_events.scopes import scope_filters
 from finops.lib.answers import AccountRef
 from finops.lib.cursors import foreign_cursor_error, key_cursor, key_of
 from finops.lib.errors import UserError
+from finops.lib.periods import DateRange
 from finops.lib.sentences import join_with_and, quote
 
 MAX_READ = 20_000
-"""The newest events whose scope is compared with filters."""
+"""The maximum of events within a scope that are listed and counted, the newest."""
 
 CANDIDATES = "Events are candidates by scope and time, not causes. explainSpendChange ranks those beside a change of spend."
 NO_EVENT_HINT = "Widen the days, kinds or scope. Members connect sources of events under Connections."
@@ -49,16 +50,14 @@ def list_change_events(account: Account, query: ChangeEventsQuery) -> ChangeEven
     filters = scope_filters(query.scope)
     question = (account.pk, query.start_date, query.end_date, tuple(query.kinds), tuple(filters))
     rows = _matching_events(query)
-    warnings, total = [], 0
-    ids: list[int] = []
+    warnings, is_cut = [], False
     if filters:
-        ids = list(_ids_that_fit(rows, filters))
-        total = len(ids)
-        if rows.count() > MAX_READ:
-            warnings.append(
-                f"Scope was compared with the newest {MAX_READ:,} events only. Ask for fewer days."
-            )
-        rows = rows.filter(pk__in=ids)
+        ids = ids_that_fit(rows, filters, MAX_READ + 1)
+        is_cut = len(ids) > MAX_READ
+        if is_cut:
+            warnings.append(f"Only the newest {MAX_READ:,} of these events are listed. Use fewer days.")
+        total = len(ids[:MAX_READ])
+        rows = rows.filter(pk__in=ids[:MAX_READ])
     else:
         total = rows.count()
     page = list(_after(rows, query.cursor, question)[: query.limit + 1])
@@ -66,7 +65,7 @@ def list_change_events(account: Account, query: ChangeEventsQuery) -> ChangeEven
     more = len(page) > query.limit
     return ChangeEventsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(account, query, listed, total),
+        summary=_summary(account, query, listed, total, is_cut=is_cut),
         events=[row_of(event) for event in listed],
         total_events=total,
         cursor=_cursor(listed[-1], question) if more else "",
@@ -94,6 +93,23 @@ def events_between(first: date, last: date) -> QuerySet[ChangeEvent]:
     return visible_events().filter(occurred_at__gte=start, occurred_at__lte=end)
 
 
+def nearest_events(days: DateRange, day: date, most: int) -> tuple[list[ChangeEvent], bool]:
+    """Of the events on these days that the reader may see, those nearest to the start of `day`, half of `most` on either
+    side, newest first; and whether there are more. One query."""
+    half = most // 2
+    start = datetime.combine(day, time.min, UTC)
+    events = events_between(days.start, days.end)
+    later = events.filter(occurred_at__gte=start).order_by("occurred_at", "id")
+    earlier = events.filter(occurred_at__lt=start)
+    rows = list(later[: half + 1].union(earlier[: half + 1], all=True))
+    sides = [[row for row in rows if (row.occurred_at < start) is is_earlier] for is_earlier in (False, True)]
+    near = [
+        row for side in sides for row in sorted(side, key=lambda row: abs(row.occurred_at - start))[:half]
+    ]
+    near.sort(key=lambda row: (row.occurred_at, row.pk), reverse=True)
+    return near, any(len(side) > half for side in sides)
+
+
 def _check_days(query: ChangeEventsQuery) -> None:
     if query.start_date and query.end_date and query.end_date < query.start_date:
         raise UserError(
@@ -106,12 +122,6 @@ def _check_days(query: ChangeEventsQuery) -> None:
 def _matching_events(query: ChangeEventsQuery) -> QuerySet[ChangeEvent]:
     rows = events_between(query.start_date or date.min, query.end_date or date.max)
     return rows.filter(kind__in=query.kinds) if query.kinds else rows
-
-
-def _ids_that_fit(rows: QuerySet[ChangeEvent], filters: Iterable[ScopeFilter]) -> Iterator[int]:
-    for pk, scope in rows.values_list("pk", "scope")[:MAX_READ]:
-        if fits(scope, filters):
-            yield pk
 
 
 def _after(rows: QuerySet[ChangeEvent], cursor: str, question: tuple[object, ...]) -> QuerySet[ChangeEvent]:
@@ -131,15 +141,18 @@ def _cursor(event: ChangeEvent, question: tuple[object, ...]) -> str:
     return key_cursor((event.occurred_at.isoformat(), str(event.pk)), *question)
 
 
-def _summary(account: Account, query: ChangeEventsQuery, listed: list[ChangeEvent], total: int) -> str:
+def _summary(
+    account: Account, query: ChangeEventsQuery, listed: list[ChangeEvent], total: int, *, is_cut: bool
+) -> str:
     when = _days_text(query)
     of = " that fit the scope" if query.scope else ""
     kinds = f" of kind {join_with_and(list(query.kinds))}" if query.kinds else ""
     if not total:
         return f"{quote(account.name)} has no change events{kinds}{of}{when}."
+    count = f"more than {total:,}" if is_cut else f"{total:,}"
     noun = "change event" if total == 1 else "change events"
     newest = f"; listed first: {quote(listed[0].title)} on {listed[0].occurred_at:%Y-%m-%d}" if listed else ""
-    return f"{quote(account.name)} has {total:,} {noun}{kinds}{of}{when}{newest}."
+    return f"{quote(account.name)} has {count} {noun}{kinds}{of}{when}{newest}."
 
 
 def _days_text(query: ChangeEventsQuery) -> str:

@@ -41,12 +41,22 @@ def newest_markers(markers: Sequence[Marker]) -> Sequence[Marker]:
 
 @register.filter
 def marker_count(markers: Sequence[Marker]) -> str:
-    """How many events the list has of those on the chart: `42`, `newest 100 of 280`."""
+    """How many events the list has of those that match: `42`, `newest 100 of 280`, `newest 100 of more than 2,000`."""
     count = len(markers)
     if count <= chart_markers.MAX_LISTED:
         return numbers.number(count)
-    more = " or more" if count >= chart_markers.MAX_MARKERS else ""
-    return f"newest {chart_markers.MAX_LISTED} of {numbers.number(count)}{more}"
+    more = "more than " if count > chart_markers.MAX_MARKERS else ""
+    total = numbers.number(min(count, chart_markers.MAX_MARKERS))
+    return f"newest {chart_markers.MAX_LISTED} of {more}{total}"
+
+
+@register.filter
+def undrawn_markers(markers: Sequence[Marker]) -> str:
+    """A sentence if charts do not have all events that match, or nothing."""
+    if len(markers) <= chart_markers.MAX_MARKERS:
+        return ""
+    newest = f"{numbers.number(chart_markers.MAX_MARKERS)} of more matching change events"
+    return f"Charts show the newest {newest}. Choose fewer days to see older ones."
 
 
 @register.filter

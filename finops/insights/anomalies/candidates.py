@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, timedelta
 from decimal import Decimal
+from functools import reduce
+from operator import or_
 from typing import Final
 
 from finops.change_events.models import ChangeEvent
-from finops.change_events.queries import events_between
+from finops.change_events.queries import events_between, events_that_fit
 from finops.change_events.ranking import ScopeCost, best_candidates, time_share
 from finops.change_events.schemas import ChangeCandidate
-from finops.change_events.scopes import Scope, ScopeFilter, fits, scope_filters
+from finops.change_events.scopes import Scope, ScopeFilter, scope_filters
 from finops.costs.aliases import candidates
 from finops.insights.anomalies.causes import AnomalyCause, Causes
 from finops.insights.anomalies.rows import counted_members, incident_causes
@@ -23,6 +25,8 @@ from finops.lib.periods import DateRange
 DAYS_BEFORE: Final = 7
 """Days before the anomaly's first day in which an event counts."""
 MAX_READ: Final = 5_000
+"""Maximum number of events near the listed anomalies that are evaluated, newest first."""
+NOT_ALL_EVENTS: Final = f"More than {MAX_READ:,} change events are near these anomalies: candidates are from the newest {MAX_READ:,}."
 EVERYTHING: Final = Decimal("0.05")
 UNKNOWN: Final = Decimal("0.5")
 """Fit of a scope without dimensions, and factor for each dimension without stored causes."""
@@ -30,16 +34,27 @@ UNKNOWN: Final = Decimal("0.5")
 
 def incident_candidates(
     incidents: Sequence[Incident], asked: Scope | None = None
-) -> dict[int, list[ChangeCandidate]]:
-    """Return ranked events by primary key of the incident; load incidents with `with_members`. Only events that fit
-    the query's scope. One query."""
+) -> tuple[dict[int, list[ChangeCandidate]], str]:
+    """Return ranked events by primary key of the incident, and a sentence if there are more events than are evaluated;
+    load incidents with `with_members`. Only events that fit the query's scope. One query."""
     if not incidents or not sees_whole_account():
-        return {}
-    first = min(each.first_day for each in incidents) - timedelta(days=DAYS_BEFORE)
-    last = max(each.last_day for each in incidents)
-    filters = scope_filters(asked or {})
-    events = [each for each in events_between(first, last)[:MAX_READ] if fits(each.scope, filters)]
-    return {each.pk: _candidates(each, events) for each in incidents}
+        return {}, ""
+    near = reduce(or_, (events_between(days.start, days.end) for days in _days_near(incidents)))
+    events = events_that_fit(near, scope_filters(asked or {}), MAX_READ + 1)
+    candidates = {each.pk: _candidates(each, events[:MAX_READ]) for each in incidents}
+    return candidates, NOT_ALL_EVENTS if len(events) > MAX_READ else ""
+
+
+def _days_near(incidents: Sequence[Incident]) -> list[DateRange]:
+    """Return the days in which events count, without overlaps."""
+    merged: list[DateRange] = []
+    for first, last in sorted((each.first_day, each.last_day) for each in incidents):
+        start = first - timedelta(days=DAYS_BEFORE)
+        if merged and start <= merged[-1].end:
+            merged[-1] = DateRange(merged[-1].start, max(merged[-1].end, last))
+        else:
+            merged.append(DateRange(start, last))
+    return merged
 
 
 def _candidates(incident: Incident, events: Sequence[ChangeEvent]) -> list[ChangeCandidate]:

@@ -113,7 +113,7 @@ def list_anomalies(
         rows = rows.filter(pk__in=list(impacts))
     matches = [pair for pair in _with_figures(rows, display) if _has_impact(pair[1], query)]
     every, total, page = [pair[1] for pair in matches], len(matches), matches[offset : offset + query.limit]
-    listed = _with_candidates(_rows_of(page, display, impacts), page, query)
+    listed, not_all_events = _with_candidates(_rows_of(page, display, impacts), page, query)
     run = AnomalyRun.objects.first()
     incomplete = _first_run_clause(run) + not_complete(reader.sources, query)
     more = offset + len(listed) < total
@@ -134,6 +134,7 @@ def list_anomalies(
             *warnings,
             *_warnings(run),
             *_overlap_warnings(listed, [figures for _incident, figures in page]),
+            *not_all_events,
         ],
         hint=HINT if total else NO_ANOMALY_HINT,
     )
@@ -224,16 +225,17 @@ def _rows_of(
 
 def _with_candidates(
     listed: Sequence[AnomalyRow], page: Sequence[tuple[Incident, IncidentAmounts]], query: AnomaliesQuery
-) -> list[AnomalyRow]:
-    """Return rows with the change events near each that fit the scope of the query. Three queries if there are
-    anomalies."""
+) -> tuple[list[AnomalyRow], list[str]]:
+    """Return rows with the change events near each that fit the scope of the query, and a warning if not all events
+    were evaluated. Three queries if there are anomalies."""
     incidents = with_members(Incident.objects.filter(pk__in=[each.pk for each, _figures in page]))
     asked = {name: [value] for name, value in query.scope_values.items()}
-    beside = incident_candidates(list(incidents), asked) if page else {}
-    return [
+    beside, not_all = incident_candidates(list(incidents), asked) if page else ({}, "")
+    rows = [
         replace(row, candidates=beside.get(incident.pk, []))
         for row, (incident, _figures) in zip(listed, page, strict=True)
     ]
+    return rows, [not_all] if not_all else []
 
 
 def other_currency_warnings(rows: QuerySet[Incident], display: AnomalyDisplay) -> list[str]:

@@ -71,6 +71,8 @@ class ChangeFacts:
     findings: FilterFindings = field(default_factory=FilterFindings)
     beside: Sequence[RelatedEvent] = ()
     candidates: Sequence[ChangeCandidate] = ()
+    candidates_note: str = ""
+    """A sentence if there are more change events than were evaluated."""
     left_out: str = ""
     """Days and sources of the query that are on neither side, as the end of a sentence."""
 
@@ -163,7 +165,7 @@ def _warnings(facts: ChangeFacts, totals: Sequence[ChangeTotal]) -> list[str]:
     sentences = [*facts.source_notes.warnings]
     sentences += [sentence for dimension in facts.dimensions for sentence in dimension.warnings]
     sentences += facts.findings.warnings
-    sentences += [sentence for sentence in (facts.reason, facts.note) if sentence]
+    sentences += [sentence for sentence in (facts.reason, facts.note, facts.candidates_note) if sentence]
     if len(totals) > 1:
         names = ", ".join(total.currency for total in totals)
         sentences.append(

@@ -13,7 +13,7 @@ from typing import Any, Final
 import ibis
 
 from finops.change_events.models import ChangeEvent
-from finops.change_events.queries import events_between
+from finops.change_events.queries import nearest_events
 from finops.change_events.ranking import ScopeCost, best_candidates, time_share
 from finops.change_events.schemas import ChangeCandidate
 from finops.costs.dimensions import Dimension, registry
@@ -25,21 +25,29 @@ from finops.insights.cost_scope import CostReader
 from finops.insights.spend_change.lake import ChangePlan
 from finops.lib.errors import UserError
 from finops.lib.money import exact_difference, exact_product, ratio
+from finops.lib.periods import DateRange
 
 MAX_READ: Final = 2_000
-"""Maximum number of events that are evaluated, newest first."""
+"""Maximum number of events that are evaluated, those nearest to the first day with the change."""
 MAX_SCOPES: Final = 40
 """Maximum number of different scopes whose cost is summed, those of events with the best times first."""
+
+NOT_ALL_EVENTS: Final = (
+    f"These days have more than {MAX_READ:,} change events: candidates are from the {MAX_READ // 2:,} before and the "
+    f"{MAX_READ // 2:,} after the start of {{day}}."
+)
 
 Conditions = tuple[ResolvedFilter, ...]
 
 
-def change_candidates(reader: CostReader, plan: ChangePlan) -> list[ChangeCandidate]:
-    """Return events on the compared days that the reader may see, with matching cost that changed.
+def change_candidates(reader: CostReader, plan: ChangePlan) -> tuple[list[ChangeCandidate], str]:
+    """Return events on the compared days that the reader may see, with matching cost that changed; and a sentence if
+    there are more events than are evaluated.
 
     One query; one lake query if there are events.
     """
-    events = events_between(plan.previous.start, plan.current.end)[:MAX_READ]
+    days = DateRange(plan.previous.start, plan.current.end)
+    events, is_cut = nearest_events(days, plan.current.start, MAX_READ)
     timed = [(each, _time(each, plan)) for each in events]
     # Of resources there may be thousands, each a scope of its own: they come after the others within MAX_SCOPES.
     timed = sorted(
@@ -49,11 +57,12 @@ def change_candidates(reader: CostReader, plan: ChangePlan) -> list[ChangeCandid
     with_scope = [(event, part, scopes.of(event)) for event, part in timed]
     wanted = list(dict.fromkeys(scope for _event, _part, scope in with_scope if scope is not None))
     moved = _fit_of_scopes(reader, plan, wanted[:MAX_SCOPES]) if wanted else {}
-    return best_candidates(
+    best = best_candidates(
         (event, exact_product(part, moved[scope]))
         for event, part, scope in with_scope
         if scope is not None and scope in moved
     )
+    return best, NOT_ALL_EVENTS.format(day=plan.current.start) if is_cut else ""
 
 
 def _time(event: ChangeEvent, plan: ChangePlan) -> Decimal:

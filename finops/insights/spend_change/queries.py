@@ -99,6 +99,7 @@ def _facts(reader: CostReader, question: Question, compared: ComparisonRanges) -
     if missing := _missing_rates(sums):
         # What one side alone lacks would look like a change.
         return replace(facts, reason=missing)
+    candidates, candidates_note = change_candidates(reader, plan)
     return replace(
         facts,
         sums=[each for each in sums if each.is_compared],
@@ -106,7 +107,8 @@ def _facts(reader: CostReader, question: Question, compared: ComparisonRanges) -
         note="" if metered else NOT_METERED,
         findings=reader.look_up(question),
         beside=find_related_events(RelatedEventFacts(reader, current, previous, question.filters)),
-        candidates=change_candidates(reader, plan),
+        candidates=candidates,
+        candidates_note=candidates_note,
         left_out=describe_left_out(question.days, compared, sources, sums),
     )
 

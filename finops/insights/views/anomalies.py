@@ -291,12 +291,13 @@ def _detail_page(request: AccountRequest, anomaly: Anomaly, form: NoteForm) -> H
     explorer = explorer_query(counted, through)
     band = band_chart(counted, events, display if figures.own else AS_STORED)
     band, markers = with_band_markers(band, explorer.filters)
+    candidates, not_all_events = incident_candidates([incident])
     context: dict[str, Any] = {
         "anomaly": anomaly,
         "incident": incident,
         "row": row,
         "whole": whole,
-        "warnings": currency_warnings([figures]),
+        "warnings": [*currency_warnings([figures]), *([not_all_events] if not_all_events else [])],
         "views": sorted(incident.members.all(), key=lambda each: (each.pk != incident.headline_id, each.pk)),
         "more_services": len(counted_members(incident)) - 1,
         "is_whole": is_headline,
@@ -305,7 +306,7 @@ def _detail_page(request: AccountRequest, anomaly: Anomaly, form: NoteForm) -> H
         "markers": markers,
         "tables": cause_tables(row.impact, converted_causes(incident_causes(counted), figures), explorer),
         "events": events,
-        "candidates": incident_candidates([incident]).get(incident.pk, []),
+        "candidates": candidates.get(incident.pk, []),
         "explorer": explorer.to_params(),
         "form": form,
     }

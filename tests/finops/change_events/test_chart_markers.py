@@ -13,7 +13,7 @@ import pytest
 from accounts.scoping import account_scope
 from finops.change_events.models import ChangeEvent
 from finops.costs.spend_query import Filter
-from finops.lib.chart_markers import MarkerQuestion, markers_of
+from finops.lib.chart_markers import MAX_MARKERS, MarkerQuestion, markers_of
 from finops.lib.cost_access import CostLimit, cost_access
 from finops.lib.periods import DateRange
 from tests.cast import Cast, signed_in
@@ -87,3 +87,50 @@ def test_a_limited_reader_sees_markers_of_what_her_limit_has_whole(cast: Cast) -
         compute = frozenset({("service", "compute")})
         with cost_access(CostLimit("Compute", lambda table: table.service == "Compute", (), compute)):
             assert {each.title for each in markers_of(MarkerQuestion(DAYS, []))} == {"one", "two"}
+
+
+def store_many(cast: Cast, count: int, service: str) -> None:
+    """Events of the last day."""
+    with account_scope(cast.account):
+        ChangeEvent.objects.bulk_create(
+            ChangeEvent(
+                account=cast.account,
+                origin="note",
+                kind="deployment",
+                title=f"{service} v{number}",
+                occurred_at=datetime(2026, 3, 14, tzinfo=UTC) + timedelta(seconds=number),
+                scope={"service": [service]},
+            )
+            for number in range(count)
+        )
+
+
+def test_thousands_of_newer_events_of_others_hide_no_event(cast: Cast) -> None:
+    store_many(cast, MAX_MARKERS + 1, "Storage")
+
+    page = page_of(cast, f0="service", f0v="compute")
+
+    assert markers_on_chart(page)[0]["events"][0]["titles"] == ["one", "two"]
+    assert "View change events (2)" in page
+    assert "Charts show the newest" not in page
+
+
+def test_a_chart_with_more_events_than_it_shows_says_so(cast: Cast) -> None:
+    store_many(cast, MAX_MARKERS + 1, "Compute")
+
+    page = page_of(cast, f0="service", f0v="Compute")
+
+    assert "View change events (newest 100 of more than 2,000)" in page
+    assert "Charts show the newest 2,000 of more matching change events." in page
+    (marker,) = markers_on_chart(page)
+    assert (marker["label"], marker["events"][0]["count"]) == ("2026-03-14", 2_000)
+    assert "Deployment (2,000)" in page
+
+
+def test_a_chart_with_all_the_events_that_it_may_show_has_no_note(cast: Cast) -> None:
+    store_many(cast, MAX_MARKERS - 2, "Compute")
+
+    page = page_of(cast, f0="service", f0v="Compute")
+
+    assert "View change events (newest 100 of 2,000)" in page
+    assert "Charts show the newest" not in page

@@ -122,6 +122,68 @@ def test_a_limited_reader_sees_candidates_of_what_her_limit_has_whole(acme: Acco
         assert beside_the_change(acme) == ["right"]
 
 
+def happen_often(account: Account, count: int, start: date, **fields: Any) -> None:
+    """As many events, a second apart."""
+    ChangeEvent.objects.bulk_create(
+        ChangeEvent(
+            account=account,
+            title=f"{number}",
+            origin="note",
+            kind="deployment",
+            occurred_at=datetime.combine(start, time(12), UTC) + timedelta(seconds=number),
+            **fields,
+        )
+        for number in range(count)
+    )
+
+
+def test_events_nearest_to_the_change_are_evaluated_and_the_answer_says_that_others_are_not(
+    acme: Account, spike: Anomaly
+) -> None:
+    happen(acme, "right", scope={"service": ["Compute"]})
+    happen_often(acme, 1_000, SPIKE + timedelta(days=3), scope={"service": ["Storage"]})
+
+    answer = explain_spend_change(acme, SpendChangeQuery(**QUERY))
+
+    assert [each.title for each in answer.candidates] == ["right"]
+    sentence = f"These days have more than 2,000 change events: candidates are from the 1,000 before and the 1,000 after the start of {SPIKE}."
+    assert sentence in answer.warnings
+    ChangeEvent.objects.order_by("-occurred_at")[:1].get().delete()
+    assert sentence not in explain_spend_change(acme, SpendChangeQuery(**QUERY)).warnings
+
+
+def test_thousands_of_events_of_another_scope_hide_no_event_of_an_anomaly(
+    acme: Account, spike: Anomaly
+) -> None:
+    name = spike.source.name
+    happen(acme, "right", scope={"source": [name], "service": ["Compute"]})
+    happen_often(acme, 5_001, SPIKE, scope={"source": ["Other"], "service": ["Compute"]})
+
+    answer = list_anomalies(acme, AnomaliesQuery(state="all", source=name))
+
+    assert [each.title for each in answer.anomalies[0].candidates] == ["right"]
+    assert not any("change events are near" in each for each in answer.warnings)
+    assert (
+        "More than 5,000 change events are near these anomalies: candidates are from the newest 5,000."
+        in list_anomalies(acme, AnomaliesQuery(state="all")).warnings
+    )
+
+
+def test_events_between_distant_anomalies_are_not_read(acme: Account) -> None:
+    later = SPIKE + timedelta(days=20)
+    amount = with_extra(SPIKE, SPIKE, "300")
+    late = with_extra(later, later, "300")
+    add_source(acme, bill(lambda day: max(amount(day), late(day)), last=later))
+    look(acme)
+    happen(acme, "first")
+    happen(acme, "second", later)
+    happen_often(acme, 5_000, SPIKE + timedelta(days=8))
+
+    rows = list_anomalies(acme, AnomaliesQuery(state="all")).anomalies
+
+    assert {each.candidates[0].title for each in rows} == {"first", "second"}
+
+
 days = st.integers(0, 60).map(lambda offset: SPIKE + timedelta(days=offset - 30))
 
 
