@@ -22,7 +22,7 @@ from benchmarks.cpu import cpu_seconds, postmaster
 from benchmarks.table import Row
 from finops.change_events.models import ChangeEvent
 from finops.change_events.queries import events_between
-from finops.change_events.queries.scope_conditions import narrowed
+from finops.change_events.queries.scope_conditions import filter_by_scope
 from finops.change_events.scopes import scope_filters_of
 from finops.costs.spend_query import CostFilter, Op
 from finops.lib.chart_markers import MAX_MARKERS, MarkerQuestion, markers_of
@@ -80,7 +80,9 @@ def _rows() -> Iterator[Row]:
     ]
     for name, days, filters in questions:
         given = [CostFilter(dimension=dimension, op=op, values=values) for dimension, op, values in filters]
-        rows = narrowed(events_between(days.start, days.end), scope_filters_of(given))[: MAX_MARKERS + 1]
+        rows = filter_by_scope(events_between(days.start, days.end), scope_filters_of(given))[
+            : MAX_MARKERS + 1
+        ]
         used = cpu_seconds(postmaster())
         plans = [json.loads(rows.explain(format="json", analyze=True))[0] for _ in range(TURNS)]
         used = cpu_seconds(postmaster()) - used

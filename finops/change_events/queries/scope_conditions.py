@@ -36,17 +36,17 @@ def events_that_fit(
 ) -> list[ChangeEvent]:
     """The first `most` events whose scope fits the filters, in the order of `events`. One query, unless values have
     characters that fold to several."""
-    rows = _pages(narrowed(events, filters), most)
+    rows = _pages(filter_by_scope(events, filters), most)
     return list(islice((event for event in rows if fits(event.scope, filters)), most))
 
 
 def ids_that_fit(events: QuerySet[ChangeEvent], filters: Sequence[ScopeFilter], most: int) -> list[int]:
     """The ids of `events_that_fit`."""
-    rows = _pages(narrowed(events, filters).values_list("pk", "scope"), most)
+    rows = _pages(filter_by_scope(events, filters).values_list("pk", "scope"), most)
     return list(islice((pk for pk, scope in rows if fits(scope, filters)), most))
 
 
-def narrowed(events: QuerySet[ChangeEvent], filters: Iterable[ScopeFilter]) -> QuerySet[ChangeEvent]:
+def filter_by_scope(events: QuerySet[ChangeEvent], filters: Iterable[ScopeFilter]) -> QuerySet[ChangeEvent]:
     """Without events that do not fit. All others but those of a few characters fit (see above)."""
     for each in filters:
         if _is_storable(each.dimension):
@@ -103,7 +103,7 @@ def _value_condition(each: ScopeFilter) -> tuple[str, tuple[Any, ...]]:
     matches = "folded LIKE ANY(%s) OR btrim(folded, %s) = ANY(%s)"
     sql = f"(SELECT ({matches}) <> %s FROM (SELECT translate(value, %s, %s) AS folded) AS texts)"  # noqa: S608
     patterns = [_pattern(op, value) for value in texts.values]
-    params: tuple[Any, ...] = (patterns, _SPACES, texts.aliases, op != each.op, *texts.unfolded)
+    params: tuple[Any, ...] = (patterns, _SPACES, texts.aliases, op != each.op, *texts.translation)
     if texts.several:
         sql = f"{sql} OR (octet_length(value) > char_length(value) AND value ~ %s)"
         params = (*params, f"[{texts.several}]")
@@ -141,7 +141,7 @@ class _Texts:
         return all(map(str.isascii, self._letters))
 
     @property
-    def unfolded(self) -> tuple[str, str]:
+    def translation(self) -> tuple[str, str]:
         """The characters that fold to one of these texts, and for each the one."""
         pairs = [(char, each) for each in sorted(self._letters) for char in _folded_to().get(each, "")]
         return "".join(char for char, _ in pairs), "".join(each for _, each in pairs)

@@ -132,9 +132,8 @@ def list_anomalies(
             *currency_warnings(every),
             *others,
             *warnings,
-            *_warnings(run),
+            *(_warnings(run) + not_all_events),
             *_overlap_warnings(listed, [figures for _incident, figures in page]),
-            *not_all_events,
         ],
         hint=HINT if total else NO_ANOMALY_HINT,
     )

@@ -14,7 +14,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.change_events.models import ChangeEvent
 from finops.change_events.queries import events_that_fit
-from finops.change_events.queries.scope_conditions import _FOLDED_RANGE, narrowed
+from finops.change_events.queries.scope_conditions import _FOLDED_RANGE, filter_by_scope
 from finops.change_events.scopes import fits, scope_filters_of
 from finops.costs.spend_query import CostFilter
 from tests.cast import Cast
@@ -74,7 +74,7 @@ def test_the_database_and_python_agree_which_events_fit(
 def test_the_database_alone_decides_on_nearly_all_values(acme: Account, value: str) -> None:
     store(acme, [{"tag:team": [value.swapcase()]}, {"tag:team": [f"{value}2"]}, {"region": ["x"]}])
 
-    kept = narrowed(
+    kept = filter_by_scope(
         ChangeEvent.objects.all(), scope_filters_of([CostFilter(dimension="tag:team", values=[value])])
     )
 
