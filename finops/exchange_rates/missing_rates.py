@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 from finops.lake.engine.conversion import display_currency
@@ -27,6 +27,15 @@ def missing_rate_clause(amounts: Mapping[str, Decimal], target: str = "") -> str
     if _is_nothing_converted(amounts, target):
         return f", not converted: there is no exchange rate to {target or display_currency()}"
     return f", without {left_out} for which there is no exchange rate to {target or display_currency()}"
+
+
+def unconverted_clause(currencies: Iterable[str]) -> str:
+    """Return a clause on the currencies of listed amounts that are not converted, each with its currency beside it;
+    empty where every amount is converted."""
+    codes = sorted(without_rate(dict.fromkeys(currencies, Decimal(0))))
+    if not codes:
+        return ""
+    return f"; amounts in {join_with_and(codes)} are not converted: there is no exchange rate to {display_currency()}"
 
 
 def missing_rate_warnings(amounts: Mapping[str, Decimal], target: str = "") -> list[str]:

@@ -106,7 +106,8 @@ def list_usage_events(account: Account, query: EventsQuery, *, deadline: float |
         limit=query.limit,
         after=after,
     )
-    rows = _read_page(account, page, events_days(account, query) or EVER, deadline)
+    days = events_days(account, query)
+    rows = _read_page(account, page, days or EVER, deadline)
     shown = rows[: query.limit]
     more = key_cursor(_as_key(shown[-1]), *question) if len(rows) > query.limit else ""
     return _answer(
@@ -114,7 +115,7 @@ def list_usage_events(account: Account, query: EventsQuery, *, deadline: float |
         _events(account, shown),
         cursor=more,
         warnings=warnings,
-        summary=_summary(account, query, shown, more),
+        summary=_summary(account, query, days, shown, more),
         hint=_hint(query, shown, more),
     )
 
@@ -206,14 +207,26 @@ def _answer(
     )
 
 
-def _summary(account: Account, query: EventsQuery, rows: Sequence[dict[str, Any]], more: str) -> str:
+def _summary(
+    account: Account, query: EventsQuery, days: DateRange | None, rows: Sequence[dict[str, Any]], more: str
+) -> str:
     of = f" of {truncate(query.metric, usage_text.NAME_LENGTH)!r}" if query.metric else ""
     by = f" of customer {truncate(query.customer, usage_text.NAME_LENGTH)!r}" if query.customer else ""
     if not rows:
-        return f"{quote(account.name)} has no {'older ' if query.cursor else ''}usage event{of}{by} here."
+        when = f" from {days.start} to {days.end}" if days else ""
+        return f"{quote(account.name)} has no {'older ' if query.cursor else ''}usage event{of}{by}{when}."
     count = f"{len(rows)} usage events" if len(rows) > 1 else "one usage event"
     first, last = (f"{row['event_time']:%Y-%m-%d %H:%M:%S}" for row in (rows[-1], rows[0]))
-    return f"{quote(account.name)}: {count}{of}{by} from {first} to {last} UTC{', and older ones' if more else ''}."
+    rest = ", and older ones" if more else _days_clause(query, days, rows)
+    return f"{quote(account.name)}: {count}{of}{by} from {first} to {last} UTC{rest}."
+
+
+def _days_clause(query: EventsQuery, days: DateRange | None, rows: Sequence[dict[str, Any]]) -> str:
+    """Return a clause on the days of the query without an event, where the page has all of its events."""
+    if days is None or query.cursor:
+        return ""
+    count = len({row["event_time"].astimezone(UTC).date() for row in rows})
+    return f"; events on {count} of {days.days} days" if count < days.days else ""
 
 
 def _hint(query: EventsQuery, rows: Sequence[dict[str, Any]], more: str) -> str:

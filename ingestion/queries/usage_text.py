@@ -7,6 +7,7 @@ from decimal import Decimal
 from functools import partial
 
 from accounts.models import Account
+from finops.lib import clock
 from finops.lib.formats.numbers import plural
 from finops.lib.money import round_amount
 from finops.lib.sentences import exact_number, largest_parts, quote, truncate
@@ -60,7 +61,20 @@ def summary(
     count = f"{usage.days_with_data} days" if usage.days_with_data != 1 else "one day"
     how = AGGREGATIONS[usage.aggregation].format(days=count)
     of = " within the filters" if is_filtered else ""
-    return f"{quote(account.name)}, {title(metric)}{of} {when}: {format_quantity(usage.total, usage.unit)} {how}{clauses_text(problems)}{_largest_rows_text(rows, usage.unit)}."
+    not_final = f"{_days_clause(metric_query, usage)}{clauses_text(problems)}"
+    return f"{quote(account.name)}, {title(metric)}{of} {when}: {format_quantity(usage.total, usage.unit)} {how}{not_final}{_largest_rows_text(rows, usage.unit)}."
+
+
+def _days_clause(metric_query: MetricQuery, usage: MetricUsage) -> str:
+    """Return a clause on the days without any event of the metric, and on today, which is not over; a period that
+    ends today has no clause for today without events."""
+    days, today = metric_query.days, clock.today()
+    has_today = usage.last_day is not None and days.start <= today <= usage.last_day
+    expected = days.days - (days.end == today and not has_today)
+    clause = f"; {today} is incomplete" if has_today else ""
+    if usage.days_with_data < expected:
+        clause += f"; events on {usage.days_with_data} of {days.days} days"
+    return clause
 
 
 def _largest_rows_text(rows: Sequence[UsageRow], unit: str | None) -> str:

@@ -28,6 +28,7 @@ from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import run_plan
 from finops.costs.queries.spend_lake import ALL_GROUPS, SpendPlan, SpendSum
 from finops.costs.split_registry import ReceivedAmount, SplitEffect, SplitQuestion, SplitResult
+from finops.exchange_rates.missing_rates import unconverted_clause
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.money import exact_sum
@@ -58,9 +59,10 @@ def list_splits(account: Account, *, search: str = "", deadline: float | None = 
     days = last_complete_month(asking.sources)
     effects, warnings = _effects(asking, [split_of(row) for row in rows], days)
     splits = [_listing_of(row, effects.get(row.pk)) for row in rows if _matches_search(row, search)]
+    unconverted = unconverted_clause(part.currency for each in splits for part in [*each.moved, *each.stayed])
     return SplitsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(account, splits, days, search.strip()),
+        summary=_summary(account, splits, days, search.strip(), unconverted),
         view=asking.view,
         start_date=days.start,
         end_date=days.end,
@@ -168,7 +170,9 @@ def _size(amounts: Sequence[MoneyAmount]) -> tuple[Decimal, str]:
     return largest.amount.copy_abs().copy_negate(), largest.currency
 
 
-def _summary(account: Account, splits: Sequence[ListedSplit], days: DateRange, search: str) -> str:
+def _summary(
+    account: Account, splits: Sequence[ListedSplit], days: DateRange, search: str, unconverted: str
+) -> str:
     if not splits and search:
         return f"{quote(account.name)} has no shared-cost split that matches {quote(search, 60)}."
     if not splits:
@@ -179,8 +183,8 @@ def _summary(account: Account, splits: Sequence[ListedSplit], days: DateRange, s
     ]
     noun = "split" if len(splits) == 1 else "splits"
     return (
-        f"{quote(account.name)} has {len(splits)} shared-cost {noun}. From {days.start} to {days.end}, "
-        f"{join_with_and(named[:NAMED])}."
+        f"{quote(account.name)} has {len(splits)} shared-cost {noun}{unconverted}. From {days.start} to "
+        f"{days.end}, {join_with_and(named[:NAMED])}."
     )
 
 

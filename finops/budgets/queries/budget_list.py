@@ -18,6 +18,7 @@ from finops.costs.answers import AccountRef
 from finops.costs.queries.cost_view import apply_overrides
 from finops.costs.queries.source_notes import SourceNotes, source_notes
 from finops.costs.queries.sources import Sources, load_sources
+from finops.lake.engine.conversion import display_currency
 from finops.lib import clock
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.money import ratio
@@ -70,7 +71,8 @@ def new_budget_answer(account: Account, budget: Budget, *, deadline: float | Non
     return BudgetAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=(
-            f"Created budget {truncate(status.name, MAX_NAME)!r} with id {status.id}. {status.status_reason}"
+            f"Created budget {truncate(status.name, MAX_NAME)!r} with id {status.id}: {_created_words(budget, status)}. "
+            f"{status.status_reason}"
         ),
         budget=_row(status),
         view=apply_overrides(sources.view, basis=None, charge_categories=()),
@@ -117,7 +119,40 @@ def _summary(
     parts = [f"{counts[status]} {status}" for status in (EXCEEDED, WARNING, OK) if counts[status]]
     noun = "budget" if len(every) == 1 else "budgets"
     filter_text = "" if len(matches) == len(every) else f"; {len(matches)} requested"
-    return f"{quote(account.name)} has {len(every)} {noun}: {join_with_and(parts)}{filter_text}{_not_final(matches)}{problems}."
+    return f"{quote(account.name)} has {len(every)} {noun}: {join_with_and(parts)}{filter_text}{_not_final(matches)}{_left_out(matches)}{problems}."
+
+
+def _created_words(budget: Budget, status: BudgetStatus) -> str:
+    """Return amount, currency, scope and current period of a new budget, and the cost that it does not count."""
+    per = {"monthly": "month", "quarterly": "quarter", "yearly": "year"}[status.period]
+    scope = "the account" if status.scope == "account" else quote(status.scope_name, MAX_NAME)
+    own_amounts = budget.amounts.count()
+    others = (
+        f", other amounts in {own_amounts} periods," if own_amounts > 1 else ", another amount in 1 period,"
+    )
+    amounts = join_with_and([money(each.amount, each.currency) for each in status.other_currencies])
+    return (
+        f"{money(budget.amount, budget.currency)} per {per}{others if own_amounts else ''} for {scope}, now from {status.start_date} to "
+        f"{status.end_date}{f'; not counted: {amounts} in other currencies' if amounts else ''}"
+    )
+
+
+def _left_out(matches: Sequence[BudgetStatus]) -> str:
+    """Return a clause on cost in other currencies, which budgets do not count, and on amounts that are not in the
+    display currency."""
+    parts = [
+        f"{join_with_and([money(part.amount, part.currency) for part in each.other_currencies])} of "
+        f"{truncate(each.name, MAX_NAME)!r}"
+        for each in matches
+        if each.other_currencies
+    ]
+    more = f" and of {len(parts) - NAMED} more" if len(parts) > NAMED else ""
+    why = "without an exchange rate" if display_currency() else "in other currencies"
+    clause = f"; not counted, {why}: {', '.join(parts[:NAMED])}{more}" if parts else ""
+    own = sorted({each.currency for each in matches} - {display_currency()})
+    if display_currency() and own:
+        clause += f"; amounts stay in the currency of each budget, {join_with_and(own)}"
+    return clause
 
 
 def _not_final(matches: Sequence[BudgetStatus]) -> str:

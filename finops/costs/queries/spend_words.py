@@ -32,6 +32,7 @@ from finops.lib.sentences import (
 NAMED_ROWS = 3
 NAMED_ROWS_OF_SEVERAL = 2
 NAMED_CURRENCIES = 3
+NAMED_CATEGORIES = 4
 DEEPER = ("usage_type", "resource", "account")
 COMMITTED = ("pricing_category", "commitment")
 NAME_LENGTH = 80
@@ -68,13 +69,25 @@ def summary_of(
     totals = [total for total in totals if total.currency not in without_rate(amounts)] or totals
     spent = join_with_and([_total_text(total) for total in totals])
     return (
-        f"{quote(account.name)} spent {spent}{filtered} {when} ({view.label}){left_out}{incomplete}"
-        f"{_largest_rows_text(totals, rows)}."
+        f"{quote(account.name)} spent {spent}{filtered} {when} ({view.label}{_left_out_categories(totals)})"
+        f"{left_out}{incomplete}{_largest_rows_text(totals, rows)}."
     )
 
 
+def _left_out_categories(totals: Sequence[SpendTotal]) -> str:
+    """Describe the cost of charge categories that the totals do not count: ", without 50.00 USD of Tax"."""
+    parts = [part for total in totals for part in total.left_out if part.amount]
+    if not parts:
+        return ""
+    parts.sort(key=lambda part: -abs(part.amount))
+    texts = [f"{money(part.amount, part.currency)} of {part.part}" for part in parts[:NAMED_CATEGORIES]]
+    if len(parts) > NAMED_CATEGORIES:
+        texts.append(_more_text(len(parts) - NAMED_CATEGORIES, "charge category"))
+    return f", without {join_with_and(texts)}"
+
+
 def _more_text(count: int, noun: str) -> str:
-    plural = "currencies" if noun == "currency" else f"{noun}s"
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"amounts in {count} more {noun if count == 1 else plural}"
 
 
@@ -111,9 +124,9 @@ def _change_text(total: SpendTotal) -> str:
     if change.ratio is None:
         return f"{earlier} before"
     word = "more" if change.change > 0 else "less"
-    if not change.change:
-        return f"the same as before: {earlier}"
     part = "" if change.current_amount == total.amount else ", on complete days"
+    if not change.change:
+        return f"the same as before{part}: {earlier}"
     once = (
         one_sided_words(change.current_amount, change.previous_amount, change.one_sided, change.currency)
         if change.one_sided is not None

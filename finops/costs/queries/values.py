@@ -29,6 +29,7 @@ from finops.costs.queries.source_notes import source_notes
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
 from finops.costs.value_names import with_value_names
+from finops.exchange_rates.missing_rates import unconverted_clause
 from finops.lake import ranking
 from finops.lake.engine import engine
 from finops.lake.schema import Kind
@@ -93,7 +94,7 @@ def list_dimension_values(
     facts = AnswerFacts(account, span, sources)
     return DimensionValuesAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(page, total, notes.clause),
+        summary=_summary(page, values, total, _unconverted_clause(values) + notes.clause),
         view=view,
         dimension=resolved.name,
         start_date=span.start,
@@ -231,10 +232,18 @@ def _listing_order(row: dict[str, Any]) -> tuple[int, Decimal, str]:
     return row["place"], row["amount"].copy_abs().copy_negate(), row["currency"]
 
 
-def _summary(page: _Page, total: int, problems: str) -> str:
+def _unconverted_clause(values: list[DimensionValue]) -> str:
+    return unconverted_clause(
+        part.currency for each in values for part in each.amounts if part.amount and part.currency
+    )
+
+
+def _summary(page: _Page, values: list[DimensionValue], total: int, notes: str) -> str:
     clause = f" matching {truncate(page.search, 60)!r}" if page.search else ""
-    noun = "value" if total == 1 else "values"
-    return f"{_title(page.dimension)} has {total} {noun}{clause} in the cost lines from {page.days.start} to {page.days.end}{problems}."
+    count = f"{total} value{'' if total == 1 else 's'}"
+    if [each.value for each in values] == [page.dimension.absent] and total == 1:
+        count = "no value"
+    return f"{_title(page.dimension)} has {count}{clause} in the cost lines from {page.days.start} to {page.days.end}{notes}."
 
 
 def _title(dimension: Dimension) -> str:

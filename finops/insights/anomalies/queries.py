@@ -19,7 +19,7 @@ from accounts.models import Account
 from finops.costs.aliases import candidates
 from finops.costs.answers import AccountRef, MoneyAmount
 from finops.costs.queries.sources import Sources, load_sources
-from finops.costs.queries.spend_words import incomplete_words
+from finops.costs.queries.spend_words import NO_BILL, incomplete_words
 from finops.exchange_rates.missing_rates import missing_rate_clause, without_rate
 from finops.insights.anomalies.candidates import incident_candidates
 from finops.insights.anomalies.display import (
@@ -151,13 +151,17 @@ def _question_of(query: AnomaliesQuery) -> list[Any]:
 
 def not_complete(sources: Sources, query: AnomaliesQuery) -> str:
     """Return a clause on the days of the query (by default the last month) in which no anomalies were detected
-    because they are incomplete; empty if there are none."""
+    because they are incomplete, or no bill covers them; empty if there are none."""
     last = query.end_date or sources.coverage.today
     first = query.start_date or last - timedelta(days=RECENT_DAYS)
     names = {source: each.name for source, each in sources.health.items()}
     source_name = query.source.strip().casefold()
     chosen = [source for source, name in names.items() if source_name in ("", name.casefold())]
-    return incomplete_words(sources.coverage.of_sources(chosen), DateRange(first, last), {}, names)
+    coverage = sources.coverage.of_sources(chosen)
+    has_days = bool(query.start_date or query.end_date) and bool(coverage.spans)
+    if has_days and not coverage.has_data(query.start_date or date.min, last):
+        return NO_BILL
+    return incomplete_words(coverage, DateRange(first, last), {}, names)
 
 
 def _data_through(run: AnomalyRun | None, sources: Sources) -> date | None:

@@ -60,7 +60,8 @@ def summary_of(
     totals_text = join_with_and([_total_text(total) for total in totals])
     before = f"{days.previous_start_date} to {days.previous_end_date}"
     within = " within the filters" if filtered else ""
-    return f"{quote(account)} spent {totals_text}{within} {when} than from {before} ({view.label}){left_out}{problems}{_largest_moves_text(totals, moves)}."
+    than = "than" if any(total.change for total in totals) else "as"
+    return f"{quote(account)} spent {totals_text}{within} {when} {than} from {before} ({view.label}){left_out}{problems}{_largest_moves_text(totals, moves)}."
 
 
 def _total_text(total: ChangeTotal) -> str:

@@ -19,6 +19,7 @@ from finops.allocation.rules import CostTagDraft
 from finops.costs.answers import AccountRef
 from finops.costs.dimensions import Dimension, DimensionContext
 from finops.costs.queries.sources import load_sources
+from finops.exchange_rates.missing_rates import unconverted_clause
 from finops.insights.cost_scope import CostReader
 from finops.insights.tag_recommendations.lake import CoverageRequest, LineValue, TagCostReader, value_of_key
 from finops.insights.tag_recommendations.schemas import (
@@ -260,13 +261,15 @@ def recommendation(account: Account, recommendation_id: str) -> RecommendationDe
 def _summary(account: str, recommendations: Sequence[TagRecommendation], keys: Sequence[KeyCoverage]) -> str:
     if not keys:
         return f"{quote(account)} has no cost with tags in the last 30 days with data."
+    covers = [*(each.covers for each in keys), *(each.covers for each in recommendations)]
+    unconverted = unconverted_clause(part.currency for row in covers for part in row if part.amount)
     first = next((each for each in keys[0].covers if each.share is not None), None)
     best = f" Key {quote(keys[0].key, 60)} covers most"
     best += f": {percent_text(first.share)} of {first.currency} usage cost." if first and first.share else "."
     if not recommendations:
-        return f"The tags of {quote(account)} have no recommendations.{best}"
+        return f"The tags of {quote(account)} have no recommendations{unconverted}.{best}"
     noun = "recommendation" if len(recommendations) == 1 else "recommendations"
-    return f"{quote(account)}: {len(recommendations)} tag {noun}.{best} {recommendations[0].sentence}"
+    return f"{quote(account)}: {len(recommendations)} tag {noun}{unconverted}.{best} {recommendations[0].sentence}"
 
 
 def _hint(recommendations: Sequence[TagRecommendation]) -> str:

@@ -129,7 +129,7 @@ def test_filters_are_joined(acme: Account) -> None:
     )
     nobody = events_of(acme, customer="gamma")
     assert nobody.warnings == ["No customer with the ID or name 'gamma'."]
-    assert nobody.summary == "'Acme' has no usage event of customer 'gamma' here."
+    assert nobody.summary == "'Acme' has no usage event of customer 'gamma'."
 
 
 @pytest.mark.parametrize("change", [{"metric": "requests"}, {"customer": "a"}, {"period": "last_7_days"}])

@@ -50,8 +50,8 @@ def test_rows_by_customer_add_up_and_say_names_and_shares(usage: Account) -> Non
     assert sum(row.share for row in answer.rows) == pytest.approx(Decimal(1))
     assert (answer.days_with_data, answer.data_from, answer.data_through) == (3, FIRST, THIRD)
     assert answer.summary == (
-        "'Acme', 'requests' from 2026-03-01 to 2026-03-31: 100.5 'calls' in total; most of it: 'Globex GmbH' (69.7 %), "
-        "'initech' (24.9 %) and 'ümläut/株' (5.5 %)."
+        "'Acme', 'requests' from 2026-03-01 to 2026-03-31: 100.5 'calls' in total; events on 3 of 31 days; most of it: "
+        "'Globex GmbH' (69.7 %), 'initech' (24.9 %) and 'ümläut/株' (5.5 %)."
     )
 
 

@@ -60,7 +60,7 @@ def test_a_budget_is_answered_as_the_list_shows_it_and_its_page_opens(cast: Cast
     (listed,) = writer.ask("listBudgets")["budgets"]
     assert answer["budget"] == listed
     assert (listed["amount"], listed["currency"], listed["scope"]) == (250.5, "USD", "account")
-    assert answer["summary"].startswith(f"Created budget 'Core' with id {listed['id']}. ")
+    assert answer["summary"].startswith(f"Created budget 'Core' with id {listed['id']}: 250.50 USD per month")
     path = answer["console_url"].removeprefix("http://127.0.0.1:8000")
     assert path == f"/a/acme/budgets/{listed['id']}/"
     assert signed_in(cast.viewer).get(path).status_code == 200
