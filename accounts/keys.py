@@ -15,7 +15,7 @@ import zlib
 from datetime import datetime
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 
 from accounts import audit
 from accounts.audit import Actor
@@ -23,6 +23,7 @@ from accounts.models import Account, MCPKey
 from accounts.reader_limits import assign_limit
 from finops.lib import clock
 from finops.lib.errors import UserError
+from finops.lib.prepared_statements import fetch
 
 PREFIX = "fmcp_"
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -121,7 +122,7 @@ def revoke_mcp_key(*, key: MCPKey, actor: Actor) -> None:
 _USE = """
 WITH async_commit AS (SELECT set_config('synchronous_commit', 'off', true))
 UPDATE accounts_mcpkey k
-   SET last_used_at = %(now)s, last_client = CASE WHEN %(client)s = '' THEN k.last_client ELSE %(client)s END
+   SET last_used_at = %(now)s, last_client = CASE WHEN %(client)s = '' THEN k.last_client ELSE %(client)s::text END
   FROM accounts_account a, async_commit
  WHERE k.lookup = %(lookup)s AND k.digest = %(digest)s AND k.revoked_at IS NULL
    AND (k.expires_at IS NULL OR k.expires_at > %(now)s) AND a.id = k.account_id
@@ -139,9 +140,8 @@ def authenticate_mcp_key(plaintext: str, *, client: str = "") -> MCPKey | None:
     if lookup is None:
         return None
     digest = digest_of(plaintext)
-    with connection.cursor() as cursor:
-        cursor.execute(_USE, {"lookup": lookup, "digest": digest, "now": clock.now(), "client": client[:120]})
-        row = cursor.fetchone()
+    values = {"lookup": lookup, "digest": digest, "now": clock.now(), "client": client[:120]}
+    row = next(iter(fetch(_USE, values)), None)
     if row is None or not hmac.compare_digest(bytes(row[4]), digest):
         return None
     names = (

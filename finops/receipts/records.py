@@ -6,6 +6,7 @@ import hashlib
 import zlib
 from collections.abc import Sequence
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -15,6 +16,7 @@ from django.db import transaction
 from finops.activity.recorder import Recorder
 from finops.lake.storage.manifest import Manifest, encode_segments
 from finops.lib import prepared_statements
+from finops.lib.sentences import escape_hidden
 from finops.receipts import codes
 
 MAX_ARGUMENT_BYTES: Final = 20_000
@@ -24,6 +26,8 @@ MAX_PENDING: Final = 2_000
 
 REMEMBERED: Final = 20_000
 """Codes and states that this process knows as stored."""
+KEPT_CODES: Final = 128
+"""Codes that this process keeps with the figures that they are of, 25 KB each at most."""
 
 
 class ReceiptRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -50,20 +54,42 @@ class ReceiptRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return state_digest(self.manifest.identity, self.source_state)
 
     def code(self) -> str:
-        return codes.code_of(self.at.date(), self.content())
-
-    def content(self) -> bytes:
-        return receipt_content(
+        """Kept for equal answers of a day, so only the first of them is hashed."""
+        return _code_of(
+            settings.SECRET_KEY,
+            self.at.date(),
+            self.manifest.identity,
+            self.source_state,
             self.answer,
             self.account_id,
             self.name,
-            self.arguments.decode(),
+            self.arguments,
             self.cost_access,
-            self.state_digest,
             self.expressions,
             self.rates,
             self.engine,
         )
+
+
+@lru_cache(maxsize=KEPT_CODES)
+def _code_of(
+    _secret_key: str,
+    day: date,
+    manifest_identity: str,
+    source_state: tuple[str, ...],
+    answer: bytes,
+    account_id: int,
+    name: str,
+    arguments: bytes,
+    cost_access: str,
+    expressions: str,
+    rates: str,
+    engine: str,
+) -> str:
+    """The code that `settings.SECRET_KEY` gives, which is among the parameters because it may change."""
+    state = state_digest(manifest_identity, source_state)
+    inputs = account_id, name, arguments.decode(), cost_access, state, expressions, rates, engine
+    return codes.code_of(day, receipt_content(answer, *inputs))
 
 
 def state_digest(manifest_identity: str, source_state: Sequence[str]) -> str:
@@ -172,7 +198,7 @@ def _receipt_row(code: str, record: ReceiptRecord) -> tuple[object, ...]:
         first,
         last,
         record.has_usage,
-        record.summary[:MAX_SUMMARY],
+        escape_hidden(record.summary)[:MAX_SUMMARY],
         zlib.compress(record.answer),
     )
 
@@ -180,6 +206,7 @@ def _receipt_row(code: str, record: ReceiptRecord) -> tuple[object, ...]:
 def forget() -> None:
     """What waits and what is known as stored: between tests."""
     recorder.forget()
+    _code_of.cache_clear()
     _stored.clear()
     _stored_states.clear()
 

@@ -12,7 +12,6 @@ from finops.exchange_rates.display import OWN, Display
 from finops.lake.engine.answer_inputs import AnswerInputs
 from finops.lake.engine.shared_results import engine_version
 from finops.lib.redaction import without_secrets
-from finops.lib.sentences import escape_hidden
 from finops.receipts import codes, records
 from finops.receipts.records import MAX_ARGUMENT_BYTES, ReceiptRecord
 from mcpserver.context import ToolCall
@@ -33,7 +32,8 @@ def receipt_of(
     again: the bills changed during the computation, or its arguments are too long or contain a secret, which is never
     stored."""
     encoded = _encode({**arguments, **currency_argument(tool, display)})
-    has_secret = without_secrets(encoded.decode()) != encoded.decode()
+    text = encoded.decode()
+    has_secret = without_secrets(text) != text
     if len(inputs.manifests) != 1 or len(encoded) > MAX_ARGUMENT_BYTES or has_secret:
         return None
     (manifest,) = inputs.manifests.values()
@@ -53,7 +53,7 @@ def receipt_of(
             days=inputs.days,
             has_usage=inputs.has_usage,
             answer=figures,
-            summary=escape_hidden(str(getattr(answer, "summary", ""))),
+            summary=str(getattr(answer, "summary", "")),
         )
         code = record.code()
         records.note(record, code)
@@ -71,8 +71,10 @@ def currency_argument(tool: Tool, display: Display | None) -> dict[str, str]:
 
 def cost_access_digest(call: ToolCall) -> str:
     """A digest of the call's cost access limits and their filters; empty for the whole account."""
+    if not call.cost_access_limits:
+        return ""
     limits = sorted((limit.pk, limit.alternatives) for limit in call.cost_access_limits)
-    return hashlib.sha256(_encode(limits)).hexdigest()[:32] if limits else ""
+    return hashlib.sha256(_encode(limits)).hexdigest()[:32]
 
 
 __all__ = ["cost_access_digest", "currency_argument", "receipt_of"]

@@ -7,11 +7,12 @@ Inside `record_inputs` a query costs a microsecond more; outside it costs nothin
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import lru_cache
 
 from finops.lake.engine.compiler import Currency, Query
 from finops.lake.storage.manifest import Manifest
@@ -35,12 +36,12 @@ class AnswerInputs:
 
     @property
     def expressions(self) -> str:
-        return _digest(self._expressions)
+        return _digest(frozenset(self._expressions))
 
     @property
     def rates(self) -> str:
         """The exchange rates of the answer; empty if nothing was converted."""
-        return _digest(self._rates) if self._rates else ""
+        return _digest(frozenset(self._rates)) if self._rates else ""
 
     def add_query(
         self, query: Query, start: date, end: date, currency: Currency | None, manifest: Manifest
@@ -84,5 +85,6 @@ def note_source_state(texts: Sequence[str]) -> None:
         inputs.source_state = tuple(texts)
 
 
-def _digest(texts: Iterable[str]) -> str:
+@lru_cache(maxsize=1_024)
+def _digest(texts: frozenset[str]) -> str:
     return hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()[:32]

@@ -292,6 +292,20 @@ def test_equal_answers_of_a_day_have_one_receipt(
         assert AnswerReceipt.objects.count() == 2
 
 
+def test_an_equal_answer_after_a_change_of_the_secret_key_has_a_receipt_of_the_new_key(
+    door: Door, first_answer: dict[str, Any], settings: Any
+) -> None:
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another secret key, of fifty characters or a little more"
+
+    with at(ASKED, hour=18):
+        again = ask(door, **SEPTEMBER)
+
+        assert again["receipt"] != first_answer["receipt"]
+        assert verify(door, again)["outcome"] == "same"
+        assert verify(door, first_answer)["outcome"] == "same"
+
+
 def test_a_stranger_reads_the_same_as_of_a_receipt_that_does_not_exist(
     cast: Cast, first_answer: dict[str, Any]
 ) -> None:
