@@ -118,6 +118,7 @@ def revoke_mcp_key(*, key: MCPKey, actor: Actor) -> None:
         )
 
 
+# Texts are cast: where a migration changes a column's length, PostgreSQL refuses what it has prepared with the old one.
 # One statement: find, check, record the use. A crash may lose a last-used time, so its commit does not wait for the disk.
 _USE = """
 WITH async_commit AS (SELECT set_config('synchronous_commit', 'off', true))
@@ -126,8 +127,8 @@ UPDATE accounts_mcpkey k
   FROM accounts_account a, async_commit
  WHERE k.lookup = %(lookup)s AND k.digest = %(digest)s AND k.revoked_at IS NULL
    AND (k.expires_at IS NULL OR k.expires_at > %(now)s) AND a.id = k.account_id
-RETURNING k.id, k.name, k.scope, k.lookup, k.digest, a.id, a.name, a.slug, a.fiscal_start_month,
-    a.holiday_country, a.display_currency, a.suspended_at, a.limits::text
+RETURNING k.id, k.name::text, k.scope::text, k.lookup::text, k.digest, a.id, a.name::text, a.slug::text,
+    a.fiscal_start_month, a.holiday_country::text, a.display_currency::text, a.suspended_at, a.limits::text
 """
 
 

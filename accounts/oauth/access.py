@@ -45,9 +45,9 @@ used AS (
    WHERE c.id = token.connection_id
   RETURNING c.id, c.access, c.session_had_factor, token.scope, token.role, token.joined_at, token.service_account, c.user_id, c.application_id, c.account_id
 )
-SELECT c.id, c.access, c.scope, c.role, c.service_account, u.id, u.email, u.name, p.id, p.client_id, p.name,
-       a.id, a.name, a.slug, a.fiscal_start_month, a.holiday_country, a.display_currency,
-       a.suspended_at, a.limits::text
+SELECT c.id, c.access::text, c.scope::text, c.role::text, c.service_account::text, u.id, u.email::text, u.name::text,
+       p.id, p.client_id::text, p.name::text, a.id, a.name::text, a.slug::text, a.fiscal_start_month,
+       a.holiday_country::text, a.display_currency::text, a.suspended_at, a.limits::text
   FROM used c
   LEFT JOIN accounts_user u ON u.id = c.user_id
   JOIN accounts_account a ON a.id = c.account_id
