@@ -194,6 +194,7 @@
 -- migration sso 0005_disabled_provider
 -- migration sso 0006_own_redirect_uri
 -- migration sso 0007_assertion_clients
+-- migration sso 0008_assertion_client_account
 -- migration unitcosts 0001_initial
 -- migration unitcosts 0002_unitmetric
 -- migration unitcosts 0003_unit_metric_scale
@@ -3201,6 +3202,7 @@ CREATE TABLE public.sso_assertionclient (
     created_at timestamp with time zone NOT NULL,
     application_id bigint NOT NULL,
     provider_id bigint NOT NULL,
+    account_id bigint,
     CONSTRAINT assertion_client_access_is_known CHECK (((access)::text = ANY (ARRAY[('read'::character varying)::text, ('read_write'::character varying)::text]))),
     CONSTRAINT assertion_client_has_a_name CHECK ((NOT ((name)::text = ''::text)))
 );
@@ -4357,6 +4359,7 @@ CREATE UNIQUE INDEX scim_user_name_unique ON public.sso_scimuser USING btree (pr
 CREATE INDEX security_newest_of_user ON public.accounts_securityevent USING btree (user_id, at DESC);
 CREATE UNIQUE INDEX service_account_name_unique ON public.accounts_serviceaccount USING btree (account_id, lower((name)::text));
 CREATE UNIQUE INDEX split_name_unique ON public.allocation_sharedcostsplit USING btree (account_id, lower((name)::text));
+CREATE INDEX sso_assertionclient_account_id_ecf78703 ON public.sso_assertionclient USING btree (account_id);
 CREATE INDEX sso_assertionclient_provider_id_14487915 ON public.sso_assertionclient USING btree (provider_id);
 CREATE UNIQUE INDEX sso_domain_has_one_owner ON public.sso_emaildomain USING btree (domain) WHERE (verified_at IS NOT NULL);
 CREATE INDEX sso_emaildomain_provider_id_36faee15 ON public.sso_emaildomain USING btree (provider_id);
@@ -4910,6 +4913,8 @@ ALTER TABLE ONLY public.reports_reportschedule
     ADD CONSTRAINT reports_reportschedu_delivery_id_dfe39b3b_fk_alerts_al FOREIGN KEY (delivery_id) REFERENCES public.alerts_alertdelivery(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.reports_reportschedule
     ADD CONSTRAINT reports_reportschedule_team_id_b5079343_fk_allocation_team_id FOREIGN KEY (team_id) REFERENCES public.allocation_team(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY public.sso_assertionclient
+    ADD CONSTRAINT sso_assertionclient_account_id_ecf78703_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.sso_assertionclient
     ADD CONSTRAINT sso_assertionclient_application_id_2257bd00_fk_accounts_ FOREIGN KEY (application_id) REFERENCES public.accounts_oauthapplication(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY public.sso_assertionclient

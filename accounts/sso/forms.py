@@ -218,6 +218,25 @@ class AssertionClientForm(forms.Form):
     )
 
 
+class ServiceClientForm(AssertionClientForm):
+    """A client of a provider of the whole service."""
+
+    account = forms.SlugField(
+        required=False,
+        help_text="The slug of an account, as in its URL. Empty: the only account of each person; people of several accounts "
+        "are refused.",
+        error_messages={"invalid": "No account has this slug."},
+    )
+
+    def clean_account(self) -> Account | None:
+        """Return the account of the slug. Raises ValidationError for an unknown one."""
+        slug = self.cleaned_data["account"]
+        account = Account.objects.filter(slug=slug).first() if slug else None
+        if slug and account is None:
+            raise forms.ValidationError("No account has this slug.")
+        return account
+
+
 class GroupMappingForm(forms.Form):
     group = forms.CharField(max_length=255, error_messages={"required": "Enter the group."})
     role = forms.ChoiceField(required=False, choices=[("", "No role"), *Role.below_owner()])

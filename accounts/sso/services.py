@@ -14,7 +14,11 @@ from accounts.reader_limits import assign_limit
 from accounts.scoping import account_scope, lock_account
 from accounts.services.mails import mail_sign_on_change
 from accounts.sso import oidc, saml
-from accounts.sso.assertion_clients import end_assertion_connections, remove_assertion_clients
+from accounts.sso.assertion_clients import (
+    end_assertion_connections,
+    end_assertion_tokens,
+    remove_assertion_clients,
+)
 from accounts.sso.dns import txt_records
 from accounts.sso.groups import team_directories
 from accounts.sso.models import EmailDomain, GroupMapping, IdentityProvider
@@ -156,7 +160,8 @@ def delete_provider(*, provider: IdentityProvider, actor: Actor) -> None:
 
 def disable_provider(*, provider: IdentityProvider, actor: Actor) -> None:
     """Refuse sign-in through the provider and stop enforcing its domains, which stay bound to it; open sessions
-    continue. Idempotent. Raises ValidationError for a provider of an account."""
+    continue. Ends the tokens of its clients at once and refuses their assertions. Idempotent. Raises ValidationError
+    for a provider of an account."""
     _disable(provider, actor, is_disabled=True)
 
 
@@ -173,6 +178,8 @@ def _disable(provider: IdentityProvider, actor: Actor, *, is_disabled: bool) -> 
     row.disabled_at = provider.disabled_at = clock.now() if is_disabled else None
     row.full_clean()
     row.save(update_fields=["disabled_at"])
+    if is_disabled:
+        end_assertion_tokens(row)
     _record(row, actor, "disable" if is_disabled else "enable", row.name, {})
 
 

@@ -182,7 +182,7 @@ ACCESS = ModelGroup(
         Entry("sso.SignInAttempt", ("provider", "expires_at"), title="Sign-ins in progress"),
         Entry(
             "sso.AssertionClient",
-            ("name", "provider", "access", "created_by_label", "created_at"),
+            ("name", "provider", "account", "access", "created_by_label", "created_at"),
             ("name", "provider__name"),
             ("access",),
             title="Clients of identity providers",

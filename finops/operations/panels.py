@@ -82,7 +82,9 @@ def _export_panel(export: AccountExport) -> RowPanel:
 def _provider_panel(provider: IdentityProvider) -> RowPanel | None:
     if provider.account_id is not None:
         return None
-    values = {"provider": provider, "copy": provider_urls(provider)}
+    clients = provider.assertion_clients.select_related("account", "application")
+    rows = [(client, row_href(client)) for client in clients]
+    values = {"provider": provider, "copy": provider_urls(provider), "clients": rows}
     return RowPanel("operations/_identity_provider.html", values)
 
 

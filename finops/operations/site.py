@@ -25,6 +25,7 @@ from accounts.security.reauthentication import reauthenticate_first
 from finops.exports.models import AccountExport
 from finops.exports.services import record_download
 from finops.operations.actions import operator_actor
+from finops.operations.assertion_clients import assertion_client_urls
 from finops.operations.catalog import GROUPS, entries
 from finops.operations.certificates import certificates
 from finops.operations.charts import RANGES, activity_charts
@@ -75,6 +76,7 @@ class OperatorSite(admin.AdminSite):
             path("exports/<int:export_id>/", self.admin_view(self.export_view), name="export_download"),
             path("groups/<slug:slug>/", self.admin_view(self.group_view), name="group"),
             *identity_provider_urls(self),
+            *assertion_client_urls(self),
         ]
         for model, pages in self._registry.items():
             prefix = f"{model._meta.app_label}/{model._meta.model_name}/"

@@ -6,6 +6,7 @@ import uuid
 from datetime import datetime
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
@@ -233,6 +234,14 @@ class AssertionClient(models.Model):
         OAuthApplication, on_delete=models.CASCADE, related_name="assertion_client", editable=False
     )
     name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
+    account = models.ForeignKey(
+        "accounts.Account",
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="+",
+        help_text="Of a provider of the whole service: the account of its tokens; empty: the person's only one.",
+    )
     access = models.CharField(
         max_length=10,
         choices=OAuthConnection.Access.choices,
@@ -259,6 +268,11 @@ class AssertionClient(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        """Raises ValidationError for an account beside that of the provider."""
+        if self.account_id is not None and self.provider.account_id is not None:
+            raise ValidationError({"account": "The provider is of one account already."})
 
 
 class IdentityAssertion(models.Model):

@@ -17,7 +17,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.credentials import authenticate_bearer
-from accounts.models import AuditEntry, Membership, OAuthAccessToken, OAuthApplication, OAuthConnection, User
+from accounts.models import (
+    Account,
+    AuditEntry,
+    Membership,
+    OAuthAccessToken,
+    OAuthApplication,
+    OAuthConnection,
+    User,
+)
 from accounts.oauth.resource import issuer, resource
 from accounts.oauth.services import sweep
 from accounts.scoping import account_scope
@@ -47,10 +55,16 @@ EXAMPLES = int(os.environ.get("SOAK_INPUTS", "20000" if os.environ.get("SOAK") e
 class Agent:
     """An MCP client of a provider: its credentials, and what it sends."""
 
-    def __init__(self, provider: IdentityProvider, server: Server, access: str = "read_write") -> None:
+    def __init__(
+        self,
+        provider: IdentityProvider,
+        server: Server,
+        access: str = "read_write",
+        account: Account | None = None,
+    ) -> None:
         self.provider, self.server = provider, server
         self.row, self.secret = add_assertion_client(
-            provider=provider, actor=ACTOR, name=secrets.token_hex(4), access=access
+            provider=provider, actor=ACTOR, name=secrets.token_hex(4), access=access, account=account
         )
         self.client_id = self.row.application.client_id
 
