@@ -146,6 +146,9 @@ def day(value: date | str | None) -> str:
     return dates.day(_date(value)) if value else ""
 
 
+register.filter(dates.full_hour)
+
+
 @register.filter
 def month(value: date | str | None) -> str:
     """`Nov`; empty for None. A text must be a day or a month in ISO format."""

@@ -43,7 +43,9 @@ def test_a_member_gives_a_value_to_a_new_team_and_takes_it_back(new_page: NewPag
 def test_a_member_saves_a_unit_metric_and_changes_its_question(new_page: NewPage) -> None:
     page = new_page("member")
     page.goto("/a/acme/unit-economics/?usage_metric=requests&period=last_30_days&granularity=day")
+    page.locator("#options-button").click()
     page.get_by_label("Per", exact=True).select_option("1000")
+    page.keyboard.press("Escape")
     save = page.get_by_role("link", name="Save as metric")
     expect(save).to_have_attribute("href", re.compile("per=1000"))
     save.click()
@@ -55,7 +57,9 @@ def test_a_member_saves_a_unit_metric_and_changes_its_question(new_page: NewPage
 
     card.get_by_role("link", name="Cost per thousand calls", exact=True).click()
     expect(page.get_by_label("Per", exact=True)).to_have_value("1000")
+    page.locator("#options-button").click()
     page.get_by_label("Per", exact=True).select_option("1")
+    page.keyboard.press("Escape")
     page.get_by_role("link", name="Update Cost per thousand calls").click()
     page.get_by_role("button", name="Save changes").click()
     expect(page.get_by_text("Cost per thousand calls is saved.")).to_be_visible()

@@ -54,6 +54,23 @@ def test_what_is_chosen_is_asked_at_once_and_stands_in_the_address(new_page: New
     expect(page).to_have_url(re.compile(r"^(?!.*f0=).*granularity=day"))
 
 
+def test_options_open_by_keyboard_and_their_button_counts_what_is_changed(new_page: NewPage) -> None:
+    page = new_page("viewer")
+    page.goto(URL)
+    button = page.locator("#options-button")
+    expect(button.locator(".badge")).to_have_count(0)
+
+    button.press("Enter")
+    page.get_by_label("Basis").select_option("billed")
+    expect(button.get_by_label("1 changed")).to_be_visible()
+    page.keyboard.press("Escape")
+
+    expect(page.get_by_label("Basis")).to_be_hidden()
+    expect(button).to_be_focused()
+    page.reload()
+    expect(button.get_by_label("1 changed")).to_be_visible()
+
+
 def test_a_filter_and_a_field_that_change_in_one_moment_are_both_asked(new_page: NewPage) -> None:
     page = new_page("viewer")
     page.goto(f"{URL}?usage_metric=requests&period=last_30_days&granularity=day&f0=service&f0v=BigQuery")

@@ -13,7 +13,7 @@ from finops.ai_spend.ai_spend_query import DEFAULT_TOP, AiSpendQuery
 from finops.ai_spend.answers import AiSpendAnswer, AiSpendRow
 from finops.ai_spend.charts import marked_trends
 from finops.ai_spend.queries import review_ai_spend
-from finops.costs.views.query_page import CostQueryPage
+from finops.costs.views.query_page import COST_OPTIONS, CostQueryPage
 from finops.exchange_rates.csv_columns import CsvRow
 from finops.lib.choices import GRANULARITIES
 from finops.lib.listing import csv_response
@@ -44,6 +44,8 @@ class AiSpendPage(CostQueryPage[AiSpendQuery, AiSpendAnswer]):
     template = "ai_spend/ai_spend.html"
     result_template = "ai_spend/_ai_spend_result.html"
     first_query = AiSpendQuery(period="last_30_days")
+    options = ("token_metric", "session_metric", "seat_metric", *COST_OPTIONS)
+    listed = "Rows listed"
     own_choices = {
         "groups": GROUPS,
         "buckets": BUCKETS,

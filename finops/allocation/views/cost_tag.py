@@ -24,7 +24,7 @@ from finops.costs.dimensions import UNTAGGED
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import SpendQuery
 from finops.costs.templatetags.costs import as_csv_query
-from finops.costs.views.query_page import CostQueryPage
+from finops.costs.views.query_page import COST_OPTIONS, CostQueryPage
 from finops.lib.money import exact_difference
 from finops.lib.params import as_arguments
 from finops.lib.sentences import join_with_and
@@ -37,6 +37,7 @@ class CostTagPage(CostQueryPage[SpendQuery, SpendAnswer]):
 
     template = "allocation/cost_tag.html"
     result_template = "allocation/_cost_tag_result.html"
+    options = ("splits", *COST_OPTIONS)
 
     def __init__(self, request: AccountRequest, cost_tag: CostTag) -> None:
         super().__init__(request)

@@ -15,7 +15,7 @@ from finops.budgets.forecast_charts import ForecastChart, charts_of, marked_char
 from finops.budgets.forecast_query import MAX_GROUPS, ForecastQuery
 from finops.budgets.queries import ForecastFigures, forecast_figures
 from finops.costs.views.choices import default_basis
-from finops.costs.views.query_page import CostQueryPage
+from finops.costs.views.query_page import COST_OPTIONS, CostQueryPage
 from finops.exchange_rates.csv_columns import CsvRow, OriginalAmounts
 from finops.lib.listing import csv_response
 
@@ -27,7 +27,7 @@ class ForecastPage(CostQueryPage[ForecastQuery, ForecastFigures]):
     result_template = "budgets/_forecast_result.html"
     first_query = ForecastQuery(group_by=["service"])
     max_groups = MAX_GROUPS
-    folded_fields = ("charge_categories", "top")
+    options = ("splits", *COST_OPTIONS)
     own_choices = {
         "periods": [
             ("month", "This month"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from django.urls import reverse
 
@@ -30,6 +30,9 @@ from finops.lake import queries as lake_queries
 from finops.lib.query_page import QueryPage
 from finops.lib.url_query import UrlQuery
 
+COST_OPTIONS: Final = ("basis", "charge_categories", "top")
+"""Fields that every page with Options has there."""
+
 Query = TypeVar("Query", bound=UrlQuery)
 Answer = TypeVar("Answer")
 
@@ -38,8 +41,10 @@ class CostQueryPage(QueryPage[AccountRequest, Query, Answer], Generic[Query, Ans
     """A page whose form has filters on dimensions of cost. Subclasses declare what differs from the cost explorer."""
 
     max_groups: ClassVar[int] = MAX_GROUPS
-    folded_fields: ClassVar[tuple[str, ...]] = ("basis", "charge_categories", "top")
-    """Fields that the form hides while they have their default."""
+    options: ClassVar[tuple[str, ...]] = ()
+    """URL parameters of the fields behind the button Options. Empty: the page has no such button."""
+    listed: ClassVar[str] = "Groups listed"
+    """The label of the field `top`."""
     own_choices: ClassVar[Mapping[str, Any]] = {}
     filters_title: ClassVar[str] = "Filters"
     add_filter: ClassVar[str] = "Add filter"
@@ -63,12 +68,18 @@ class CostQueryPage(QueryPage[AccountRequest, Query, Answer], Generic[Query, Ans
         labels = value_labels(self.request.account, getattr(query, "filters", []), query)
         return {
             "filter_row": filter_row(query, dimensions, labels, params),
+            "changed_options": self.changed_options(params),
             "filters_title": self.filters_title,
             "add_filter": self.add_filter,
             "dimensions": dimensions,
             "ops": OPS,
             "values_url": reverse("dimension_values", args=[self.request.account.slug]),
         }
+
+    def changed_options(self, params: Mapping[str, list[str]]) -> int | None:
+        """Return how many fields behind Options differ from the page's first query; None without such fields."""
+        first = self.first_query.to_params()
+        return sum(params.get(name) != first.get(name) for name in self.options) if self.options else None
 
     def choices(self, query: Query) -> dict[str, Any]:
         account, params, groups = self.request.account, query.to_params(), self.groups(query)
@@ -84,9 +95,9 @@ class CostQueryPage(QueryPage[AccountRequest, Query, Answer], Generic[Query, Ans
             "splits": SPLITS,
             "categories": CHARGE_CATEGORIES,
             "ticked": CHARGE_CATEGORIES if ALL in categories else categories,
-            "more": any(name in params for name in self.folded_fields),
             "ops": OPS,
             "tops": TOPS,
+            "listed": self.listed,
             **self.own_choices,
         }
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from django.http import HttpResponseBase
 from django.views.decorators.http import require_safe
+from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
-from finops.insights.connection_health import ConnectionHealth
+from finops.insights.connection_health import IRREGULAR, ConnectionHealth
 from finops.insights.data_health import HealthAnswer, data_health, needs_attention
 from finops.lib.listing import Column, ListPage
 
@@ -45,8 +46,15 @@ def index(request: AccountRequest) -> HttpResponseBase:
         "health": health,
         "unwell": sum(map(needs_attention, health.connections)),
         "warnings": _not_in_table(health),
+        "irregular": any(IRREGULAR in each.expected_reason for each in health.connections) and IRREGULAR,
     }
-    return HEALTH.response(request, health.connections, "insights/data_health.html", context)
+    rows = [_without_explanation(each) for each in health.connections]
+    return HEALTH.response(request, rows, "insights/data_health.html", context)
+
+
+def _without_explanation(row: ConnectionHealth) -> ConnectionHealth:
+    """Return the row of the table, below which the reason for an unknown schedule is written once."""
+    return structs.replace(row, expected_reason=row.expected_reason.replace(IRREGULAR, "Schedule unknown"))
 
 
 def _not_in_table(health: HealthAnswer) -> list[str]:

@@ -37,7 +37,10 @@ class SimulationPage(CostQueryPage[SimulationPageQuery, SimulationAnswer]):
         return simulate_cost(self.request.account, query.simulation())
 
     def result(self, query: SimulationPageQuery, answer: SimulationAnswer) -> dict[str, Any]:
-        return {"mcp_arguments": as_arguments(query.simulation())}
+        return {
+            "mcp_arguments": as_arguments(query.simulation()),
+            "is_simulated": bool(answer.effects or answer.left_out or answer.purchases),
+        }
 
     def choices(self, query: SimulationPageQuery) -> dict[str, Any]:
         metrics = [(each.name, str(each)) for each in metrics_of(self.request.account)]

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
 from finops.costs.views.choices import COMPARISONS
-from finops.costs.views.query_page import CostQueryPage
+from finops.costs.views.query_page import COST_OPTIONS, CostQueryPage
 from finops.exchange_rates.pages import display_of_page
 from finops.insights.charts import waterfalls
 from finops.insights.spend_change.queries import explain_spend_change
@@ -23,6 +23,7 @@ class SpendChangePage(CostQueryPage[SpendChangeQuery, SpendChangeAnswer]):
     template = "insights/spend_change.html"
     result_template = "insights/_spend_change_result.html"
     first_query = SpendChangeQuery(period="last_month", group_by=[DEFAULT_GROUP])
+    options, listed = COST_OPTIONS, "Drivers listed"
     own_choices = {
         "comparisons": [choice for choice in COMPARISONS if choice[0] != "none"],
         "tops": [(count, f"Top {count}") for count in (5, 10, 20, 30)],

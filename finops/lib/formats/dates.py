@@ -63,10 +63,18 @@ def moment(value: datetime) -> str:
 
 def clock_time(value: datetime) -> str:
     """`3:04 PM` in the reader's time zone."""
-    reader = locales.active()
-    local = value.astimezone(locales.zone(reader.time_zone))
-    skeleton = "hm" if _has_day_halves(reader.locale) else "Hm"
-    return _skeleton(local.replace(second=0, microsecond=0, tzinfo=None), skeleton, reader.locale)
+    return _clock(value.astimezone(locales.zone(locales.active().time_zone)))
+
+
+def full_hour(hour: int) -> str:
+    """`3:00 PM` for 15: an hour of a day whose time zone is written beside it."""
+    return _clock(datetime(2000, 1, 1, hour))  # noqa: DTZ001 no zone is meant
+
+
+def _clock(local: datetime) -> str:
+    locale = locales.active().locale
+    skeleton = "hm" if _has_day_halves(locale) else "Hm"
+    return _skeleton(local.replace(second=0, microsecond=0, tzinfo=None), skeleton, locale)
 
 
 def exact_moment(value: datetime) -> str:

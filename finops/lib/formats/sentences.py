@@ -96,6 +96,12 @@ def _or_as_it_is(write: Callable[[re.Match[str]], str]) -> Callable[[re.Match[st
     return careful
 
 
+def _from_to(first: date, last: date) -> str:
+    if first == last:
+        return f"on {dates.day(first)}"
+    return f"from {dates.day(first)} to {dates.day(last)}"
+
+
 _RULES: Final = (
     _rule(r" \((?:get|list|query)[A-Z]\w*\)", lambda _tool: ""),
     _rule(
@@ -105,7 +111,7 @@ _RULES: Final = (
     _rule(_START + r"(?P<sign>[+-])?(?P<number>\d[\d,]*(?:\.\d+)?) %", _percent),
     _rule(
         rf"\bfrom ({_DAY}) to ({_DAY})" + _END,
-        lambda each: f"from {dates.day(_date(each[1]))} to {dates.day(_date(each[2]))}",
+        lambda each: _from_to(_date(each[1]), _date(each[2])),
     ),
     _rule(_START + rf"({_DAY} \d\d:\d\d) UTC" + _END, _moment),
     _rule(

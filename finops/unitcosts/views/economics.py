@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from django.http import HttpResponseBase
 from django.urls import reverse
@@ -13,7 +14,7 @@ from accounts.doors import AccountRequest, account_page
 from accounts.models import Role
 from finops.allocation.queries.splits import has_splits_on
 from finops.costs.views.choices import default_basis
-from finops.costs.views.query_page import CostQueryPage
+from finops.costs.views.query_page import COST_OPTIONS, CostQueryPage
 from finops.exchange_rates.pages import display_of_page
 from finops.lib.params import id_of
 from finops.unitcosts.answers import (
@@ -39,6 +40,7 @@ from ingestion.choices import dimension_choices as usage_dimension_choices
 from ingestion.choices import field_value
 from ingestion.queries import first_metric, metrics_of
 
+IMPLIED: Final = (("per", "1"), ("splits", "before"))
 SCALES = (1, 100, 1_000, 10_000, 1_000_000)
 
 
@@ -47,7 +49,8 @@ class EconomicsPage(CostQueryPage[UnitCostQuery, UnitCostAnswer]):
 
     template = "unitcosts/economics.html"
     result_template = "unitcosts/_economics_result.html"
-    folded_fields = ("charge_categories", "top")
+    options = ("per", "compare_to", "order_by", "splits", "u0", *COST_OPTIONS)
+    listed = "Customers listed"
     filters_title, add_filter = "Cost filters", "Add cost filter"
     own_choices = {
         "modes": [("total", "Total"), ("per_customer", "By customer")],
@@ -105,6 +108,12 @@ class EconomicsPage(CostQueryPage[UnitCostQuery, UnitCostAnswer]):
             "saved_changed": saved is not None and is_changed(saved, query),
             "default_basis": default_basis(query.basis, answer.view if answer else None),
         }
+
+    def changed_options(self, params: Mapping[str, list[str]]) -> int | None:
+        """As on other pages. 1 unit and cost before splits are defaults, with and without their URL parameters."""
+        return super().changed_options(
+            {name: values for name, values in params.items() if (name, *values) not in IMPLIED}
+        )
 
     def choices(self, query: UnitCostQuery) -> dict[str, Any]:
         account = self.request.account

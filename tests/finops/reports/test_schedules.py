@@ -137,7 +137,7 @@ def test_a_member_edits_every_setting_and_the_log_has_both(cast: Cast, channel: 
         },
     }
     shown = get_page(signed_in(cast.viewer), LIST)
-    for text in ("Board", "board@example.com", "9 at 07:00", "Europe/Berlin", "E-mail with CSV", "Paused"):
+    for text in ("Board", "board@example.com", "9 at 7:00 AM", "Europe/Berlin", "E-mail with CSV", "Paused"):
         assert text in shown
 
 
