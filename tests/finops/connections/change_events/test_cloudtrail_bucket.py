@@ -28,7 +28,6 @@ from finops.connections.connectors.aws_cloudtrail import CloudTrailConfig
 from finops.connections.models import ConnectionPageCache, CostConnection, CostSync
 from finops.connections.transports.s3 import S3Bucket
 from finops.connections.vendor_apis import cloudtrail_bucket
-from finops.connections.vendor_apis.trail_resources import resources_of
 from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.connections.change_events.code_hosts import at, metered, titles
@@ -371,9 +370,8 @@ def test_a_day_of_many_events_takes_no_more_memory_than_a_few_log_files(
         (tmp_path / folder).mkdir()
         thresholds = gc.get_threshold()
         gc.collect()
-        gc.set_threshold(
-            700, 10, 10
-        )  # as in production: the suite collects rarely, and the client's cycles hold bodies
+        # As in production: the suite collects rarely, and the client's cycles hold bodies.
+        gc.set_threshold(700, 10, 10)
         tracemalloc.start()
         try:
             fetched = connector.fetch(config, BillMonth(date(2026, 3, 1), ""), Fetch(tmp_path / folder))
@@ -386,97 +384,3 @@ def test_a_day_of_many_events_takes_no_more_memory_than_a_few_log_files(
     few, many = peak(20, "few"), peak(50, "many")
 
     assert many < few * 1.3
-
-
-@pytest.mark.parametrize(
-    ("source", "action", "request_", "response", "names"),
-    [
-        (
-            "ec2",
-            "CreateVolume",
-            {"snapshotId": "snap-1", "size": "10"},
-            {"volumeId": "vol-1", "snapshotId": "snap-1"},
-            ["vol-1"],
-        ),
-        ("ec2", "CreateSnapshot", {"volumeId": "vol-1"}, {"snapshotId": "snap-1"}, ["snap-1"]),
-        ("ec2", "ModifyVolume", {"ModifyVolumeRequest": {"VolumeId": "vol-1", "Size": 20}}, None, ["vol-1"]),
-        (
-            "ec2",
-            "CreateNatGateway",
-            {"CreateNatGatewayRequest": {"SubnetId": "subnet-1"}},
-            {"CreateNatGatewayResponse": {"natGateway": {"natGatewayId": "nat-1"}}},
-            ["nat-1"],
-        ),
-        ("ec2", "CreateInstanceExportTask", {"instanceId": "i-1"}, None, []),
-        ("ec2", "CreateTransitGatewayVpcAttachment", {"transitGatewayId": "tgw-1"}, None, []),
-        (
-            "rds",
-            "CreateDBInstance",
-            {"dBInstanceIdentifier": "db1"},
-            {"dBInstanceIdentifier": "db1"},
-            ["db1"],
-        ),
-        (
-            "rds",
-            "RestoreDBInstanceFromDBSnapshot",
-            {"dBInstanceIdentifier": "db2", "dBSnapshotIdentifier": "s"},
-            None,
-            ["db2"],
-        ),
-        ("rds", "DeleteDBClusterSnapshot", {}, {"dBClusterIdentifier": "c1"}, []),
-        (
-            "dynamodb",
-            "CreateTable",
-            {"tableName": "orders"},
-            {"tableDescription": {"tableName": "orders"}},
-            ["orders"],
-        ),
-        (
-            "lambda",
-            "CreateFunction20150331",
-            {"functionName": "f"},
-            {"functionName": "f", "layers": []},
-            ["f"],
-        ),
-        (
-            "lambda",
-            "UpdateFunctionCode20150331v2",
-            {"functionName": "111122223333:function:f"},
-            {"functionName": "f"},
-            ["f"],
-        ),
-        ("ecs", "UpdateService", {"cluster": "main", "service": "web"}, None, ["web"]),
-        ("eks", "CreateCluster", {"name": "k8s"}, {"cluster": {"name": "k8s"}}, ["k8s"]),
-        (
-            "cloudfront",
-            "CreateDistribution",
-            {"distributionConfig": {"origins": {"items": [{"id": "origin"}]}}},
-            {"distribution": {"id": "E1"}},
-            ["E1"],
-        ),
-        (
-            "sqs",
-            "CreateQueue",
-            {"queueName": "q"},
-            {"queueUrl": "https://sqs.eu-west-1.amazonaws.com/1/q"},
-            ["q"],
-        ),
-        (
-            "autoscaling",
-            "SetDesiredCapacity",
-            {"autoScalingGroupName": "web", "desiredCapacity": 4},
-            None,
-            ["web"],
-        ),
-        ("redshift", "CreateClusterSnapshot", {"clusterIdentifier": "dw"}, None, []),
-        ("s3", "CreateBucket", {"bucketName": "b"}, None, ["b"]),
-        ("iam", "CreateUser", {"userName": "maya"}, None, []),
-        ("ec2", "RunInstances", "not an object", [1, None], []),
-    ],
-)
-def test_resources_are_those_that_the_action_names(
-    source: str, action: str, request_: Any, response: Any, names: list[str]
-) -> None:
-    resources = resources_of(f"{source}.amazonaws.com", action, request_, response)
-
-    assert [name for _type, name in resources] == names
