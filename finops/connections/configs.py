@@ -45,6 +45,15 @@ def is_external_id_of(account: Account, external_id: str) -> bool:
     return hmac.compare_digest(signature.encode(), _signature(account, nonce).encode())
 
 
+def external_id_for(account: Account, external_id: str | None) -> str:
+    """Return the external ID that was shown to the person, or a new one. Raises UserError for another account's."""
+    if external_id is None:
+        return new_external_id(account=account)
+    if not is_external_id_of(account, external_id):
+        raise UserError("This external ID belongs to another account. Start again.", field=EXTERNAL_ID)
+    return external_id
+
+
 def _signature(account: Account, nonce: str) -> str:
     return salted_hmac(_SALT, f"{account.pk}:{nonce}", algorithm="sha256").hexdigest()[:24]
 

@@ -118,6 +118,11 @@ class CostConnection(AccountModel):
         return f"{self.connector} of {self.contents} source {self.target_id}"
 
     @property
+    def credentials_purpose(self) -> str:
+        """What its secrets are sealed for, so that no other row's fit."""
+        return f"cost connection {self.connector} of account {self.account_id}"
+
+    @property
     def contents(self) -> Contents:
         """What its source is of."""
         if self.event_source_id is not None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
-from django.db.models.functions import Lower
 
 from accounts.scoping import AccountModel
 from finops.lib import clock
-from finops.lib.constraints import not_empty
+from finops.lib.constraints import not_empty, unique_by_owner
 
 
 class Dashboard(AccountModel):
@@ -28,21 +27,7 @@ class Dashboard(AccountModel):
     class Meta:
         ordering = ["name"]
         constraints = [
-            models.UniqueConstraint(
-                "account",
-                Lower("name"),
-                condition=Q(owner=None),
-                name="dashboard_shared_name_unique",
-                violation_error_message="A shared dashboard with this name already exists.",
-            ),
-            models.UniqueConstraint(
-                "account",
-                "owner",
-                Lower("name"),
-                condition=Q(owner__isnull=False),
-                name="dashboard_own_name_unique",
-                violation_error_message="You already have a dashboard with this name.",
-            ),
+            *unique_by_owner("dashboard", "dashboard"),
             not_empty("name", name="dashboard_has_a_name", message="Enter a name."),
         ]
 

@@ -98,6 +98,11 @@ class DataExport(AccountModel):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def credentials_purpose(self) -> str:
+        """What its secrets are sealed for, so that no other row's fit."""
+        return f"data export {self.destination} of account {self.account_id}"
+
 
 class DataExportRun(AccountModel):
     """One run of a data export: the months that it listed, skipped, wrote and removed; the row is the queue."""

@@ -15,6 +15,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
+from accounts.form_pages import UploadPage, form_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
 from finops.exchange_rates import services
@@ -49,6 +50,15 @@ RATES = ListPage[ExchangeRate](
         Column("source", "Source", lambda row: row.get_source_display(), sortable=False),
         Column("recorded", "Recorded", lambda row: row.recorded_at, sortable=False, exported=False),
     ],
+)
+
+
+RATE_UPLOAD = UploadPage(
+    form=RateUploadForm,
+    template="exchange_rates/rate_upload.html",
+    list_url_name="exchange_rates",
+    noun="rate",
+    upload=services.upload_rates,
 )
 
 
@@ -127,26 +137,13 @@ def new(request: AccountRequest) -> HttpResponse:
                 request, f"Rate saved: 1 {row.base} = {plain_rate(row.rate)} {row.quote} on {row.day}."
             )
             return redirect("exchange_rates", slug=request.account.slug)
-    return _form_page(request, "exchange_rates/rate_new.html", form)
+    return form_page(request, "exchange_rates/rate_new.html", form)
 
 
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: AccountRequest) -> HttpResponse:
-    form = RateUploadForm(request.POST, request.FILES) if request.method == "POST" else RateUploadForm()
-    if request.method == "POST" and form.is_valid():
-        file = form.cleaned_data["file"]
-        with FormErrors(form):
-            count = services.upload_rates(
-                account=request.account, actor=request.actor, content=file.read(), name=file.name or ""
-            )
-            messages.success(request, f"{count:,} rate{'s' * (count != 1)} uploaded.")
-            return redirect("exchange_rates", slug=request.account.slug)
-    return _form_page(request, "exchange_rates/rate_upload.html", form)
-
-
-def _form_page(request: AccountRequest, template: str, form: RateForm | RateUploadForm) -> HttpResponse:
-    return render(request, template, {"form": form}, status=422 if form.errors else 200)
+    return RATE_UPLOAD.response(request)
 
 
 @account_page(Role.MEMBER)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
+from accounts.form_pages import UploadPage, form_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
 from finops.ai_spend import services
@@ -48,6 +49,15 @@ PRICES = ListPage[AiPrice](
 )
 
 
+PRICE_UPLOAD = UploadPage(
+    form=AiPriceUploadForm,
+    template="ai_spend/price_upload.html",
+    list_url_name="ai_prices",
+    noun="price",
+    upload=services.upload_prices,
+)
+
+
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
@@ -64,26 +74,13 @@ def new(request: AccountRequest) -> HttpResponse:
             row = services.enter_price(account=request.account, actor=request.actor, **form.cleaned_data)
             messages.success(request, f"Price saved: {row}.")
             return redirect("ai_prices", slug=request.account.slug)
-    return _form_page(request, "ai_spend/price_new.html", form)
+    return form_page(request, "ai_spend/price_new.html", form)
 
 
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: AccountRequest) -> HttpResponse:
-    form = AiPriceUploadForm(request.POST, request.FILES) if request.method == "POST" else AiPriceUploadForm()
-    if request.method == "POST" and form.is_valid():
-        file = form.cleaned_data["file"]
-        with FormErrors(form):
-            count = services.upload_prices(
-                account=request.account, actor=request.actor, content=file.read(), name=file.name or ""
-            )
-            messages.success(request, f"{count:,} price{'s' * (count != 1)} uploaded.")
-            return redirect("ai_prices", slug=request.account.slug)
-    return _form_page(request, "ai_spend/price_upload.html", form)
-
-
-def _form_page(request: AccountRequest, template: str, form: AiPriceForm | AiPriceUploadForm) -> HttpResponse:
-    return render(request, template, {"form": form}, status=422 if form.errors else 200)
+    return PRICE_UPLOAD.response(request)
 
 
 @account_page(Role.MEMBER)

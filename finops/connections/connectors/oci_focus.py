@@ -26,13 +26,20 @@ from finops.connections.connector import (
     Connector,
     ConnectorConfig,
     Fetch,
-    SecretText,
     SetupStep,
     SourceError,
 )
+from finops.connections.oci import (
+    HomeRegion,
+    KeyFingerprint,
+    PrivateKey,
+    TenancyOcid,
+    UserOcid,
+    oci_key,
+    storage_url,
+)
 from finops.connections.transports.bucket import BucketObject, objects_fingerprint
-from finops.connections.transports.oci_storage import OciBucket, OciKey
-from finops.connections.vendor_apis.service_account import rsa_key
+from finops.connections.transports.oci_storage import OciBucket
 from finops.costs.focus.normalise import FocusFile
 
 NAMESPACE: Final = "bling"
@@ -57,42 +64,14 @@ oci iam user api-key upload --user-id USER_OCID --key-file public.pem
 """
 
 
-def ocid_meta(kind: str, title: str, description: str) -> msgspec.Meta:
-    return msgspec.Meta(
-        title=title,
-        description=description,
-        examples=[f"ocid1.{kind}.oc1..aaaaaaaaexample"],
-        pattern=rf"^ocid1\.{kind}\.[a-z0-9-]+\.[a-z0-9-]*\.[a-z0-9]{{4,80}}$",
-    )
-
-
 class OciFocusConfig(ConnectorConfig, frozen=True, kw_only=True):
     """A tenancy, and the API key of a user that may read its reports."""
 
-    tenancy: Annotated[str, ocid_meta("tenancy", "Tenancy OCID", "Profile, Tenancy.")]
-    user: Annotated[str, ocid_meta("user", "User OCID", "User of the API key.")]
-    fingerprint: Annotated[
-        str,
-        msgspec.Meta(
-            title="Fingerprint",
-            description="Fingerprint of the API key.",
-            examples=["20:3b:97:13:55:1c:5b:0d:d3:37:d8:50:4e:c5:3a:34"],
-            pattern=r"^[0-9a-f]{2}(:[0-9a-f]{2}){15}$",
-        ),
-    ]
-    private_key: Annotated[
-        SecretText,
-        msgspec.Meta(title="Private key", description="PEM file without a passphrase.", max_length=10_000),
-    ] = ""
-    region: Annotated[
-        str,
-        msgspec.Meta(
-            title="Home region",
-            description="Home region of the tenancy.",
-            examples=["eu-frankfurt-1"],
-            pattern=r"^[a-z]{2}-[a-z]+-[0-9]{1,2}$",
-        ),
-    ]
+    tenancy: TenancyOcid
+    user: UserOcid
+    fingerprint: KeyFingerprint
+    private_key: PrivateKey = ""
+    region: HomeRegion
     report: Annotated[
         Literal["focus", "cost_csv"],
         msgspec.Meta(title="Report", description="FOCUS reports, or Oracle's own cost reports."),
@@ -147,11 +126,10 @@ class OciFocus(Connector[OciFocusConfig]):
 
 
 def _open(config: OciFocusConfig) -> OciBucket:
-    key = OciKey(
-        f"{config.tenancy}/{config.user}/{config.fingerprint}", rsa_key(config.private_key, "private_key")
+    key = oci_key(config.tenancy, config.user, config.fingerprint, config.private_key)
+    return OciBucket(
+        storage_url(config.region), NAMESPACE, config.tenancy, FOLDERS[config.report], key=key, denial=_DENIAL
     )
-    base_url = f"https://objectstorage.{config.region}.oraclecloud.com"
-    return OciBucket(base_url, NAMESPACE, config.tenancy, FOLDERS[config.report], key=key, denial=_DENIAL)
 
 
 def _months(config: OciFocusConfig, objects: Iterable[BucketObject]) -> dict[date, list[BucketObject]]:

@@ -5,7 +5,6 @@ A connection is deleted with its source (`finops.costs.services.delete_cost_sour
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from datetime import date
 from typing import Any
@@ -18,27 +17,21 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.change_events.models import EventSource
 from finops.change_events.services.sources import create_event_source
-from finops.connections.configs import config_of_values, is_external_id_of, new_external_id, stored_parts
+from finops.connections.configs import config_of_values, external_id_for, stored_parts
 from finops.connections.connector import (
-    EXTERNAL_ID,
     CheckFinding,
-    ConnectorConfig,
     Contents,
     with_column_mapping,
 )
 from finops.connections.connectors import connector_of
 from finops.connections.models import DEFAULT_INTERVAL, CostConnection, month_name
-from finops.connections.services.credentials import mapping_of, seal_secrets, secrets_of
-from finops.connections.services.interactive_calls import TooManyCalls, check, check_in_child
+from finops.connections.services.credentials import mapping_of, secrets_of, store_config
+from finops.connections.services.interactive_calls import run_connection_test
 from finops.connections.services.syncs import cancel_queued_sync, queue_sync
 from finops.costs.services import create_cost_source
 from finops.lib import clock
-from finops.lib.errors import UserError
-from finops.lib.jobs import internal_error
 from ingestion.models import UsageSource
 from ingestion.services.sources import create_usage_source
-
-logger = logging.getLogger(__name__)
 
 
 @transaction.atomic
@@ -59,7 +52,7 @@ def create_connection(
     `values` are the fields of the connector's config. Raises UserError for an invalid field and for an external id of
     another account; ValidationError for the name, the interval or the month.
     """
-    external_id = _check_external_id(account, external_id)
+    external_id = external_id_for(account, external_id)
     config = config_of_values(connector_of(connector), values, external_id=external_id)
     row = CostConnection(
         account=account,
@@ -70,7 +63,7 @@ def create_connection(
         first_month=first_month,
         created_by=actor.user,
     )
-    _keep_config(row, config)
+    store_config(row, config)
     with account_scope(account):
         row.full_clean()
         row.save(force_insert=True)
@@ -110,7 +103,7 @@ def change_connection(
             stored_secrets=secrets_before,
             stored_config=public_before,
         )
-        _keep_config(row, config, secrets_before)
+        store_config(row, config, secrets_before)
         row.interval_minutes, row.first_month = interval_minutes, first_month
         row.next_sync_at = min(row.next_sync_at, clock.now())
         row.full_clean()
@@ -148,7 +141,7 @@ def check_config(
     is in progress."""
     if connection is not None and connection.account_id != account.pk:
         raise ValueError("The connection belongs to another account.")
-    external_id = connection.external_id if connection else _check_external_id(account, external_id)
+    external_id = connection.external_id if connection else external_id_for(account, external_id)
     stored = secrets_of(connection) if connection else None
     kind = connector_of(connector)
     config = config_of_values(
@@ -160,15 +153,7 @@ def check_config(
     )
     if connection is not None:
         config = with_column_mapping(config, mapping_of(connection))
-    try:
-        return check_in_child(kind, config, account=account) if in_child else check(kind, config)
-    except TooManyCalls:
-        raise
-    except UserError as error:
-        return [CheckFinding("Connect", is_ok=False, fix=error.message)]
-    except Exception:
-        logger.exception("connections: the check of %s broke", connector)
-        return [CheckFinding("Connect", is_ok=False, fix=internal_error("test"))]
+    return run_connection_test(kind, config, account=account, in_child=in_child)
 
 
 def _new_source(contents: Contents, *, account: Account, name: str, actor: Actor) -> dict[str, Any]:
@@ -179,25 +164,6 @@ def _new_source(contents: Contents, *, account: Account, name: str, actor: Actor
         kind = EventSource.Kind.PULL.value
         return {"event_source": create_event_source(account=account, name=name, actor=actor, kind=kind)}
     return {"source": create_cost_source(account=account, name=name, actor=actor)}
-
-
-def _check_external_id(account: Account, external_id: str | None) -> str:
-    if external_id is None:
-        return new_external_id(account=account)
-    if not is_external_id_of(account, external_id):
-        raise UserError("This external ID belongs to another account. Start again.", field=EXTERNAL_ID)
-    return external_id
-
-
-def _keep_config(
-    row: CostConnection, config: ConnectorConfig, before: Mapping[str, Any] | None = None
-) -> None:
-    row.config, secrets = stored_parts(config)
-    if secrets == before:
-        return
-    row.credentials = seal_secrets(row, secrets)
-    if secrets or before is not None:
-        row.credentials_changed_at = clock.now()
 
 
 def _pause(connection: CostConnection, actor: Actor, *, is_paused: bool) -> CostConnection:

@@ -4,6 +4,7 @@ CONNECTION_TEST_SECONDS."""
 
 from __future__ import annotations
 
+import logging
 import tempfile
 import threading
 import time
@@ -29,6 +30,9 @@ from finops.costs.focus.normalise import FocusFile
 from finops.lib import child_process, time_limit
 from finops.lib.child_process import ChildOutcome, ChildResult
 from finops.lib.errors import UserError
+from finops.lib.jobs import internal_error
+
+logger = logging.getLogger(__name__)
 
 MAX_CALLS: Final = 3
 """Maximum number of concurrent calls of this process, of its 8 slots for pages."""
@@ -59,6 +63,22 @@ def check_in_child(
     others are; SourceError if the process took too much time or memory, or died."""
     with tempfile.TemporaryDirectory(prefix="test-", dir=uploads()) as folder:
         return _call("check_to_folder", connector, config, Path(folder), account, _TEST).or_raise().findings
+
+
+def run_connection_test(
+    kind: Configurable, config: ConnectorConfig, *, account: Account, in_child: bool
+) -> list[CheckFinding]:
+    """Return the findings of *Test connection*; any other error is a finding too. `in_child` limits time and memory.
+    Raises TooManyCalls."""
+    try:
+        return check_in_child(kind, config, account=account) if in_child else check(kind, config)
+    except TooManyCalls:
+        raise
+    except UserError as error:
+        return [CheckFinding("Connect", is_ok=False, fix=error.message)]
+    except Exception:
+        logger.exception("connections: the test of %s failed", kind.name)
+        return [CheckFinding("Connect", is_ok=False, fix=internal_error("test"))]
 
 
 def newest_file_in_child(

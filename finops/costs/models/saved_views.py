@@ -5,13 +5,11 @@ from __future__ import annotations
 import msgspec
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
-from django.db.models.functions import Lower
 
 from accounts.scoping import AccountModel
 from finops.costs.spend_query import SpendQuery
 from finops.lib import clock
-from finops.lib.constraints import not_empty
+from finops.lib.constraints import not_empty, unique_by_owner
 
 
 class SavedView(AccountModel):
@@ -31,21 +29,7 @@ class SavedView(AccountModel):
     class Meta:
         ordering = ["name"]
         constraints = [
-            models.UniqueConstraint(
-                "account",
-                Lower("name"),
-                condition=Q(owner=None),
-                name="saved_view_shared_name_unique",
-                violation_error_message="A shared view with this name already exists.",
-            ),
-            models.UniqueConstraint(
-                "account",
-                "owner",
-                Lower("name"),
-                condition=Q(owner__isnull=False),
-                name="saved_view_own_name_unique",
-                violation_error_message="You already have a view with this name.",
-            ),
+            *unique_by_owner("saved_view", "view"),
             not_empty("name", name="saved_view_has_a_name", message="Enter a name."),
         ]
 

@@ -7,10 +7,17 @@ from typing import Annotated, Final
 
 import msgspec
 
-from finops.connections.connector import ConnectorConfig, SecretText, SetupStep
-from finops.connections.connectors.oci_focus import ocid_meta
-from finops.connections.transports.oci_storage import OciBucket, OciKey
-from finops.connections.vendor_apis.service_account import rsa_key
+from finops.connections.connector import ConnectorConfig, SetupStep
+from finops.connections.oci import (
+    BucketRegion,
+    KeyFingerprint,
+    PrivateKey,
+    TenancyOcid,
+    UserOcid,
+    oci_key,
+    storage_url,
+)
+from finops.connections.transports.oci_storage import OciBucket
 from finops.data_exports.destination import Destination, Folder
 
 _POLICY: Final = """allow group finops-console to read buckets in compartment COMPARTMENT where target.bucket.name='acme-finops'
@@ -42,30 +49,11 @@ class OciStorageConfig(ConnectorConfig, frozen=True, kw_only=True):
         str, msgspec.Meta(title="Bucket", examples=["acme-finops"], pattern=r"^[A-Za-z0-9._-]{1,256}$")
     ]
     folder: Folder = ""
-    region: Annotated[
-        str,
-        msgspec.Meta(
-            title="Region",
-            description="Region of the bucket.",
-            examples=["eu-frankfurt-1"],
-            pattern=r"^[a-z]{2}-[a-z]+-[0-9]{1,2}$",
-        ),
-    ]
-    tenancy: Annotated[str, ocid_meta("tenancy", "Tenancy OCID", "Profile, Tenancy.")]
-    user: Annotated[str, ocid_meta("user", "User OCID", "User of the API key.")]
-    fingerprint: Annotated[
-        str,
-        msgspec.Meta(
-            title="Fingerprint",
-            description="Fingerprint of the API key.",
-            examples=["20:3b:97:13:55:1c:5b:0d:d3:37:d8:50:4e:c5:3a:34"],
-            pattern=r"^[0-9a-f]{2}(:[0-9a-f]{2}){15}$",
-        ),
-    ]
-    private_key: Annotated[
-        SecretText,
-        msgspec.Meta(title="Private key", description="PEM file without a passphrase.", max_length=10_000),
-    ] = ""
+    region: BucketRegion
+    tenancy: TenancyOcid
+    user: UserOcid
+    fingerprint: KeyFingerprint
+    private_key: PrivateKey = ""
 
 
 class OciStorageDestination(Destination[OciStorageConfig]):
@@ -89,11 +77,9 @@ class OciStorageDestination(Destination[OciStorageConfig]):
         ]
 
     def open(self, config: OciStorageConfig) -> OciBucket:
-        key = OciKey(
-            f"{config.tenancy}/{config.user}/{config.fingerprint}", rsa_key(config.private_key, "private_key")
-        )
+        key = oci_key(config.tenancy, config.user, config.fingerprint, config.private_key)
         return OciBucket(
-            f"https://objectstorage.{config.region}.oraclecloud.com",
+            storage_url(config.region),
             config.namespace,
             config.bucket,
             config.folder,

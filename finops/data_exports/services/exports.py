@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,20 +11,17 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.connections.configs import config_of_values, is_external_id_of, new_external_id, stored_parts
-from finops.connections.connector import EXTERNAL_ID, CheckFinding, ConnectorConfig
-from finops.connections.services.interactive_calls import TooManyCalls, check_in_child
+from finops.connections.configs import config_of_values, external_id_for, stored_parts
+from finops.connections.connector import CheckFinding
+from finops.connections.services.credentials import secrets_of, store_config
+from finops.connections.services.interactive_calls import run_connection_test
 from finops.data_exports.columns import MANDATORY
 from finops.data_exports.destinations import destination_of
 from finops.data_exports.models import DataExport, DataExportMonth
-from finops.data_exports.services.credentials import seal_secrets, secrets_of
 from finops.data_exports.services.runs import queue_run
 from finops.lib import clock
 from finops.lib.cost_access import require_whole_account
 from finops.lib.errors import UserError
-from finops.lib.jobs import internal_error
-
-logger = logging.getLogger(__name__)
 
 
 @transaction.atomic
@@ -45,7 +41,7 @@ def create_data_export(
     UserError on the field that is wrong, ValidationError for name, schedule and columns, LimitedCostAccess for a limited
     reader."""
     require_whole_account()
-    external_id = _check_external_id(account, external_id)
+    external_id = external_id_for(account, external_id)
     config = config_of_values(destination_of(destination), values, external_id=external_id)
     row = DataExport(
         account=account,
@@ -57,7 +53,7 @@ def create_data_export(
         with_splits=with_splits,
         created_by=actor.user,
     )
-    _keep_config(row, config)
+    store_config(row, config)
     with account_scope(account):
         row.full_clean()
         row.save(force_insert=True)
@@ -89,7 +85,7 @@ def change_data_export(
             stored_secrets=secrets_before,
             stored_config=public_before,
         )
-        _keep_config(row, config, secrets_before)
+        store_config(row, config, secrets_before)
         row.schedule, row.with_splits = schedule, with_splits
         row.excluded_columns = _check_columns(excluded_columns)
         row.next_run_at = min(row.next_run_at, clock.now())
@@ -148,7 +144,7 @@ def check_destination(
     in_child: bool = False,
 ) -> list[CheckFinding]:
     """*Test connection*: write, list and delete an object with these values, and with the stored secrets of `export` where they are empty. Nothing is stored. `in_child` limits time and memory. Raises UserError on a field that is wrong, and while another test of the account is running."""
-    external_id = export.external_id if export else _check_external_id(account, external_id)
+    external_id = export.external_id if export else external_id_for(account, external_id)
     kind = destination_of(destination)
     stored = secrets_of(export) if export else None
     config = config_of_values(
@@ -158,23 +154,7 @@ def check_destination(
         stored_secrets=stored,
         stored_config=export.config if export else None,
     )
-    try:
-        return check_in_child(kind, config, account=account) if in_child else kind.check(config)
-    except TooManyCalls:
-        raise
-    except UserError as error:
-        return [CheckFinding("Connect", is_ok=False, fix=error.message)]
-    except Exception:
-        logger.exception("data exports: the check of %s broke", destination)
-        return [CheckFinding("Connect", is_ok=False, fix=internal_error("test"))]
-
-
-def _check_external_id(account: Account, external_id: str | None) -> str:
-    if external_id is None:
-        return new_external_id(account=account)
-    if not is_external_id_of(account, external_id):
-        raise UserError("This external ID belongs to another account. Start again.", field=EXTERNAL_ID)
-    return external_id
+    return run_connection_test(kind, config, account=account, in_child=in_child)
 
 
 def _check_columns(names: Sequence[str]) -> list[str]:
@@ -182,15 +162,6 @@ def _check_columns(names: Sequence[str]) -> list[str]:
     if required:
         raise UserError(f"{required[0]} cannot be left out.", field="excluded_columns")
     return sorted(set(names))
-
-
-def _keep_config(row: DataExport, config: ConnectorConfig, before: Mapping[str, Any] | None = None) -> None:
-    row.config, secrets = stored_parts(config)
-    if secrets == before:
-        return
-    row.credentials = seal_secrets(row, secrets)
-    if secrets or before is not None:
-        row.credentials_changed_at = clock.now()
 
 
 def _pause(export: DataExport, actor: Actor, *, is_paused: bool) -> DataExport:
