@@ -25,8 +25,7 @@ from finops.connections.connector import (
 )
 from finops.connections.connectors import connectors
 from finops.connections.models import CostConnection, CostSync
-from finops.connections.services import connections
-from finops.connections.services.interactive_calls import check
+from finops.connections.services import interactive_calls
 from finops.costs.focus.normalise import FocusFile
 from tests.cast import Cast
 from tests.finops.costs.test_imports import MAY, MAY_RESTATED
@@ -104,7 +103,9 @@ def bill_box(monkeypatch: pytest.MonkeyPatch) -> type[BillBox]:
     monkeypatch.setattr(BillBox, "configs", [])
     # A process of its own would note the configs in its own memory.
     monkeypatch.setattr(
-        connections, "check_in_child", lambda connector, config, account: check(connector, config)
+        interactive_calls,
+        "check_in_child",
+        lambda connector, config, account: interactive_calls.check(connector, config),
     )
     return BillBox
 
