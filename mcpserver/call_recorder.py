@@ -25,12 +25,12 @@ class CallRecorder:
     __slots__ = (
         "_answer_bytes",
         "_arguments",
-        "_began",
         "_call",
-        "_came",
         "_method",
+        "_outcome",
         "_page",
         "_problem",
+        "_started_at",
         "name",
         "registered_name",
     )
@@ -40,19 +40,19 @@ class CallRecorder:
         self.name = name if isinstance(name, str) else ""
         """Name in the activity log: as the client wrote it; for a resource its name, since its URIs are many."""
         self._arguments = {} if arguments is None else arguments
-        self._came, self._problem, self._page, self._answer_bytes = CallOutcome.OK, "", "", 0
+        self._outcome, self._problem, self._page, self._answer_bytes = CallOutcome.OK, "", "", 0
         self.registered_name = "unknown"
         """Registered name of the tool, prompt or resource, once it was found: the label in metrics."""
 
     def __enter__(self) -> CallRecorder:
-        self._began = time.perf_counter()
+        self._started_at = time.perf_counter()
         return self
 
     def outcome(self, outcome: ToolOutcome) -> ToolOutcome:
         """Record the outcome of a tool."""
         self._answer_bytes = len(outcome.answer) or len(outcome.problem.encode())
         if outcome.is_error:
-            self._came = CallOutcome.INCIDENT if outcome.incident else CallOutcome.ERROR
+            self._outcome = CallOutcome.INCIDENT if outcome.incident else CallOutcome.ERROR
             self._problem = outcome.problem
         elif outcome.console_url.startswith(self._call.console):
             self._page = outcome.console_url[len(self._call.console) :]
@@ -61,7 +61,7 @@ class CallRecorder:
     def refusal(self, outcome: ToolOutcome) -> ToolOutcome:
         """Record a tool that was not run because the credential may not call it."""
         self.outcome(outcome)
-        self._came = CallOutcome.REFUSED
+        self._outcome = CallOutcome.REFUSED
         return outcome
 
     def text(self, text: str) -> str:
@@ -72,11 +72,11 @@ class CallRecorder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
     ) -> None:
-        seconds = time.perf_counter() - self._began
+        seconds = time.perf_counter() - self._started_at
         milliseconds = seconds * 1_000
         if error is not None:
             self._record_exception(error)
-        metrics.MCP_CALLS.inc(self.registered_name, self._came.value)
+        metrics.MCP_CALLS.inc(self.registered_name, self._outcome.value)
         metrics.MCP_SECONDS.observe(seconds, self.registered_name)
         recorder.note(
             call_record(
@@ -87,7 +87,7 @@ class CallRecorder:
                 arguments=self._arguments,
                 milliseconds=milliseconds,
                 answer_bytes=self._answer_bytes,
-                outcome=self._came,
+                outcome=self._outcome,
                 problem=self._problem,
                 console_page=self._page,
             )
@@ -95,8 +95,8 @@ class CallRecorder:
 
     def _record_exception(self, error: BaseException) -> None:
         if isinstance(error, RpcError):
-            self._came, self._problem = CallOutcome.REFUSED, error.message
+            self._outcome, self._problem = CallOutcome.REFUSED, error.message
         elif isinstance(error, InsufficientScope):
-            self._came, self._problem = CallOutcome.REFUSED, f"{error} needs read/write access."
+            self._outcome, self._problem = CallOutcome.REFUSED, f"{error} needs read/write access."
         else:
-            self._came, self._problem = CallOutcome.INCIDENT, "Server error."
+            self._outcome, self._problem = CallOutcome.INCIDENT, "Server error."

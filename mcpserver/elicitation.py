@@ -74,13 +74,13 @@ def reply(params: Mapping[str, Any], question: str, tool: Tool, call: ToolCall) 
     """Whether the person agreed to exactly this question about these arguments; None if it was not asked, or too long
     ago."""
     try:
-        asked = signing.loads(str(params.get("requestState", "")), salt=_SALT, max_age=SECONDS)
+        state = signing.loads(str(params.get("requestState", "")), salt=_SALT, max_age=SECONDS)
     except signing.BadSignature:
         return None
     responses = params.get("inputResponses")
     response = responses.get(_KEY) if isinstance(responses, dict) else None
     arguments = params.get("arguments") or {}
-    if asked != _digest(question, tool, arguments, call) or not isinstance(response, dict):
+    if state != _digest(question, tool, arguments, call) or not isinstance(response, dict):
         return None
     content = response.get("content")
     return response.get("action") == "accept" and isinstance(content, dict) and content.get(_KEY) is True

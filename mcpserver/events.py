@@ -138,7 +138,7 @@ def _subscription(row: EventSubscription, *, truncated: bool) -> Result:
 
 
 def _read(request: EventRequest) -> tuple[EventType, Arguments, Mapping[str, Any]]:
-    name, given = _text(request.params, "name"), request.params.get("arguments") or {}
+    name, arguments = _text(request.params, "name"), request.params.get("arguments") or {}
     delivery = request.params.get("delivery")
     kind = EVENT_TYPES.get(name)
     if kind is None:
@@ -146,10 +146,10 @@ def _read(request: EventRequest) -> tuple[EventType, Arguments, Mapping[str, Any
         hint = f" Nearest: {', '.join(close)}." if close else ""
         message = f"Unknown event: {name[:64]}.{hint} events/list has them all."
         raise RpcError(request.codes.not_found, message, data={"kind": "event"})
-    if not isinstance(given, dict) or not isinstance(delivery, dict):
+    if not isinstance(arguments, dict) or not isinstance(delivery, dict):
         raise RpcError(Code.INVALID_PARAMS, "params.arguments and params.delivery must be objects.")
     try:
-        return kind, decode_arguments(kind.arguments, given, tool=name), delivery
+        return kind, decode_arguments(kind.arguments, arguments, tool=name), delivery
     except UserError as error:
         raise RpcError(Code.INVALID_PARAMS, error.message) from error
 

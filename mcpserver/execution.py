@@ -76,7 +76,7 @@ def _run(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> ToolOutcom
     if call.cost_access_limits and tool.name not in TOOLS:
         # Before the arguments: what is valid of them may be told by names.
         raise LimitedCostAccess(instead_of(tool.name))
-    given = arguments
+    sent_arguments = arguments
     arguments, display = display_of_arguments(tool, arguments, call)
     decoded = decode_arguments(tool.arguments, arguments, tool=tool.name)
     conversion = None
@@ -96,11 +96,11 @@ def _run(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> ToolOutcom
         answer = msgspec.structs.replace(answer, summary=f"{first} {getattr(answer, 'summary', '')}".strip())
     if last := cluster_sentence(routes):
         answer = msgspec.structs.replace(answer, summary=f"{getattr(answer, 'summary', '')} {last}".strip())
-    receipt = receipt_of(tool, given, display, call, inputs, answer) if tool.has_receipt else None
+    receipt = receipt_of(tool, sent_arguments, display, call, inputs, answer) if tool.has_receipt else None
     encoded = encode_to_size(answer, MAX_ANSWER_BYTES, conversion, receipt)
     csv_uri = ""
     if tool.csv is not None and bool(getattr(answer, "truncated", False)):
-        csv_uri = link_of(tool.name, {**given, **currency_argument(tool, display)}, call)
+        csv_uri = link_of(tool.name, {**sent_arguments, **currency_argument(tool, display)}, call)
     return _limit_answer_size(
         tool, ToolOutcome(answer=encoded, console_url=getattr(answer, "console_url", ""), csv_uri=csv_uri)
     )

@@ -309,8 +309,8 @@ def complete(ctx: MethodContext) -> Result:
         )
     elif ref.get("type") == "ref/prompt":
         prompt = prompt_requests.find_prompt(ctx.server.registry, _text(ref, "name", "params.ref"))
-        given = _object(_object(ctx.params, "context"), "arguments", "params.context")
-        completion = prompt_requests.complete(prompt, name, typed, given, ctx.call)
+        context_arguments = _object(_object(ctx.params, "context"), "arguments", "params.context")
+        completion = prompt_requests.complete(prompt, name, typed, context_arguments, ctx.call)
     else:
         raise RpcError(Code.INVALID_PARAMS, "params.ref.type must be ref/prompt or ref/resource.")
     visible_values = [escape_hidden(value) for value in completion.values[:MAX_COMPLETIONS]]

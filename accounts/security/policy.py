@@ -30,8 +30,8 @@ def second_factor_deadline(account: Account, joined_at: datetime) -> datetime | 
     """Return when a person who joined at that time must have a second factor; None where the account requires none."""
     if not account.second_factor_required or account.second_factor_required_at is None:
         return None
-    begin = max(account.second_factor_required_at, joined_at)
-    return begin + timedelta(days=account.second_factor_grace_days)
+    start = max(account.second_factor_required_at, joined_at)
+    return start + timedelta(days=account.second_factor_grace_days)
 
 
 def missing_factor_deadline(

@@ -75,8 +75,8 @@ def record(
 def end_sessions(*, user: User, request: HttpRequest, keys: list[str] | None = None) -> int:
     """End the person's sessions with these stored keys, without keys all except that of this request, and return how many.
     A concurrent request of such a session cannot restore it."""
-    mine = Session.objects.filter(user=user).exclude(session_key=current_key(request))
-    rows = list((mine if keys is None else mine.filter(session_key__in=keys)).select_for_update())
+    sessions = Session.objects.filter(user=user).exclude(session_key=current_key(request))
+    rows = list((sessions if keys is None else sessions.filter(session_key__in=keys)).select_for_update())
     if rows:
         Session.objects.filter(pk__in=[row.pk for row in rows]).delete()
         names = sorted({f"{client_name(row.client)}, {row.address or 'unknown'}" for row in rows})

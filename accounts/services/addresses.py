@@ -38,9 +38,9 @@ def has_verified_address(user: User) -> bool:
 def people_of_address(email: str) -> list[User]:
     """Return the person who verified the address, else anybody who has it. One statement, whether or not there is one."""
     email = email.lower()
-    mine = EmailAddress.objects.filter(user=OuterRef("pk"), email=email)
-    rows = User.objects.alias(has_it=Exists(mine), lower=Lower("email")).annotate(
-        has_verified_it=Exists(mine.filter(verified=True))
+    addresses = EmailAddress.objects.filter(user=OuterRef("pk"), email=email)
+    rows = User.objects.alias(has_it=Exists(addresses), lower=Lower("email")).annotate(
+        has_verified_it=Exists(addresses.filter(verified=True))
     )
     people: list[User] = []
     verified: list[User] = []
@@ -120,10 +120,10 @@ def sweep_unverified_users() -> int:
     """Delete sign-ups that verified nothing for a week, never signed in and have no account, and return their number."""
     if settings.ACCOUNT_EMAIL_VERIFICATION != "mandatory":
         return 0
-    mine = EmailAddress.objects.filter(user=OuterRef("pk"))
+    addresses = EmailAddress.objects.filter(user=OuterRef("pk"))
     rows = User.objects.filter(
-        Exists(mine.filter(verified=False)),
-        ~Exists(mine.filter(verified=True)),
+        Exists(addresses.filter(verified=False)),
+        ~Exists(addresses.filter(verified=True)),
         ~Exists(Membership.objects.filter(user=OuterRef("pk"))),
         last_login=None,
         is_staff=False,

@@ -80,8 +80,8 @@ def send_unsent() -> int:
     """Retry mails that are due; return how many were sent. Drops those older than three days: their links have expired."""
     UnsentMail.objects.filter(created_at__lt=clock.now() - MAX_AGE).delete()
     sent_count = 0
-    with advisory_lock("unsent mails") as mine:
-        for row in UnsentMail.objects.filter(next_attempt_at__lte=clock.now())[:AT_ONCE] if mine else ():
+    with advisory_lock("unsent mails") as has_lock:
+        for row in UnsentMail.objects.filter(next_attempt_at__lte=clock.now())[:AT_ONCE] if has_lock else ():
             outcome = _try(row)
             if outcome is None:
                 break

@@ -73,16 +73,16 @@ def config_of_values(
     entered = dict(stored_secrets or {}) | {
         name: value for name, value in values.items() if value is None or not _is_blank(value)
     }
-    known = {each.name: each for each in fields_of(connector)}
+    fields_by_name = {each.name: each for each in fields_of(connector)}
     for name in values:
-        if name not in known and name != EXTERNAL_ID:
+        if name not in fields_by_name and name != EXTERNAL_ID:
             raise UserError(f"{connector.title} has no setting {quote(name)}.", field=name)
     fields = {
-        name: _convert(known[name], value)
+        name: _convert(fields_by_name[name], value)
         for name, value in entered.items()
-        if name in known and value is not None
+        if name in fields_by_name and value is not None
     }
-    for name, field in known.items():
+    for name, field in fields_by_name.items():
         if field.required and name not in fields:
             raise UserError(f"Enter {title_of(field)!r}.", field=name)
     try:
@@ -90,28 +90,28 @@ def config_of_values(
     except msgspec.ValidationError as error:  # what a __post_init__ says of several fields
         raise UserError(_sentence(str(error))) from error
     if stored_config is not None:
-        kept = [name for name in stored_secrets or {} if _is_blank(values.get(name, ""))]
-        _check_receiver(known, config, stored_config, kept)
+        kept_secrets = [name for name in stored_secrets or {} if _is_blank(values.get(name, ""))]
+        _check_receiver(fields_by_name, config, stored_config, kept_secrets)
     return config
 
 
 def _check_receiver(
-    known: Mapping[str, msgspec.structs.FieldInfo],
+    fields_by_name: Mapping[str, msgspec.structs.FieldInfo],
     config: ConnectorConfig,
     stored_config: Mapping[str, Any],
-    kept: Sequence[str],
+    kept_secrets: Sequence[str],
 ) -> None:
     """`kept`: secrets that were not entered. Raises UserError for the first, where they would go to another server."""
     public, _ = stored_parts(config)
     changed = [
         name
         for name in sorted(RECEIVER_FIELDS & public.keys())
-        if public[name] != stored_config.get(name, known[name].default)
+        if public[name] != stored_config.get(name, fields_by_name[name].default)
     ]
-    for name in kept if changed else ():
-        if name in known:
+    for name in kept_secrets if changed else ():
+        if name in fields_by_name:
             raise UserError(
-                f"Enter {title_of(known[name])!r} again: {title_of(known[changed[0]])!r} has changed.",
+                f"Enter {title_of(fields_by_name[name])!r} again: {title_of(fields_by_name[changed[0]])!r} has changed.",
                 field=name,
             )
 

@@ -46,8 +46,8 @@ def snapshot_note(files: Sequence[FocusFile], config: ConnectorConfig) -> str:
     """
     groups: dict[Snapshot, list[FocusFile]] = defaultdict(list)
     for file in files:
-        if found := snapshot_of(file.name):
-            groups[found].append(file)
+        if snapshot := snapshot_of(file.name):
+            groups[snapshot].append(file)
     if len(groups) < 2:
         return ""
     earlier, later = sorted(groups)[-2:]
@@ -73,11 +73,11 @@ def _text(snapshot: Snapshot) -> str:
 
 def snapshot_of(name: str) -> Snapshot | None:
     """The last day that a path names, `20260531`, `2026-05-31` or `2026/05/31`, with the hour of a folder below it."""
-    found = []
+    snapshots = []
     for match in _DATE.finditer(name):
         with suppress(ValueError):
-            found.append((date(int(match[1]), int(match[2]), int(match[3])), match[4] or ""))
-    return found[-1] if found else None
+            snapshots.append((date(int(match[1]), int(match[2]), int(match[3])), match[4] or ""))
+    return snapshots[-1] if snapshots else None
 
 
 def is_snapshot_of(earlier: TotalsByDay, later: TotalsByDay) -> bool:

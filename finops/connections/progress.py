@@ -30,16 +30,16 @@ def progress_of(sync: CostSync, now: datetime) -> SyncProgress:
     months = _months_text(sync)
     silence = now - sync.heartbeat_at if sync.heartbeat_at else timedelta()
     if silence > QUIET:
-        left = f"No progress for {duration(silence.total_seconds())}. Another worker takes over."
+        remaining_text = f"No progress for {duration(silence.total_seconds())}. Another worker takes over."
     elif remaining.seconds is not None:
-        left = f"About {duration(remaining.seconds)} left."
+        remaining_text = f"About {duration(remaining.seconds)} left."
     else:
-        left = remaining.reason
+        remaining_text = remaining.reason
     if not sync.bytes_total:
-        return SyncProgress(None, " ".join(filter(None, [months, left])))
+        return SyncProgress(None, " ".join(filter(None, [months, remaining_text])))
     percent = min(99, sync.bytes_done * 100 // sync.bytes_total)
     return SyncProgress(
-        percent, f"{percent}% of {filesize(sync.bytes_total)}. {months} {left}".replace("  ", " ")
+        percent, f"{percent}% of {filesize(sync.bytes_total)}. {months} {remaining_text}".replace("  ", " ")
     )
 
 

@@ -120,8 +120,10 @@ def _column_names(
     columns: dict[str, None] = {}
     count = 0
     for count, row in enumerate(_rows(path, name, format_), 1):
-        known = () if is_checked else columns
-        _check_texts({column: raw for column, raw in row.items() if column not in known}, name, count)
+        checked_columns = () if is_checked else columns
+        _check_texts(
+            {column: raw for column, raw in row.items() if column not in checked_columns}, name, count
+        )
         columns.update(dict.fromkeys(row))
         if len(columns) > MAX_COLUMNS:
             raise FocusFileError(f"{name} has more than {MAX_COLUMNS:,} columns in its first {count:,} rows.")

@@ -115,14 +115,14 @@ def _item(
         return Item(raw, problem=_NO_VALUE)
     if not end:
         return Item(raw, problem=_NO_TIME)
-    known = {**resource.texts, **attributes.texts}
-    name = next((name for name in names if name in known), "")
+    customer_texts = {**resource.texts, **attributes.texts}
+    name = next((name for name in names if name in customer_texts), "")
     if not name:
         return Item(raw, problem=f"an attribute must name the customer: {' or '.join(names)}")
     texts.pop(name, None)
     identity = [resource.identity, scope, metric, attributes.identity, start, end]
     event = {
-        "customer_id": known[name],
+        "customer_id": customer_texts[name],
         "metric": metric,
         "unit": unit,
         "quantity": Raw(value.encode()),

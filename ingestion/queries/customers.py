@@ -94,9 +94,9 @@ class _OfCustomer:
     customer_id: str
 
     def __call__(self, table: Any) -> Any:
-        mine = table.filter(table.customer_id == self.customer_id)
-        return mine.group_by("metric").aggregate(
-            events=mine.count(), first=mine.event_time.min(), last=mine.event_time.max()
+        rows = table.filter(table.customer_id == self.customer_id)
+        return rows.group_by("metric").aggregate(
+            events=rows.count(), first=rows.event_time.min(), last=rows.event_time.max()
         )
 
 

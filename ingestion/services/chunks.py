@@ -67,8 +67,8 @@ def store_chunk(*, job: UsageUpload, chunk: Chunk) -> None:
 def _fence(job: UsageUpload) -> None:
     # Unscoped: a worker names the row itself.
     rows = UsageUpload.objects.unscoped().select_for_update()
-    mine = rows.filter(pk=job.pk, status=UsageUpload.Status.RUNNING, attempts=job.attempts, rows=job.rows)
-    row = mine.values_list("cancel_requested_at").first()
+    attempt = rows.filter(pk=job.pk, status=UsageUpload.Status.RUNNING, attempts=job.attempts, rows=job.rows)
+    row = attempt.values_list("cancel_requested_at").first()
     if row is None:
         raise SupersededAttemptError
     if row != (None,):

@@ -261,9 +261,9 @@ def _running_row(job: UsageUpload) -> QuerySet[UsageUpload]:
 def _should_continue(job: UsageUpload) -> bool:
     """Return whether the child continues; also if it has just ended and its file is being removed."""
     # Unscoped: a worker names the row itself.
-    ours = UsageUpload.objects.unscoped().filter(pk=job.pk, attempts=job.attempts)
+    rows = UsageUpload.objects.unscoped().filter(pk=job.pk, attempts=job.attempts)
     late = Q(status=Status.RUNNING, cancel_requested_at__lt=clock.now() - CANCEL_GRACE_PERIOD)
-    return ours.exclude(late).exists()
+    return rows.exclude(late).exists()
 
 
 def _store_or_fail(job: UsageUpload) -> None:
@@ -338,18 +338,18 @@ def _end(job: UsageUpload, **values: object) -> None:
     transaction.on_commit(lambda: upload_files.remove(job.path))
 
 
-def _record(job: UsageUpload, actor: Actor, what: str, detail: dict[str, Any]) -> None:
+def _record(job: UsageUpload, actor: Actor, action: str, detail: dict[str, Any]) -> None:
     target = f"{job.source.name}: {job.file_name}"
     audit.record(
-        account=job.account, actor=actor, action=f"usage_upload.{what}", target=target, detail=detail
+        account=job.account, actor=actor, action=f"usage_upload.{action}", target=target, detail=detail
     )
 
 
 @contextmanager
 def _claim(upload_id: int) -> Iterator[UsageUpload | None]:
     """Return the upload, marked as running by this process; see the claims of cost imports."""
-    with advisory_lock(f"usage upload {upload_id}") as mine:
-        yield _begin(upload_id) if mine else None
+    with advisory_lock(f"usage upload {upload_id}") as has_lock:
+        yield _begin(upload_id) if has_lock else None
 
 
 @transaction.atomic

@@ -63,11 +63,11 @@ def _template(kind: str, *, name: str, argument: str, title: str, description: s
     def names(call: ToolCall) -> Sequence[str]:
         return list(configuration_rows(call.account, kind))
 
-    def read(call: ToolCall, wanted: str) -> str:
+    def read(call: ToolCall, name_in_uri: str) -> str:
         rows = configuration_rows(call.account, kind)
-        row = next((each for each in rows if each.casefold() == wanted.casefold()), None)
+        row = next((each for each in rows if each.casefold() == name_in_uri.casefold()), None)
         if row is None:
-            raise unknown_value(argument, wanted, list(rows), show=str)
+            raise unknown_value(argument, name_in_uri, list(rows), show=str)
         return _file(kind, rows[row])
 
     return ResourceTemplate(

@@ -44,18 +44,18 @@ def read(
     the account has not."""
     if uri.startswith(answer_links.PREFIX):
         return answer_files.read(tools, uri, call, not_found=not_found)
-    found = catalog.find(uri) if len(uri) <= MAX_URI and "\x00" not in uri else None
-    if found is None:
+    resource = catalog.find(uri) if len(uri) <= MAX_URI and "\x00" not in uri else None
+    if resource is None:
         message = "Resource not found. resources/list and resources/templates/list have them all."
         raise RpcError(not_found, message, data={"uri": uri[:MAX_URI]})
-    if isinstance(found, McpResource) and found.same_for_all:
-        return ResourceContent(found.name, found.mime_type, found.read(call))
+    if isinstance(resource, McpResource) and resource.same_for_all:
+        return ResourceContent(resource.name, resource.mime_type, resource.read(call))
     try:
-        kind = found if isinstance(found, McpResource) else found[0]
+        kind = resource if isinstance(resource, McpResource) else resource[0]
         with call_transaction(call, read_only=True, is_within_limit=kind.name in RESOURCES):
-            if isinstance(found, McpResource):
-                return ResourceContent(found.name, found.mime_type, found.read(call))
-            template, name = found
+            if isinstance(resource, McpResource):
+                return ResourceContent(resource.name, resource.mime_type, resource.read(call))
+            template, name = resource
             text = _with_limit(template.read(call, name), call)
             return ResourceContent(template.name, template.mime_type, text)
     except UserError as problem:

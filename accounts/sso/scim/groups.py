@@ -100,12 +100,14 @@ def _users_of(row: ScimGroup) -> list[ScimUser]:
     return list(ScimUser.objects.select_related("user").filter(memberships__group=row))
 
 
-def _set_members(row: ScimGroup, wanted: Iterable[uuid.UUID] | None) -> tuple[list[ScimUser], list[ScimUser]]:
+def _set_members(
+    row: ScimGroup, public_ids: Iterable[uuid.UUID] | None
+) -> tuple[list[ScimUser], list[ScimUser]]:
     """Set the members and return the added and the removed ones."""
-    if wanted is None:
+    if public_ids is None:
         return [], []
     before = {user.public_id: user for user in _users_of(row)}
-    ids = set(wanted)
+    ids = set(public_ids)
     rows = ScimUser.objects.select_related("user").filter(
         provider=row.provider, public_id__in=ids - before.keys()
     )

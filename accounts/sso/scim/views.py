@@ -304,10 +304,10 @@ def _parameters(request: Request, kind: type[P]) -> P:
     return _valid_parameters(request.query_params, kind, ("attributes", "excludedAttributes"))
 
 
-def _valid_parameters(given: Mapping[str, Any], kind: type[P], names: tuple[str, ...]) -> P:
+def _valid_parameters(parameters: Mapping[str, Any], kind: type[P], names: tuple[str, ...]) -> P:
     """Raises pydantic's ValidationError for an invalid filter, path or number, and InvalidFilterException for a
     filter that is too long."""
-    values = {name: given[name] for name in names if given.get(name) not in (None, "")}
+    values = {name: parameters[name] for name in names if parameters.get(name) not in (None, "")}
     if isinstance(expression := values.get("filter"), str):
         if len(expression) > MAX_FILTER:
             raise InvalidFilterException(detail=f"A filter has up to {MAX_FILTER:,} characters.")

@@ -173,8 +173,8 @@ class CloudWatch(SeriesConnector[CloudWatchConfig]):
         if not request.is_check:
             _keep_metrics(config, listed)
         for start, end in request.windows(WINDOWS[config.step]):
-            for begin in range(0, len(metrics), QUERIES):
-                yield from client.values(metrics[begin : begin + QUERIES], start, end)
+            for index in range(0, len(metrics), QUERIES):
+                yield from client.values(metrics[index : index + QUERIES], start, end)
 
 
 def _names(config: CloudWatchConfig) -> frozenset[str]:

@@ -83,6 +83,6 @@ def _page(rows: list[dict[str, Any]], params: Mapping[str, str]) -> dict[str, An
     )
     chosen = [each for each in rows if first <= each["created"] < end]
     after, limit = params.get("starting_after"), int(params.get("limit", "10"))
-    begin = next((place + 1 for place, each in enumerate(chosen) if each["id"] == after), 0)
-    page = chosen[begin : begin + limit]
-    return {"object": "list", "data": page, "has_more": begin + limit < len(chosen)}
+    start = next((place + 1 for place, each in enumerate(chosen) if each["id"] == after), 0)
+    page = chosen[start : start + limit]
+    return {"object": "list", "data": page, "has_more": start + limit < len(chosen)}

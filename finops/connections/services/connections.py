@@ -196,12 +196,12 @@ def _snapshot(row: CostConnection) -> dict[str, Any]:
     }
 
 
-def _record(row: CostConnection, actor: Actor, what: str, detail: dict[str, Any]) -> None:
+def _record(row: CostConnection, actor: Actor, action: str, detail: dict[str, Any]) -> None:
     """Record the names of changed fields in the audit log, never their values."""
     audit.record(
         account=row.account,
         actor=actor,
-        action=f"cost_connection.{what}",
+        action=f"cost_connection.{action}",
         target=row.target.name,
         detail=detail,
     )

@@ -234,10 +234,10 @@ def _check_open(push: CostPush) -> None:
 
 def _check_parts(push: CostPush, parts: int) -> None:
     numbers = set(CostPushPart.objects.filter(push=push).values_list("number", flat=True))
-    wanted = set(range(1, parts + 1))
-    if missing := sorted(wanted - numbers):
+    expected = set(range(1, parts + 1))
+    if missing := sorted(expected - numbers):
         raise PushConflict(f"{_names(missing)} missing. Send the missing parts, then commit again.")
-    if extra := sorted(numbers - wanted):
+    if extra := sorted(numbers - expected):
         raise PushConflict(
             f"{_names(extra)} not in the commit. Commit with {max(numbers)} parts, or cancel the push."
         )
@@ -308,11 +308,11 @@ def _push_of(credential: CostCredential, push_id: uuid.UUID, *, lock: bool = Fal
     return push
 
 
-def _record(push: CostPush, account: Account, actor: Actor, what: str) -> None:
+def _record(push: CostPush, account: Account, actor: Actor, action: str) -> None:
     audit.record(
         account=account,
         actor=actor,
-        action=f"cost_push.{what}",
+        action=f"cost_push.{action}",
         target=CostSource.objects.get(pk=push.source_id).name,
         detail={"push": str(push.public_id), "month": month_name(push.month), "parts": push.committed_parts},
     )

@@ -42,8 +42,8 @@ def look(
         with time_limit.limit_time(seconds):
             if month is None:
                 return connector.months(config)
-            found = connector.month(config, month)
-            return [found] if found else []
+            bill_month = connector.month(config, month)
+            return [bill_month] if bill_month else []
     except time_limit.TimeLimitError as error:
         raise _timeout(seconds) from error
 
@@ -101,8 +101,8 @@ def look_to_file(
     """Entry point of the child process."""
 
     def months() -> ChildAnswer:
-        found = look(connector, config, month, seconds)
-        return ChildAnswer(months=[(each.month, each.fingerprint, each.bytes) for each in found])
+        bill_months = look(connector, config, month, seconds)
+        return ChildAnswer(months=[(each.month, each.fingerprint, each.bytes) for each in bill_months])
 
     with use_page_cache(pages):
         answer_of(months, "look").write(answer)

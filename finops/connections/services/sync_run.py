@@ -80,8 +80,8 @@ def _may_begin(sync: CostSync) -> bool:
         )
     if sync.cancel_requested_at is not None:  # while nobody ran it
         raise SyncCancellation
-    for left in work_folders(sync):
-        left.unlink() if left.is_file() else shutil.rmtree(left, ignore_errors=True)
+    for folder in work_folders(sync):
+        folder.unlink() if folder.is_file() else shutil.rmtree(folder, ignore_errors=True)
     if sync.connection.contents != Contents.COST:
         return True
     return cancel_abandoned_syncs(sync.connection.cost_source)
@@ -104,8 +104,8 @@ class _SyncRun:
     def run(self, *, only_look: bool) -> None:
         sync = self._sync
         connector, config = connector_of(sync.connection.connector), config_of(sync.connection)
-        found = list_months(sync, connector, config, self._progress, in_child=self._in_child)
-        listed = {each.month: each for each in found}
+        bill_months = list_months(sync, connector, config, self._progress, in_child=self._in_child)
+        listed = {each.month: each for each in bill_months}
         months = [listed[month] for month in sorted(listed, reverse=True)[:MAX_MONTHS]]
         to_read = self._plan(months, config.column_mapping)
         if only_look and to_read:
@@ -121,14 +121,14 @@ class _SyncRun:
         connections = [sync.connection] if sync.connection.contents == Contents.COST else []
         uploaded = months_to_read_again(connections).get(sync.connection_id, [])
         periods = SyncPeriod.objects.filter(connection=sync.connection).exclude(month__in=uploaded)
-        known = dict(periods.values_list("month", "fingerprint"))
+        fingerprints = dict(periods.values_list("month", "fingerprint"))
         first = sync.connection.first_month
         to_read = []
         for month in months:
             name = month_name(month.month)
             if first is not None and month.month < first:
                 self._results[name] = PeriodResult(month=name, action=PeriodAction.OUT_OF_RANGE)
-            elif known.get(month.month) != fingerprint_of(sync, month, mapping):
+            elif fingerprints.get(month.month) != fingerprint_of(sync, month, mapping):
                 to_read.append(month)
             elif name not in self._results:
                 self._results[name] = PeriodResult(

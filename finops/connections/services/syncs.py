@@ -163,11 +163,11 @@ def cancel_queued_sync(connection: CostConnection) -> None:
     )
 
 
-def _record(sync: CostSync, actor: Actor, what: str) -> None:
+def _record(sync: CostSync, actor: Actor, action: str) -> None:
     audit.record(
         account=sync.account,
         actor=actor,
-        action=f"cost_sync.{what}",
+        action=f"cost_sync.{action}",
         target=sync.connection.target.name,
         detail={"sync_id": sync.pk},
     )

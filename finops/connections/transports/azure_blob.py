@@ -97,9 +97,9 @@ class AzureBlobBucket(RestBucket):
         headers: Mapping[str, str],
         limit: int | None = None,
     ) -> bytes:
-        asked = {"x-ms-version": VERSION, **self._credential.headers(), **headers}
+        request_headers = {"x-ms-version": VERSION, **self._credential.headers(), **headers}
         options = {} if limit is None else {"limit": limit}
-        return self._api.content(path, [*params, *self._credential.params()], asked, **options)
+        return self._api.content(path, [*params, *self._credential.params()], request_headers, **options)
 
     def _write(self, key: str, file: Path) -> None:
         """Write an object in one request, which may have up to 5,000 MiB."""
@@ -111,9 +111,9 @@ class AzureBlobBucket(RestBucket):
     def _send(
         self, method: str, key: str, headers: Mapping[str, str] = NO_HEADERS, file: Path | None = None
     ) -> None:
-        asked = {"x-ms-version": VERSION, **self._credential.headers(), **headers}
+        request_headers = {"x-ms-version": VERSION, **self._credential.headers(), **headers}
         path = f"/{self.name}/{quote(key, safe='/')}"
-        replace(self._api, is_write=True).send(method, path, self._credential.params(), asked, file)
+        replace(self._api, is_write=True).send(method, path, self._credential.params(), request_headers, file)
 
     def _pages(self, prefix: str) -> Iterator[list[BucketObject]]:
         marker = ""

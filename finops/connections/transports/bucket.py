@@ -150,8 +150,8 @@ class StorageBucket(ABC):
 
     def head(self, item: BucketObject) -> bytes:
         """Return the beginning of an object, at most HEAD_BYTES."""
-        wanted = replace(item, bytes=min(item.bytes, HEAD_BYTES))
-        with self._errors("read", item.key), self._open(wanted) as blocks:
+        beginning = replace(item, bytes=min(item.bytes, HEAD_BYTES))
+        with self._errors("read", item.key), self._open(beginning) as blocks:
             return next(blocks, b"")[:HEAD_BYTES]
 
     def read_json(self, item: BucketObject, kind: Any) -> Any:

@@ -125,7 +125,7 @@ class HttpApi:
         limit: int = MAX_PAGE_BYTES,
     ) -> bytes:
         """Return a body of any format, as received. Raises the errors of `get`, SourceError above the limit of bytes."""
-        asked = {**self.headers, **(headers or {})}
+        request_headers = {**self.headers, **(headers or {})}
 
         def receive(response: ResponseStream) -> bytes:
             body = bytearray()
@@ -139,7 +139,7 @@ class HttpApi:
 
         def request() -> bytes:
             return self._request(
-                "GET", url, query, None, self._with_token_header(asked), PAGE_SECONDS, receive
+                "GET", url, query, None, self._with_token_header(request_headers), PAGE_SECONDS, receive
             )
 
         return self._retry(request)
@@ -170,14 +170,14 @@ class HttpApi:
         """Send a file in chunks; the response is its status. Retried like a GET, so only for requests that may arrive
         twice. Raises as `get`."""
         size = file.stat().st_size if file else 0
-        asked = {**self.headers, **(headers or {}), "Content-Length": str(size)}
+        request_headers = {**self.headers, **(headers or {}), "Content-Length": str(size)}
         query = urlencode(params, quote_via=quote)
 
         def request() -> None:
             with file.open("rb") if file else nullcontext() as body:
-                sent = self._with_token_header(asked)
+                signed_headers = self._with_token_header(request_headers)
                 self._request(
-                    method, self._url(path), query, body, sent, FILE_SECONDS, lambda _response: None
+                    method, self._url(path), query, body, signed_headers, FILE_SECONDS, lambda _response: None
                 )
 
         self._retry(request)
@@ -237,8 +237,10 @@ class HttpApi:
         receive: Callable[[ResponseStream], T],
     ) -> T:
         limits = {"seconds": time_limit.timeout(seconds)}
-        asked = {**headers, "Accept-Encoding": "gzip"}
-        with outbound.open_stream(method, url, query=query, body=body, headers=asked, **limits) as response:
+        request_headers = {**headers, "Accept-Encoding": "gzip"}
+        with outbound.open_stream(
+            method, url, query=query, body=body, headers=request_headers, **limits
+        ) as response:
             if 200 <= response.status < 300:
                 return receive(response)
             raise self._error_of(response)

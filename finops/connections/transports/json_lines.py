@@ -81,11 +81,11 @@ class UsageFiles:
         self._fetch.progress(size)
 
     def _file(self, day: date) -> BinaryIO:
-        known = self._files.get(day)
-        if known is None:
+        entry = self._files.get(day)
+        if entry is None:
             path = self._fetch.folder / f"{day.isoformat()}{_SUFFIX}"
-            known = self._files[day] = (path, self._stack.enter_context(path.open("wb")))
-        return known[1]
+            entry = self._files[day] = (path, self._stack.enter_context(path.open("wb")))
+        return entry[1]
 
     def files(self) -> list[FocusFile]:
         """Whole once the block has ended."""

@@ -72,12 +72,12 @@ class PageCache:
     def content(self) -> bytes:
         """Return the content without pages that were not used for a week, and those beyond MAX_BYTES."""
         oldest, total = _now() - int(UNUSED.total_seconds()), 0
-        kept = {}
+        pages = {}
         for url, page in sorted(self._pages.items(), key=lambda item: -item[1].used_at):
             total += len(page.body) + len(url)
             if page.used_at >= oldest and total <= MAX_BYTES:
-                kept[url] = page
-        return zlib.compress(msgspec.msgpack.encode(kept))
+                pages[url] = page
+        return zlib.compress(msgspec.msgpack.encode(pages))
 
 
 class _Current(threading.local):
@@ -122,15 +122,15 @@ class CachingApi(HttpApi):
         """Return a page as `get` does; the cached one if the vendor reports no change, or if it was final."""
         url, query = self._url(path), urlencode(params)
         key, credential = f"{url}?{query}", self._credential()
-        kept = self.cache.find(key)
-        value = _value_of(kept, type_) if kept else None
-        if kept is None or value is None:
+        page = self.cache.find(key)
+        value = _value_of(page, type_) if page else None
+        if page is None or value is None:
             return self._get_anew(key, url, query, type_, is_final, credential)
         self.cache.touch(key)
-        if kept.is_final:
+        if page.is_final:
             return value
         try:
-            etag = kept.etag if kept.credential == credential else ""
+            etag = page.etag if page.credential == credential else ""
             return self._get_anew(key, url, query, type_, is_final, credential, etag)
         except _NotModifiedAnswer:
             return value
@@ -156,8 +156,8 @@ class CachingApi(HttpApi):
             return content, response.headers.get("etag", "")
 
         def request() -> tuple[bytes, str]:
-            sent = self._with_token_header(headers)
-            return self._request("GET", url, query, None, sent, self.page_seconds, receive)
+            request_headers = self._with_token_header(headers)
+            return self._request("GET", url, query, None, request_headers, self.page_seconds, receive)
 
         content, new_etag = self._retry(request)
         value = self._decode(content, type_)

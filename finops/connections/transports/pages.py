@@ -63,15 +63,15 @@ def token_pages(api: HttpApi, path: str, params: Params, type_: type[Page]) -> I
 def names_by_id(api: HttpApi, path: str, params: Params, cursor: str) -> dict[str, VendorObject]:
     """Return all entries of a list by id; `cursor` is the parameter for the last id of the previous page. Raises the
     errors of `HttpApi.get`."""
-    found: dict[str, VendorObject] = {}
+    objects: dict[str, VendorObject] = {}
     for page in api.pages(
         lambda token: api.get(path, [*params, (cursor, token)] if token else params, _NamedPage),
         lambda page: page.token,
     ):
-        found |= {each.id: each for each in page.data}
-        if len(found) > MAX_NAMES:
+        objects |= {each.id: each for each in page.data}
+        if len(objects) > MAX_NAMES:
             break
-    return found
+    return objects
 
 
 def digest_of(lines: Iterable[str]) -> str:

@@ -35,16 +35,16 @@ def focus_columns(columns: Sequence[SqlColumn], field: str) -> Mapping[str, SqlC
     column that is missing or of an impossible type, and its likely new name."""
     if len(columns) > MAX_COLUMNS:
         raise SourceError(f"There are {len(columns)} columns; {MAX_COLUMNS} are read at most.", field=field)
-    found = {fold(each.name): each for each in columns}
-    missing = [either[0] for either in MANDATORY if not any(fold(name) in found for name in either)]
+    columns_by_name = {fold(each.name): each for each in columns}
+    missing = [either[0] for either in MANDATORY if not any(fold(name) in columns_by_name for name in either)]
     others = other_columns(columns)
     problems = (
         [f"There is no {join_with_and([_with_guess(name, others) for name in missing])}."] if missing else []
     )
     problems += [
-        f"{found[fold(name)].name} is {truncate(found[fold(name)].type, 60)}, not a {kind}."
+        f"{columns_by_name[fold(name)].name} is {truncate(columns_by_name[fold(name)].type, 60)}, not a {kind}."
         for name, kind in _KINDS.items()
-        if fold(name) in found and not _is_possible(found[fold(name)].type, kind)
+        if fold(name) in columns_by_name and not _is_possible(columns_by_name[fold(name)].type, kind)
     ]
     if problems:
         raise SourceError(
@@ -52,7 +52,7 @@ def focus_columns(columns: Sequence[SqlColumn], field: str) -> Mapping[str, SqlC
             "periods as times.",
             field=field,
         )
-    return found
+    return columns_by_name
 
 
 def other_columns(columns: Sequence[SqlColumn]) -> list[str]:

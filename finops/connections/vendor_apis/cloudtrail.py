@@ -112,16 +112,16 @@ def change_event(
     name = record.event_name
     if not is_change(name, record.error_code):
         return None
-    kept = [each for each in resources if each.name and each.type in _ARN_OF_TYPE]
-    values = list(dict.fromkeys(_bill_names(kept, record)))[:MAX_VALUES]
+    billable = [each for each in resources if each.name and each.type in _ARN_OF_TYPE]
+    values = list(dict.fromkeys(_bill_names(billable, record)))[:MAX_VALUES]
     if not values:
         return None
-    more = len({each.name for each in kept}) - 1
+    more = len({each.name for each in billable}) - 1
     others = f" and {more} more" if more else ""
     return PulledEvent(
         occurred_at=occurred_at.astimezone(UTC),
         kind="purchase" if name.startswith("Purchase") else "change",
-        title=f"{name} {kept[0].name.rpartition('/')[2]}{others}",
+        title=f"{name} {billable[0].name.rpartition('/')[2]}{others}",
         event_id=f"{name}/{event_id}",
         actor=actor_of(record.user_identity),
         url=f"https://{record.aws_region}.console.aws.amazon.com/cloudtrailv2/home?region={record.aws_region}#/events/{event_id}",

@@ -125,8 +125,8 @@ class FolderMonth(msgspec.Struct, array_like=True):
     """The first file that could not be read, and why."""
 
     @property
-    def begin(self) -> datetime | None:
-        """From when on a listing looks for files; None for the begin of the month."""
+    def start(self) -> datetime | None:
+        """From when on a listing looks for files; None for the start of the month."""
         if not self.newest:
             return None
         return min(_time_of(self.newest), clock.now()) - timedelta(hours=LATE_HOURS)
@@ -140,9 +140,9 @@ class FolderMonth(msgspec.Struct, array_like=True):
             self.forget_old()
 
     def forget_old(self) -> None:
-        begin = self.begin
-        if begin is not None:
-            oldest = f"{begin:{_TIME}}"
+        start = self.start
+        if start is not None:
+            oldest = f"{start:{_TIME}}"
             self.recent = {key: number for key, number in self.recent.items() if _minute_of(key) >= oldest}
 
     def events(self) -> Iterator[PulledEvent]:
@@ -236,13 +236,13 @@ class TrailBucket:
         """Log files of the month that were not read."""
         start = datetime.combine(month, datetime.min.time(), UTC)
         end = datetime.combine(add_months(month, 1) + timedelta(days=SPILL_DAYS), datetime.min.time(), UTC)
-        begin, known = max(start, read.begin or start), dict(read.recent)
+        first, numbers = max(start, read.start or start), dict(read.recent)
         last = f"{folder.path}{end:%Y/%m/%d}/"
-        for item in self.bucket.objects_after(folder.path, folder.key(begin)):
+        for item in self.bucket.objects_after(folder.path, folder.key(first)):
             if item.key >= last:
                 return
             minute, number = _minute_of(item.key), _number(item)
-            if minute and known.get(item.key) != number:
+            if minute and numbers.get(item.key) != number:
                 yield _NewFile(item, number, minute)
 
     def _read_before(self, folder: TrailFolder, month: date) -> FolderMonth:

@@ -51,11 +51,11 @@ class GoogleBillingExport(SqlBill):
             f"SUM({self._warehouse.exact(self._columns['cost'])}) AS cost, {self._credits()} AS credits, "
             f"{self._newest()} AS newest FROM `{self._table}` GROUP BY 1"
         ).rows()
-        found = [
+        months = [
             BillMonth(_month_of(name, lines), digest_of(["|".join(each or "" for each in (lines, *facts))]))
             for name, lines, *facts in rows
         ]
-        return sorted(found, key=lambda each: each.month, reverse=True)[:MAX_MONTHS]
+        return sorted(months, key=lambda each: each.month, reverse=True)[:MAX_MONTHS]
 
     def fetch(self, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
         columns = ", ".join(f"{column} AS {_alias(path)}" for path, column in self._columns.items())
@@ -90,11 +90,11 @@ def is_usage_cost_export(fields: Sequence[TableField]) -> bool:
 def columns_of(fields: Sequence[TableField]) -> dict[str, str]:
     """Return the expression of each column of the mapping, by its path at Google."""
     top = {each.name: each for each in fields}
-    found = {}
-    for ours, (name, rest) in places_of(list(top)).items():
-        if not rest or any(each.name == rest for each in top[name].fields):
-            found[PATHS[ours]] = ".".join(f"`{part}`" for part in (name, rest) if part)
-    return found
+    columns = {}
+    for path, (name, field) in places_of(list(top)).items():
+        if not field or any(each.name == field for each in top[name].fields):
+            columns[PATHS[path]] = ".".join(f"`{part}`" for part in (name, field) if part)
+    return columns
 
 
 def _alias(path: str) -> str:

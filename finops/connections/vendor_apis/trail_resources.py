@@ -119,21 +119,21 @@ def _kind_of(service: str, action: str) -> _Kind | None:
 
 def _texts(parent: str, value: Any) -> Iterator[tuple[str, str, str]]:
     """Every text of an object with its key and the key of the object, in small letters."""
-    left = _MAX_NODES
+    remaining = _MAX_NODES
     pending: list[tuple[str, Any, int]] = [(parent, value, 0)]
-    while pending and left > 0:
+    while pending and remaining > 0:
         name, node, depth = pending.pop()
         if isinstance(node, dict):
             for key, each in node.items():
-                left -= 1
+                remaining -= 1
                 if isinstance(each, str) and each:
                     yield name, key.lower(), each
                 elif depth < _MAX_DEPTH:
                     pending.append((key.lower(), each, depth + 1))
         elif isinstance(node, list):
-            left -= len(node)
+            remaining -= len(node)
             pending += (
-                [(name, each, depth + 1) for each in reversed(node[:left])] if depth < _MAX_DEPTH else []
+                [(name, each, depth + 1) for each in reversed(node[:remaining])] if depth < _MAX_DEPTH else []
             )
 
 

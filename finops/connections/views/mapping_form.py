@@ -245,12 +245,14 @@ class MappingForm(forms.Form):
         column, mapped = self[f"{CHARGE_CATEGORY}-column"].value(), self._category_values()
         columns = self._sample.columns if self._sample else ()
         of_sample = [value for each in columns if each.name == column for value in each.values]
-        known = {spec.fold(each) for each in spec.ENUMERATIONS[CHARGE_CATEGORY]}
-        foreign = [value.strip() for value in (*of_sample, *unknown) if spec.fold(value) not in known]
+        focus_categories = {spec.fold(each) for each in spec.ENUMERATIONS[CHARGE_CATEGORY]}
+        foreign = [
+            value.strip() for value in (*of_sample, *unknown) if spec.fold(value) not in focus_categories
+        ]
         shown = self.data.getlist("category_value") if isinstance(self.data, QueryDict) else []
         # In the order of the page, so that a choice does not move while a person makes the next.
-        kept = [value for value in shown if value in mapped or value in foreign]
-        values = list(dict.fromkeys([*kept, *mapped, *foreign]))[:MAX_VALUES] if column else []
+        in_page_order = [value for value in shown if value in mapped or value in foreign]
+        values = list(dict.fromkeys([*in_page_order, *mapped, *foreign]))[:MAX_VALUES] if column else []
         return [CategoryField(value, mapped.get(value, ""), index) for index, value in enumerate(values)]
 
     @property

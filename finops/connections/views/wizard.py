@@ -144,9 +144,9 @@ def check_response(
 
 
 def findings_response(
-    request: AccountRequest, found: list[CheckFinding] | None = None, problems: list[str] | None = None
+    request: AccountRequest, findings: list[CheckFinding] | None = None, problems: list[str] | None = None
 ) -> HttpResponse:
-    findings = found or []
+    findings = findings or []
     required = [each for each in findings if not each.is_optional]
     failed = sum(not each.is_ok for each in required)
     context = {

@@ -189,8 +189,8 @@ def _snapshot(row: DataExport) -> dict[str, Any]:
     }
 
 
-def _record(row: DataExport, actor: Actor, what: str, detail: dict[str, Any]) -> None:
+def _record(row: DataExport, actor: Actor, action: str, detail: dict[str, Any]) -> None:
     """Record names of fields, never their values."""
     audit.record(
-        account=row.account, actor=actor, action=f"data_export.{what}", target=row.name, detail=detail
+        account=row.account, actor=actor, action=f"data_export.{action}", target=row.name, detail=detail
     )

@@ -37,7 +37,7 @@ class Command(BaseCommand):
         if account is None or tool is None or tool.access is not ToolAccess.READ:
             raise CommandError("Name an account by its slug, and a tool that reads, such as querySpend.")
         settings.LAKE_ANSWERS_BYTES = 0  # what is kept reads nothing
-        began = time.monotonic()
+        start = time.monotonic()
         with record_routes() as routes:
             outcome = run_tool(tool, _arguments(options["arguments"]), _call(account))
         for number, each in enumerate(routes, 1):
@@ -48,7 +48,7 @@ class Command(BaseCommand):
             )
             if options["sql"]:
                 self.stdout.write(f"   {each.sql}")
-        self.stdout.write(f"{len(routes)} queries in {time.monotonic() - began:.2f} s")
+        self.stdout.write(f"{len(routes)} queries in {time.monotonic() - start:.2f} s")
         if outcome.is_error:
             raise CommandError(outcome.text)
 
