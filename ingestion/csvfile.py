@@ -139,8 +139,8 @@ class _Reader:
 
     def _add_row(self, chunk: Chunk, line: int, cells: Sequence[str]) -> None:
         if len(cells) != len(self.header):
-            what = f"the line has {len(cells)} cells, the header {len(self.header)}"
-            chunk.rejections.append((line, what))
+            problem = f"the line has {len(cells)} cells, the header {len(self.header)}"
+            chunk.rejections.append((line, problem))
             return
         try:
             event = _event(dict(zip(self.header, cells, strict=True)))

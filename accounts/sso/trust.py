@@ -59,11 +59,11 @@ def follow_trust_change(provider: IdentityProvider, actor: Actor, changed: Seque
         row.save(update_fields=["record"])
     domains = _verified_domains(provider)
     if provider.account is not None and domains:
-        what = join_with_and([TRUST_FIELDS[name] for name in changed])
+        fields = join_with_and([TRUST_FIELDS[name] for name in changed])
         mail_sign_on_change(
             account=provider.account,
             actor=actor,
-            change=f"changed the {what} of",
+            change=f"changed the {fields} of",
             provider=provider.name,
             domains=domains,
         )

@@ -318,12 +318,12 @@ def check_bucket(config: AwsBucketConfig, checks: CheckList) -> tuple[S3Bucket, 
     return bucket, checks.attempt(f"List {bucket.url}", bucket.objects)
 
 
-def only_export(paths: set[str], url: str, what: str) -> str:
+def only_export(paths: set[str], url: str, noun: str) -> str:
     """The folder of the one export below the prefix. Raises SourceError for none, and for several, whose sum would count cost
     more than once."""
     if not paths:
         raise SourceError(
-            f"{url} has no manifest of {what}. AWS delivers the first files within 24 hours. Check the bucket, prefix and name."
+            f"{url} has no manifest of {noun}. AWS delivers the first files within 24 hours. Check the bucket, prefix and name."
         )
     if len(paths) > 1:
         names = ", ".join(sorted(path.rpartition("/")[2] or path for path in paths)[:5])

@@ -84,7 +84,7 @@ def _whole_values(resolved: tuple[tuple[tuple[ResolvedFilter, ...], ...], ...]) 
             (item.dimension.name, value.strip().lower())
             for item, *others in alternatives
             if item.op == "in" and not others
-            for value in item.asked
+            for value in item.values
         }
         for alternatives in resolved
     ]
@@ -120,7 +120,7 @@ def _check_names(context: DimensionContext, item: ResolvedFilter) -> None:
     if item.op not in ("in", "not_in"):
         return
     names = _names(context, item.dimension.name)
-    for value in item.asked:
+    for value in item.values:
         if value.strip().lower() not in {*names, item.dimension.absent.lower()}:
             raise UserError(
                 f"filters: there is no {item.dimension.name} {quote(value)}.", field="filters", value=value

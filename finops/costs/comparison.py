@@ -180,8 +180,8 @@ def one_sided_of(
     """Return what one-sided charges add to a change, if without them its direction or most of it would differ; else
     None. `charges` are by the service that is charged."""
     sides_by_charge: dict[Hashable, list[Sides]] = defaultdict(list)
-    for what, sides in charges:
-        sides_by_charge[what].append(sides)
+    for service, sides in charges:
+        sides_by_charge[service].append(sides)
     added_up = [
         (exact_sum(now for now, _ in sides), exact_sum(before for _, before in sides))
         for sides in sides_by_charge.values()
@@ -197,9 +197,9 @@ def one_sided_of(
 def one_sided_words(current: Decimal, previous: Decimal, one_sided: Decimal, currency: str) -> str:
     """Return a clause that says so, with the amount and the change without it."""
     change_without = exact_difference(exact_difference(current, previous), one_sided)
-    share = ratio(change_without, _rest(previous, one_sided).copy_abs())
+    share = ratio(change_without, _previous_without(previous, one_sided).copy_abs())
     word = "more" if change_without > 0 else "less"
-    rest = (
+    consequence = (
         "nothing changes"
         if not change_without
         else f"it is {money(change_without.copy_abs(), currency)} {word}"
@@ -208,10 +208,10 @@ def one_sided_words(current: Decimal, previous: Decimal, one_sided: Decimal, cur
     side = "these days" if one_sided > 0 else "the previous period"
     return (
         f"; {money(one_sided.copy_abs(), currency)} of monthly or one-time charges are in {side} only; "
-        f"without them {rest}"
+        f"without them {consequence}"
     )
 
 
-def _rest(previous: Decimal, one_sided: Decimal) -> Decimal:
+def _previous_without(previous: Decimal, one_sided: Decimal) -> Decimal:
     """Return the earlier amount without such charges."""
     return previous if one_sided > 0 else exact_difference(previous, one_sided.copy_abs())

@@ -31,12 +31,12 @@ LISTED_VALUES = 50
 
 @dataclass(frozen=True)
 class ResolvedFilter:
-    """A filter with its dimension resolved. `wanted` are the values with aliases and the ids of names."""
+    """A filter with its dimension resolved. `matching_values` are the values with aliases and the ids of names."""
 
     dimension: Dimension
     op: str
-    asked: tuple[str, ...]
-    wanted: tuple[str, ...]
+    values: tuple[str, ...]
+    matching_values: tuple[str, ...]
     also: tuple[str, ...] = ()
     """Values that pass with any operator, because their name does."""
 
@@ -55,8 +55,8 @@ class ResolvedFilter:
         """Return the Ibis condition that a line's value (or label) equals or contains a wanted one; null means no."""
         numbers = dictionary_encoding_of(self.dimension.value)
         if numbers is not None and self.dimension.label is None:
-            texts_wanted = [fold_case(value) for value in self.wanted]
-            return numbers.among(table, lambda text: self._text_matches(fold_case(text), texts_wanted))
+            matching_texts = [fold_case(value) for value in self.matching_values]
+            return numbers.among(table, lambda text: self._text_matches(fold_case(text), matching_texts))
         value = self.dimension.value(table)
         texts = [value] if self.dimension.label is None else [value, self.dimension.label(table)]
         conditions = [self._matches(text.lower()) for text in texts]
@@ -77,7 +77,7 @@ class ResolvedFilter:
         return condition
 
     def _matches(self, text: Any) -> Any:
-        literals = [ibis.literal(value).lower() for value in self.wanted]
+        literals = [ibis.literal(value).lower() for value in self.matching_values]
         if self.is_exact and len(literals) <= LISTED_VALUES:
             return ibis.array(literals).contains(text)
         if self.is_exact:
@@ -94,7 +94,7 @@ class ResolvedFilter:
         if self.op == "absent":
             return is_absent
         texts = [] if is_absent else [text.lower() for text in (value, label) if text is not None]
-        lowered = [value.lower() for value in self.wanted]
+        lowered = [value.lower() for value in self.matching_values]
         is_match = any(self._text_matches(text, lowered) for text in texts)
         if self.is_exact and is_absent:
             is_match = self.wants_absent
@@ -105,7 +105,7 @@ class ResolvedFilter:
 
     @property
     def wants_absent(self) -> bool:
-        return self.dimension.absent in [value.strip().lower() for value in self.asked]
+        return self.dimension.absent in [value.strip().lower() for value in self.values]
 
 
 def resolve_filters(context: DimensionContext, filters: Sequence[Filter]) -> list[ResolvedFilter]:
@@ -138,8 +138,8 @@ def resolved_filter(dimension: Dimension, op: Op, values: Sequence[str]) -> Reso
     return ResolvedFilter(
         dimension=dimension,
         op=op,
-        asked=tuple(values),
-        wanted=tuple(dict.fromkeys(matching_values)),
+        values=tuple(values),
+        matching_values=tuple(dict.fromkeys(matching_values)),
         also=tuple(dict.fromkeys(also)),
     )
 

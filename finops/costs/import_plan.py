@@ -336,14 +336,16 @@ def notes_of(
 
 
 def _correction_note(month: date, by: date, in_files: MonthInFiles) -> str:
-    what = f"{in_files.rows:,} {_lines(in_files.rows)} of {name_of(month)} ({_billed_amounts(in_files.sums)})"
+    lines = (
+        f"{in_files.rows:,} {_lines(in_files.rows)} of {name_of(month)} ({_billed_amounts(in_files.sums)})"
+    )
     if by == month:
         return (
-            f"Added as corrections: {what}. The month's own lines are kept; a full import of the "
+            f"Added as corrections: {lines}. The month's own lines are kept; a full import of the "
             "month removes the corrections."
         )
     return (
-        f"Kept as corrections from {name_of(by)}: {what}. The month's own lines are kept; importing "
+        f"Kept as corrections from {name_of(by)}: {lines}. The month's own lines are kept; importing "
         f"{name_of(by)} again replaces the corrections."
     )
 

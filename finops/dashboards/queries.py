@@ -104,10 +104,10 @@ def board_answer(dashboard: Dashboard, *, done: str = "") -> BoardAnswer:
     widgets: Sequence[Widget] = list(dashboard.widgets.all())
     account = dashboard.account
     noun = "widget" if len(widgets) == 1 else "widgets"
-    what = done or f"Dashboard {truncate(dashboard.name, 60)!r} has {len(widgets)} {noun}"
+    text = done or f"Dashboard {truncate(dashboard.name, 60)!r} has {len(widgets)} {noun}"
     return BoardAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=f"{what}.",
+        summary=f"{text}.",
         dashboard=BoardLayout(
             id=dashboard.pk, name=dashboard.name, widgets=[layout_of(each) for each in widgets]
         ),

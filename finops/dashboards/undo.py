@@ -24,14 +24,14 @@ MAX_CHANGES: Final = 5
 
 
 @contextmanager
-def undoable(session: SessionBase, dashboard: Dashboard, what: str) -> Iterator[None]:
+def undoable(session: SessionBase, dashboard: Dashboard, description: str) -> Iterator[None]:
     """A context around a change of a board's widgets that stores the earlier ones for undo. A change that fails or
     changes nothing is not stored. Two queries."""
     before = _rows(dashboard)
     yield
     after = _rows(dashboard)
     if _digest(after) != _digest(before):
-        change = {"dashboard": dashboard.pk, "what": what, "widgets": before, "after": _digest(after)}
+        change = {"dashboard": dashboard.pk, "what": description, "widgets": before, "after": _digest(after)}
         session[KEY] = [*session.get(KEY, []), change][-MAX_CHANGES:]
 
 

@@ -105,11 +105,11 @@ def run_export(export_id: int) -> bool:
     is low. An error is stored in its row."""
     if disk.low_disk():
         return False
-    with advisory_lock(f"account export {export_id}") as is_ours:
+    with advisory_lock(f"account export {export_id}") as has_lock:
         # Unscoped: a worker names the row itself.
         rows = AccountExport.objects.unscoped().select_related("account")
         export = rows.filter(pk=export_id, status__in=[ExportStatus.QUEUED, ExportStatus.RUNNING]).first()
-        if not is_ours or export is None:
+        if not has_lock or export is None:
             return False
         export.status, export.attempts, export.files_done = ExportStatus.RUNNING, export.attempts + 1, 0
         if not _save_while_active(export, "status", "attempts", "files_done"):

@@ -119,7 +119,7 @@ def _filter_topics(question: SpendNoteContext, item: ResolvedFilter) -> list[Top
     missing: list[Topic] = []
     if others and _wants_absent(item):
         missing = [Topic(OtherKeys(filters, key, others), item.dimension.name, others)]
-    values = [value for value in item.asked if value.strip().lower() != item.dimension.absent]
+    values = [value for value in item.values if value.strip().lower() != item.dimension.absent]
     meanings = meanings_of(values)
     if item.op not in SPELT or not meanings or not (others or item.is_exact):
         return missing
@@ -143,7 +143,7 @@ def _team(
     (key,) = item.dimension.tag_keys
     if team is None or key_meaning(key) not in {key_meaning(each) for each in team.tag_keys}:
         return []
-    meanings = set(meanings_of(item.asked))
+    meanings = set(meanings_of(item.values))
     teams = tuple(
         name
         for name, values in values_by_team(team)
@@ -227,7 +227,7 @@ def _is_owner(dimension: Dimension) -> bool:
 
 def _wants_absent(item: ResolvedFilter) -> bool:
     default = default_of(item.dimension).casefold()
-    by_default = bool(default) and default in {value.strip().casefold() for value in item.asked}
+    by_default = bool(default) and default in {value.strip().casefold() for value in item.values}
     return item.op == "absent" or (item.op == "in" and (item.wants_absent or by_default))
 
 

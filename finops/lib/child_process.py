@@ -114,12 +114,12 @@ def run(
     name: str,
     memory: int | None = None,
     deadline: float = math.inf,
-    is_wanted: Callable[[], bool] = lambda: True,
+    should_continue: Callable[[], bool] = lambda: True,
 ) -> ChildResult:
     """Call the function of this dotted path in a child process and wait until the child has ended.
 
     The child, a process of this `name`, is killed when it holds more than `memory` bytes (`memory_limit`), at the
-    `deadline` (`time.monotonic()`), when `is_wanted`, called once a second, is false, and when this process dies. The
+    `deadline` (`time.monotonic()`), when `should_continue`, called once a second, is false, and when this process dies. The
     function's return value is lost; an exception is logged, and the ending then has exit code 1.
     """
     memory = memory or memory_limit()
@@ -131,7 +131,7 @@ def run(
         _forkserver.set_forkserver_preload([SERVER])
         process.start()
     try:
-        code = _watch(child, memory, deadline, is_wanted)
+        code = _watch(child, memory, deadline, should_continue)
     except BaseException:
         child.kill(ChildOutcome.CANCELED)
         wait([process.sentinel], KILL_SECONDS)  # its output directory is removed next
@@ -142,7 +142,7 @@ def run(
     return result
 
 
-def _watch(child: _Child, memory: int, deadline: float, is_wanted: Callable[[], bool]) -> int:
+def _watch(child: _Child, memory: int, deadline: float, should_continue: Callable[[], bool]) -> int:
     """Watch the child until it ends and return its exit code."""
     last_look = time.monotonic()
     while True:
@@ -159,7 +159,7 @@ def _watch(child: _Child, memory: int, deadline: float, is_wanted: Callable[[], 
             child.kill(ChildOutcome.TIME)
         elif time.monotonic() - last_look >= CANCEL_CHECK_SECONDS:
             last_look = time.monotonic()
-            if not is_wanted():
+            if not should_continue():
                 child.kill(ChildOutcome.CANCELED)
 
 

@@ -87,8 +87,8 @@ def merge_question(metric: UnitMetric, overrides: UnitCostQuery) -> tuple[UnitCo
     ]
     if not changed:
         return merged, ""
-    what = f"Overrides the saved arguments of unit metric {truncate(metric.name, 60)!r}"
-    return merged, f"{what}: {join_with_and(changed)}."
+    subject = f"Overrides the saved arguments of unit metric {truncate(metric.name, 60)!r}"
+    return merged, f"{subject}: {join_with_and(changed)}."
 
 
 def _dimension_key(item: CostFilter) -> str:

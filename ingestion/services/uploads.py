@@ -222,7 +222,7 @@ def _store_in_child(job: UsageUpload) -> None:
             job.attempts,
             name=f"usage upload {job.pk}",
             deadline=limit.end,
-            is_wanted=partial(_should_continue, job),
+            should_continue=partial(_should_continue, job),
         )
         row = _running_row(job).select_related("account", "source").first()
         if row is None or ending.end is ChildOutcome.DONE:

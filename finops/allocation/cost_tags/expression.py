@@ -308,7 +308,7 @@ def _collect_entries(
             continue
         dimension = clause.dimension
         for column in [dimension.value, *([dimension.label] if dimension.label else [])]:
-            entries.setdefault(column, []).extend((text, number) for text in clause.wanted)
+            entries.setdefault(column, []).extend((text, number) for text in clause.matching_values)
 
 
 def _clauses(when: When) -> Iterator[When]:
@@ -318,7 +318,7 @@ def _clauses(when: When) -> Iterator[When]:
             yield from _clauses(part)
     elif isinstance(when, ResolvedFilter) and when.op == "in" and when.wants_absent:
         yield replace(when, op="absent")
-        yield replace(when, asked=())
+        yield replace(when, values=())
     else:
         yield when
 
@@ -326,4 +326,4 @@ def _clauses(when: When) -> Iterator[When]:
 def _is_lookup(clause: When) -> TypeGuard[ResolvedFilter]:
     if not isinstance(clause, ResolvedFilter) or clause.op != "in":
         return False
-    return len(clause.wanted) <= MANY or not clause.dimension.has_many_values
+    return len(clause.matching_values) <= MANY or not clause.dimension.has_many_values

@@ -179,7 +179,9 @@ class _DailyBuild:
         lines = table.filter(is_counted(table, self.categories)) if self.categories else table
         numbers = dictionary_encoding_of(self.dimension.value)
         if self.values and numbers is None:
-            value_filter = ResolvedFilter(self.dimension, "in", asked=self.values, wanted=self.values)
+            value_filter = ResolvedFilter(
+                self.dimension, "in", values=self.values, matching_values=self.values
+            )
             lines = lines.filter(value_filter.condition(lines))
         amount = lines[COST_COLUMNS[self.basis]]
         rows = lines.select(

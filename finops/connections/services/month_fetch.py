@@ -61,14 +61,14 @@ def fetch_in_child(
             pages,
             name=name,
             deadline=deadline,
-            is_wanted=watch.is_wanted,
+            should_continue=watch.should_continue,
         )
         fetch.progress(0)  # out of time, perhaps
         if result.end is not ChildOutcome.DIED or attempt == _ATTEMPTS - 1:
             break
     if result.end is not ChildOutcome.DONE:
         raise _error_of_end(result)
-    watch.is_wanted()
+    watch.should_continue()
     answer = ChildAnswer.read(_answer_path(fetch.folder))
     fetch.notes += answer.notes
     return [FocusFile(Path(path), name) for path, name in answer.or_raise().files]
@@ -82,7 +82,7 @@ class _FetchWatch:
         self._bytes, self._since = 0, time.monotonic()
         self._count.unlink(missing_ok=True)
 
-    def is_wanted(self) -> bool:
+    def should_continue(self) -> bool:
         """Return whether bytes arrived recently. Raises the errors of `progress`."""
         now, count = time.monotonic(), self._read()
         self._progress(count - self._bytes)

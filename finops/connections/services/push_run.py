@@ -93,7 +93,7 @@ def _run(push: CostPush, *, in_child: bool) -> None:
     except UserError as error:
         _fail_or_wait(push, error)
     except Exception as error:
-        if not is_unavailable(error) and _ours(push).exists():
+        if not is_unavailable(error) and _attempt_row(push).exists():
             _end(push, status=PushStatus.FAILED, error=_BROKEN)
         raise
 
@@ -145,7 +145,7 @@ def _convert(push: CostPush, conversions: list[tuple[str, str, str, str]], *, in
         conversions,
         name=f"cost push {push.pk}",
         deadline=JobDeadline().end,
-        is_wanted=lambda: _ours(push).exists(),
+        should_continue=lambda: _attempt_row(push).exists(),
     )
     if result.end is ChildOutcome.CANCELED:
         raise _PushTakeover
@@ -199,14 +199,14 @@ def _plain(amount: str) -> str:
 
 def _fail_or_wait(push: CostPush, error: UserError) -> None:
     if disk.low_disk():  # as if it had not begun
-        _ours(push).update(status=PushStatus.QUEUED, attempts=push.attempts - 1)
-    elif _ours(push).exists():
+        _attempt_row(push).update(status=PushStatus.QUEUED, attempts=push.attempts - 1)
+    elif _attempt_row(push).exists():
         _end(push, status=PushStatus.FAILED, error=error.message)
 
 
 @transaction.atomic
 def _end(push: CostPush, **values: object) -> None:
-    if not _ours(push).update(finished_at=clock.now(), **values):
+    if not _attempt_row(push).update(finished_at=clock.now(), **values):
         raise _PushTakeover
     if values["status"] == PushStatus.FAILED:
         notify(
@@ -219,7 +219,7 @@ def _end(push: CostPush, **values: object) -> None:
         )
 
 
-def _ours(push: CostPush) -> QuerySet[CostPush]:
+def _attempt_row(push: CostPush) -> QuerySet[CostPush]:
     # Unscoped: a worker names the row itself. `attempts` is the fence should the lock's connection break.
     return CostPush.objects.unscoped().filter(pk=push.pk, status=PushStatus.RUNNING, attempts=push.attempts)
 
@@ -233,8 +233,8 @@ def _claim(push_id: int) -> Iterator[CostPush | None]:
     if row is None or row.status not in UNFINISHED_STATUSES:
         yield None
         return
-    with advisory_lock(f"cost pushes of source {row.source_id}") as is_ours:
-        is_free = is_ours and cancel_abandoned_syncs(row.source)
+    with advisory_lock(f"cost pushes of source {row.source_id}") as has_lock:
+        is_free = has_lock and cancel_abandoned_syncs(row.source)
         yield _begin(push_id) if is_free else None
 
 

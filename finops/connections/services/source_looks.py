@@ -62,7 +62,7 @@ def look_in_child(
     `pages`. `progress` is called every second and raises to end the sync. Also raises SourceError if the process took
     too much memory, or died twice."""
 
-    def is_wanted() -> bool:
+    def should_continue() -> bool:
         progress()
         return True
 
@@ -77,7 +77,7 @@ def look_in_child(
             pages,
             name=name,
             deadline=time.monotonic() + settings.SYNC_LOOK_SECONDS + ANSWER_SECONDS,
-            is_wanted=is_wanted,
+            should_continue=should_continue,
         )
         if result.end is not ChildOutcome.DIED or attempt == _ATTEMPTS - 1:
             break

@@ -35,30 +35,30 @@ def claim_sync(sync_id: int) -> Iterator[CostSync | None]:
     if row is None:
         yield None
         return
-    with advisory_lock(f"cost connection {row.connection_id}") as is_ours:
-        yield _begin(sync_id) if is_ours else None
+    with advisory_lock(f"cost connection {row.connection_id}") as has_lock:
+        yield _begin(sync_id) if has_lock else None
 
 
 def update(sync: CostSync, **values: object) -> None:
     """Update the row if this attempt still owns it. Raises SyncTakeover otherwise."""
-    if not _ours(sync).update(**values):
+    if not _attempt_row(sync).update(**values):
         raise SyncTakeover(f"sync {sync.pk} is no longer run by attempt {sync.attempts}")
 
 
 def update_running(sync: CostSync, **values: object) -> None:
     """Update the row as `update` does. Raises SyncCancellation if a person canceled the sync."""
-    if not _ours(sync).filter(cancel_requested_at=None).update(**values):
+    if not _attempt_row(sync).filter(cancel_requested_at=None).update(**values):
         update(sync, **values)
         raise SyncCancellation
 
 
 def lock_sync(sync: CostSync) -> None:
     """Lock the row until the end of the transaction. Raises SyncTakeover if this attempt no longer owns it."""
-    if not list(_ours(sync).select_for_update().values_list("pk", flat=True)):
+    if not list(_attempt_row(sync).select_for_update().values_list("pk", flat=True)):
         raise SyncTakeover(f"sync {sync.pk} is no longer run by attempt {sync.attempts}")
 
 
-def _ours(sync: CostSync) -> QuerySet[CostSync]:
+def _attempt_row(sync: CostSync) -> QuerySet[CostSync]:
     # Unscoped: a worker names the row itself.
     return CostSync.objects.unscoped().filter(
         pk=sync.pk, status=CostSync.SyncStatus.RUNNING, attempts=sync.attempts

@@ -107,11 +107,11 @@ def _from_doubles(values: pa.DoubleArray, column: str, findings: Findings) -> tu
     if pc.any(converted.rounded).as_py():
         findings.cells("rounded", column, converted.rounded, values.cast(pa.string()))
     decimals, first_large = converted.values, None
-    if not pc.any(converted.left).as_py():
+    if not pc.any(converted.remaining).as_py():
         return decimals, None
     # Separate, because one value with more than 18 decimals makes all values of its array be read one by one.
     is_small = pc.less(pc.abs(values), _SMALL)
-    for part in (pc.and_(converted.left, is_small), pc.and_not(converted.left, is_small)):
+    for part in (pc.and_(converted.remaining, is_small), pc.and_not(converted.remaining, is_small)):
         texts = values.filter(part).cast(pa.string())
         if len(texts):
             texts = pc.replace_with_mask(pa.nulls(len(values), pa.string()), part, texts)

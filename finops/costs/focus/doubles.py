@@ -28,7 +28,7 @@ class DecimalsOfDoubles(NamedTuple):
     """The decimals; null where the double is null or left over."""
     rounded: pa.Array
     """A mask of values with more than 18 decimals, rounded half to even."""
-    left: pa.Array
+    remaining: pa.Array
     """A mask of values that are not converted yet."""
 
 
@@ -38,19 +38,19 @@ def decimals_of(values: pa.DoubleArray) -> DecimalsOfDoubles:
         return _of_few(values)
     exact, decimals = _with_places(values, _FIRST_PLACES)
     rounded = pa.repeat(pa.scalar(False), len(values))
-    left = pc.invert(exact)
+    remaining = pc.invert(exact)
     for places in _OTHER_PLACES:
-        if not pc.any(left).as_py():
+        if not pc.any(remaining).as_py():
             break
-        rest = values.filter(left)
-        is_exact, parts = _with_places(rest, places)
+        remaining_values = values.filter(remaining)
+        is_exact, parts = _with_places(remaining_values, places)
         if places == _NARROW:
-            is_rounded, parts = _round(rest, is_exact, parts)
-            rounded = pc.replace_with_mask(rounded, left, is_rounded)
+            is_rounded, parts = _round(remaining_values, is_exact, parts)
+            rounded = pc.replace_with_mask(rounded, remaining, is_rounded)
             is_exact = pc.or_(is_exact, is_rounded)
-        decimals = pc.replace_with_mask(decimals, left, parts)
-        left = pc.replace_with_mask(left, left, pc.invert(is_exact))
-    return DecimalsOfDoubles(decimals, rounded, left)
+        decimals = pc.replace_with_mask(decimals, remaining, parts)
+        remaining = pc.replace_with_mask(remaining, remaining, pc.invert(is_exact))
+    return DecimalsOfDoubles(decimals, rounded, remaining)
 
 
 def _of_few(values: pa.DoubleArray) -> DecimalsOfDoubles:
@@ -60,7 +60,7 @@ def _of_few(values: pa.DoubleArray) -> DecimalsOfDoubles:
     if converted is None:
         return DecimalsOfDoubles(pa.nulls(len(values), MONEY), none, none)
     decimals = pc.replace_with_mask(pa.nulls(len(values), MONEY), valid, converted.values)
-    marks = (pc.replace_with_mask(none, valid, mark) for mark in (converted.rounded, converted.left))
+    marks = (pc.replace_with_mask(none, valid, mark) for mark in (converted.rounded, converted.remaining))
     return DecimalsOfDoubles(decimals, *marks)
 
 

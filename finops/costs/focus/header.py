@@ -180,9 +180,9 @@ def _positions(
 
 
 def _refuse_foreign(name: str, names: Sequence[str]) -> None:
-    what = sniff.detect_foreign_format(names)
-    if what:
-        raise FocusFileError(f"{name} {what}")
+    problem = sniff.detect_foreign_format(names)
+    if problem:
+        raise FocusFileError(f"{name} {problem}")
 
 
 def _refuse_unknown_columns(

@@ -95,14 +95,14 @@ def _unpack(head: bytes, name: str) -> bytes:
 
 def _inflate(head: bytes) -> bytes:
     """Unpack as much as possible of the first bytes, over several gzip members if necessary."""
-    unpacked, rest = b"", head
-    while rest and len(unpacked) < HEAD:
+    unpacked, remaining = b"", head
+    while remaining and len(unpacked) < HEAD:
         member = zlib.decompressobj(wbits=31)
         try:
-            unpacked += member.decompress(rest, HEAD)
+            unpacked += member.decompress(remaining, HEAD)
         except zlib.error:
             break
-        rest = member.unused_data
+        remaining = member.unused_data
     return unpacked
 
 
@@ -144,10 +144,10 @@ def detect_foreign_format(names: Sequence[str]) -> str | None:
     folded = {fold(name) for name in names}
     if fold("BilledCost") in folded:
         return None
-    for tell, source in ((_oracle, _ORACLE), (_aws, _AWS), (_google, _GOOGLE)):
-        what = tell(names, folded)
-        if what:
-            return f"is {what}, not FOCUS, and cannot be imported. {source}, and import that."
+    for describe, source in ((_oracle, _ORACLE), (_aws, _AWS), (_google, _GOOGLE)):
+        kind = describe(names, folded)
+        if kind:
+            return f"is {kind}, not FOCUS, and cannot be imported. {source}, and import that."
     return None
 
 

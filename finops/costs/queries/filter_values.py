@@ -61,21 +61,21 @@ def look_up(
     these days.
     """
     exact = [item for item in plan.filters if item.is_exact]
-    present = _query_values(account, plan, exact, deadline, manifest, only_wanted=True)
+    present = _query_values(account, plan, exact, deadline, manifest, only_matching=True)
     for index, item in enumerate(exact):
         received = [value for value in (brought or {}).get(item.dimension.name, ()) if _accepts(item, value)]
         present[index] = dict.fromkeys(received, "") | present.get(index, {})
     missing = {index: _missing_values(item, present.get(index, {})) for index, item in enumerate(exact)}
     lost = [(item, missing[index]) for index, item in enumerate(exact) if missing[index]]
     values_by_place = _query_values(
-        account, plan, [item for item, _ in lost], deadline, manifest, only_wanted=False
+        account, plan, [item for item, _ in lost], deadline, manifest, only_matching=False
     )
     unknown = [(index, item, value) for index, (item, values) in enumerate(lost) for value in values]
     empty = [
         (index, item) for index, (item, values) in enumerate(lost) if _should_refuse(item, values, refuse_all)
     ]
     other_days = _query_values(
-        account, plan, [item for _, item in empty], deadline, manifest, only_wanted=True, days=ALL_DAYS
+        account, plan, [item for _, item in empty], deadline, manifest, only_matching=True, days=ALL_DAYS
     )
     for place, (index, item) in enumerate(empty):
         if not other_days.get(place):
@@ -99,7 +99,7 @@ def labels_of_filters(
     exact = [item for item in plan.filters if item.is_exact]
     if all(item.dimension.label is None and item.dimension.names is None for item in exact):
         return {}
-    present = _query_values(account, plan, exact, deadline, manifest, only_wanted=True)
+    present = _query_values(account, plan, exact, deadline, manifest, only_matching=True)
     labels: dict[str, str] = {}
     for index, item in enumerate(exact):
         values = present.get(index, {})
@@ -114,18 +114,18 @@ def _should_refuse(item: ResolvedFilter, missing: Sequence[str], refuse_all: boo
     return (
         item.op == "in"
         and (refuse_all or name in REFUSED or name.startswith(REFUSED_FAMILIES))
-        and len(missing) == len(item.asked)
+        and len(missing) == len(item.values)
         # The dimension reports an unknown tag key, with similar keys.
         and not item.dimension.warnings
         # An existing customer without cost is a valid value.
         and not (
-            item.dimension.names is not None and any(map(item.dimension.names.values_with_name, item.asked))
+            item.dimension.names is not None and any(map(item.dimension.names.values_with_name, item.values))
         )
     )
 
 
 def _refusal(item: ResolvedFilter, labels: Mapping[str, str]) -> UserError:
-    value, name = item.asked[0], item.dimension.name
+    value, name = item.values[0], item.dimension.name
     names = [*labels, *(label for label in labels.values() if label)]
     close = nearest_choices(truncate(value, SHOWN_LENGTH), names)
     listing = ", ".join(quote(each, SHOWN_LENGTH) for each in close or sorted(names)[:NAMED_VALUES])
@@ -140,7 +140,7 @@ def _refusal(item: ResolvedFilter, labels: Mapping[str, str]) -> UserError:
 
 
 def _accepts(item: ResolvedFilter, value: str) -> bool:
-    return value.lower() in [text.lower() for text in item.wanted]
+    return value.lower() in [text.lower() for text in item.matching_values]
 
 
 LabelByValue = dict[str, str]
@@ -154,7 +154,7 @@ def _query_values(
     deadline: float | None,
     manifest: Manifest | None,
     *,
-    only_wanted: bool,
+    only_matching: bool,
     days: DateRange | None = None,
 ) -> dict[int, LabelByValue]:
     """Return the values of each filter."""
@@ -166,7 +166,7 @@ def _query_values(
         Kind.COST,
         span.start,
         span.end,
-        _ValuesBuild(tuple(items), only_wanted),
+        _ValuesBuild(tuple(items), only_matching),
         tag_keys=plan.tag_keys,
         allow_rollups=True,
         manifest=manifest,
@@ -185,20 +185,20 @@ class _ValuesBuild:
     """The values of each filter's dimension. Equal for equal filters, so that the lake compiles it once."""
 
     items: tuple[ResolvedFilter, ...]
-    only_wanted: bool
+    only_matching: bool
 
     def __call__(self, lines: Any) -> Any:
         each = [
-            _values_of(lines, index, item, only_wanted=self.only_wanted)
+            _values_of(lines, index, item, only_matching=self.only_matching)
             for index, item in enumerate(self.items)
         ]
         return ibis.union(*each) if len(each) > 1 else each[0]
 
 
-def _values_of(lines: Any, index: int, item: ResolvedFilter, *, only_wanted: bool) -> Any:
+def _values_of(lines: Any, index: int, item: ResolvedFilter, *, only_matching: bool) -> Any:
     value = item.dimension.value(lines)
     label = ibis.null("string") if item.dimension.label is None else item.dimension.label(lines)
-    condition = item.matches(lines) if only_wanted else value.notnull()
+    condition = item.matches(lines) if only_matching else value.notnull()
     chosen = lines.filter(condition).select(value=value, label=with_date_prefix(lines, label))
     distinct = chosen.group_by("value").aggregate(label=chosen.label.max())
     columns = distinct.select("value", "label", place=ibis.literal(index, "int64"))
@@ -209,7 +209,7 @@ def _missing_values(item: ResolvedFilter, present: Mapping[str, str]) -> list[st
     names = {name.lower() for pair in present.items() for name in pair}
     return [
         value
-        for value in item.asked
+        for value in item.values
         if value.strip().lower() != item.dimension.absent
         and not names & {name.lower() for name in _meanings(item, value)}
     ]
@@ -239,15 +239,15 @@ def _rename_warnings(item: ResolvedFilter) -> list[str]:
         f"{dimension_text(item.dimension.name)} {truncate(value, SHOWN_LENGTH)!r} is an earlier name "
         f"of {truncate(each.newest, SHOWN_LENGTH)!r} ({quote(each.id, SHOWN_LENGTH)}); all its names "
         "are included."
-        for value in item.asked[:SHOWN_MISSING]
+        for value in item.values[:SHOWN_MISSING]
         for each in former_of(item.dimension, value)[:SHOWN_MISSING]
     ]
 
 
 def _applied_filter(item: ResolvedFilter, present: Mapping[str, str] | None) -> AppliedFilter:
     """Return an exact filter with the values in the data's spelling; any other filter as applied, with aliases."""
-    requested = list(item.asked)
-    values = list(item.wanted) if present is None else sorted(present)
+    requested = list(item.values)
+    values = list(item.matching_values) if present is None else sorted(present)
     if present is not None and item.wants_absent:
         values = [*values, item.dimension.absent]
     changed = values != requested

@@ -63,8 +63,8 @@ class OverlapNotice:
     def sentence(self) -> str:
         first, last = self.months[0], self.months[-1]
         when = first if first == last else f"{first} to {last}"
-        what = _WHAT[self.kind].format(source=self.source, other=self.other, share=percent_text(self.share))
-        return f"{money(self.amount, self.currency)} of {when} may be counted twice: {what}."
+        reason = _WHAT[self.kind].format(source=self.source, other=self.other, share=percent_text(self.share))
+        return f"{money(self.amount, self.currency)} of {when} may be counted twice: {reason}."
 
 
 _decode = msgspec.json.Decoder(list[MonthOverlap]).decode

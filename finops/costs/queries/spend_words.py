@@ -49,12 +49,12 @@ def summary_of(
     """Return the summary in one sentence: who spent how much when, the change, what is not final, the largest groups."""
     when = f"from {plan.days.start} to {plan.days.end}"
     if not totals:
-        what = "No cost line matches the filters" if plan.filters else f"{quote(account.name)} has no cost"
+        subject = "No cost line matches the filters" if plan.filters else f"{quote(account.name)} has no cost"
         if NO_BILL in incomplete and not plan.filters:
-            what, incomplete = f"{what} data", incomplete.replace(NO_BILL, "")
+            subject, incomplete = f"{subject} data", incomplete.replace(NO_BILL, "")
         if plan.basis not in COST_COLUMNS:
-            what = f"No cost line{' that the filters choose' if plan.filters else ''} has a {view.measure}"
-        return f"{what} {when}{incomplete}."
+            subject = f"No cost line{' that the filters choose' if plan.filters else ''} has a {view.measure}"
+        return f"{subject} {when}{incomplete}."
     filtered = " within the filters" if plan.filters else ""
     if plan.basis not in COST_COLUMNS:
         texts = [_total_text(total) for total in totals[:NAMED_CURRENCIES]]
@@ -144,9 +144,9 @@ def _largest_rows_text(totals: Sequence[SpendTotal], rows: Sequence[SpendRow]) -
             for row in rows
             if row.currency == total.currency and not row.other_groups
         ]
-        what = "it" if len(totals) == 1 else total.currency
+        subject = "it" if len(totals) == 1 else total.currency
         write = partial(money, currency=total.currency)
-        text = largest_parts(parts, count, write, most=f"most of {what} on ")
+        text = largest_parts(parts, count, write, most=f"most of {subject} on ")
         texts += [f"; {text}"] if text else []
     return "".join(texts)
 

@@ -53,11 +53,11 @@ def run_attempt(job: CostImport, on_progress: ProgressCallback | None, *, in_chi
 
 
 def _run_in_child(job: CostImport, on_progress: ProgressCallback | None) -> None:
-    def is_wanted() -> bool:
+    def should_continue() -> bool:
         if on_progress:
             job.refresh_from_db(fields=["stage", "bytes_done", "rows"])
             on_progress(job)
-        return claims.is_wanted(job)
+        return claims.should_continue(job)
 
     ending = child_process.run(
         f"{__name__}.attempt",
@@ -65,10 +65,10 @@ def _run_in_child(job: CostImport, on_progress: ProgressCallback | None) -> None
         job.attempts,
         name=f"cost import {job.pk}",
         deadline=JobDeadline().end,
-        is_wanted=is_wanted,
+        should_continue=should_continue,
     )
     _remove_work(job)
-    if not claims.is_ours(job):
+    if not claims.is_current_attempt(job):
         return
     job.refresh_from_db(fields=["stage", "cancel_requested_at"])
     if job.cancel_requested_at is not None:

@@ -93,30 +93,30 @@ def earlier_open_imports(job: CostImport) -> list[int]:
 
 def update(job: CostImport, **values: object) -> None:
     """Update the row while this attempt owns it. Raises ClaimLost otherwise."""
-    if not _ours(job).update(**values):
+    if not _attempt_row(job).update(**values):
         raise ClaimLost(f"import {job.pk} is no longer run by attempt {job.attempts}")
 
 
 def update_running(job: CostImport, **values: object) -> None:
     """Update the row of a running import. Raises ClaimLost as `update`, and JobCancellation if canceled."""
-    if not _ours(job).filter(cancel_requested_at=None).update(**values):
+    if not _attempt_row(job).filter(cancel_requested_at=None).update(**values):
         update(job, **values)
         raise JobCancellation
 
 
-def _ours(job: CostImport) -> QuerySet[CostImport]:
+def _attempt_row(job: CostImport) -> QuerySet[CostImport]:
     # Unscoped: a worker names the row itself.
     return CostImport.objects.unscoped().filter(
         pk=job.pk, status=CostImport.Status.RUNNING, attempts=job.attempts
     )
 
 
-def is_ours(job: CostImport) -> bool:
+def is_current_attempt(job: CostImport) -> bool:
     """Return whether this attempt still runs: not taken over, deleted or ended."""
-    return _ours(job).exists()
+    return _attempt_row(job).exists()
 
 
-def is_wanted(job: CostImport) -> bool:
+def should_continue(job: CostImport) -> bool:
     """Return whether the child may continue: not taken over or deleted, and not canceled so long ago that it should
     have stopped itself. Also after the import's end, while completeness and overlaps are computed."""
     # Unscoped: a worker names the row itself.
@@ -139,8 +139,8 @@ def cancel_abandoned_syncs(source: CostSource) -> bool:
     rows = CostImport.objects.unscoped().filter(_UNFINISHED, source=source, origin=CostImport.Origin.SYNC)
     is_free = True
     for job in rows.order_by("pk"):
-        with advisory_lock(_name(job.pk)) as is_ours:
-            if is_ours:
+        with advisory_lock(_name(job.pk)) as has_lock:
+            if has_lock:
                 canceled = {"status": CostImport.Status.CANCELED, "finished_at": clock.now()}
                 CostImport.objects.unscoped().filter(_UNFINISHED, pk=job.pk).update(**canceled)
             else:

@@ -160,7 +160,7 @@ def _of_month(source: CostSource, month: date, manifest: Manifest) -> list[Sourc
 
 
 def _of_nodes(
-    account: Account, month: date, parts: Sequence[MonthPart], mine: str, manifest: Manifest
+    account: Account, month: date, parts: Sequence[MonthPart], source_id: str, manifest: Manifest
 ) -> list[SourceOverlap]:
     """Return OpenCost's allocations of nodes that another source bills. Two lake queries, none without OpenCost."""
     if not any(part.provider == OPENCOST for part in parts):
@@ -198,7 +198,7 @@ def _of_nodes(
             kind=SourceOverlap.Kind.NODES,
         )
         for each in node_overlaps(nodes, billed)
-        if mine in (each.source, each.other)
+        if source_id in (each.source, each.other)
     ]
 
 
@@ -206,15 +206,15 @@ def _key(row: SourceOverlap) -> tuple[int, int, str]:
     return row.source_id, row.other_id, row.currency
 
 
-def _row(source: CostSource, other: int, month: date, alike: SharedCost, share: Decimal) -> SourceOverlap:
+def _row(source: CostSource, other: int, month: date, shared: SharedCost, share: Decimal) -> SourceOverlap:
     first, second = sorted((source.pk, other))
     return SourceOverlap(
         account=source.account,
         source_id=first,
         other_id=second,
         month=month,
-        currency=alike.currency,
-        amount=alike.amount,
+        currency=shared.currency,
+        amount=shared.amount,
         share=share,
     )
 

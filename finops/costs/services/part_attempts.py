@@ -75,7 +75,7 @@ def _read_all(job: CostImport, plan: PartPlan, folder: Path, progress: Progress)
 
 def _current(job: CostImport, key: str) -> PartPlan:
     current = import_parts.stored_plan(job.pk)
-    if current is None or current.key != key or not claims.is_ours(job):
+    if current is None or current.key != key or not claims.is_current_attempt(job):
         raise claims.ClaimLost(f"import {job.pk} is no longer read by attempt {job.attempts}")
     return current
 
@@ -216,7 +216,7 @@ def _read_in_child(import_id: int, key: str, number: int) -> None:
         number,
         name=f"cost import {import_id} part {number}",
         deadline=JobDeadline().end,
-        is_wanted=lambda: import_parts.is_running(import_id),
+        should_continue=lambda: import_parts.is_running(import_id),
     )
     shutil.rmtree(folder, ignore_errors=True)
     if failure := failure_in_child(ending, "import", place=f"while reading part {number + 1}", is_last=False):

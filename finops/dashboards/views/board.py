@@ -130,8 +130,8 @@ def undo(request: AccountRequest, dashboard_id: int) -> HttpResponse:
     """Undo the person's last change to the board's widgets."""
     dashboard = dashboard_of(request, dashboard_id)
     with ErrorMessages(request):
-        what = undo_last(request.session, dashboard, request.actor)
-        messages.success(request, f"Undone: {what}")
+        change = undo_last(request.session, dashboard, request.actor)
+        messages.success(request, f"Undone: {change}")
     return redirect("dashboard", slug=request.account.slug, dashboard_id=dashboard.pk)
 
 

@@ -36,24 +36,24 @@ def claim_run(run_id: int) -> Iterator[DataExportRun | None]:
     if row is None:
         yield None
         return
-    with advisory_lock(f"data export {row.export_id}") as is_ours:
-        yield _begin(run_id) if is_ours else None
+    with advisory_lock(f"data export {row.export_id}") as has_lock:
+        yield _begin(run_id) if has_lock else None
 
 
 def update(run: DataExportRun, **values: object) -> None:
     """Change the row while this attempt owns it. Raises RunTakeover otherwise."""
-    if not _ours(run).update(**values):
+    if not _attempt_row(run).update(**values):
         raise RunTakeover(f"run {run.pk} is no longer done by attempt {run.attempts}")
 
 
 def update_running(run: DataExportRun, **values: object) -> None:
     """The same for a running run; raises RunCancellation once a person canceled it."""
-    if not _ours(run).filter(cancel_requested_at=None).update(**values):
+    if not _attempt_row(run).filter(cancel_requested_at=None).update(**values):
         update(run, **values)
         raise RunCancellation
 
 
-def _ours(run: DataExportRun) -> QuerySet[DataExportRun]:
+def _attempt_row(run: DataExportRun) -> QuerySet[DataExportRun]:
     # Unscoped: a worker names the row itself.
     return DataExportRun.objects.unscoped().filter(
         pk=run.pk, status=DataExportRun.RunStatus.RUNNING, attempts=run.attempts

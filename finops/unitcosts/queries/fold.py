@@ -36,19 +36,19 @@ ALL_PLAIN = "Trends are omitted. Use fewer days or a coarser granularity."
 
 def fold_rows(rows: Sequence[UnitCostRow], keep: int, per: int = 1) -> list[UnitCostRow]:
     """Keep the first `keep` rows of each status and currency; the others are summed in a row: of `rest` if matched."""
-    kept_rows = []
+    visible_rows = []
     for currency in dict.fromkeys(row.currency for row in rows):
         for statuses in _LISTS:
             matching_rows = [row for row in rows if row.currency == currency and row.status in statuses]
-            kept_rows += (
+            visible_rows += (
                 matching_rows
                 if len(matching_rows) <= keep + 1 and keep
-                else [*matching_rows[:keep], *_rest(matching_rows[keep:], per)]
+                else [*matching_rows[:keep], *_sum_of_others(matching_rows[keep:], per)]
             )
-    return kept_rows
+    return visible_rows
 
 
-def _rest(rows: Sequence[UnitCostRow], per: int) -> list[UnitCostRow]:
+def _sum_of_others(rows: Sequence[UnitCostRow], per: int) -> list[UnitCostRow]:
     """Return the sum of these rows; usage by customer can be added under every aggregation."""
     if not rows:
         return []
@@ -81,7 +81,7 @@ def truncation_note(rows: Sequence[UnitCostRow], top: int) -> str:
     counts: dict[str, int] = {}
     for row in rows:
         counts[row.status] = counts.get(row.status, 0) + row.other_rows
-    parts = [f"{counts[status]} {what}" for status, what in _SUMMED.items() if counts.get(status)]
+    parts = [f"{counts[status]} {noun}" for status, noun in _SUMMED.items() if counts.get(status)]
     if not parts:
         return ""
     more = f"raise top (now {top}, maximum {MAX_TOP})" if top < MAX_TOP else "filter the cost"

@@ -93,9 +93,9 @@ def list_unit_metrics(
         for metric in every
         if search_text in f"{metric.name}\n{metric.description}\n{metric.usage_metric}".casefold()
     ]
-    begin = offset_of(cursor, search)
-    page = matching[begin : begin + limit]
-    after = begin + len(page)
+    start = offset_of(cursor, search)
+    page = matching[start : start + limit]
+    after = start + len(page)
     noun = "saved unit metric" if len(matching) == 1 else "saved unit metrics"
     return UnitMetricsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),

@@ -175,7 +175,7 @@ def _values(
     customer_filters = inherited.get(CUSTOMER, ())
     values_by_name: dict[str, list[str]] = {}
     if customer_filters and all(item.op == "in" for item in customer_filters):
-        texts = {value.lower() for item in customer_filters for value in item.wanted}
+        texts = {value.lower() for item in customer_filters for value in item.matching_values}
         ids = Customer.objects.filter(account=account).annotate(folded=Lower("customer_id"))
         values_by_name[CUSTOMER] = sorted(
             {*ids.filter(folded__in=texts).values_list("customer_id", flat=True)}
@@ -284,7 +284,7 @@ def _applied_filter(name: str, values: Sequence[str]) -> AppliedFilter:
 
 
 def _no_value(metric: str, name: str, items: Sequence[ResolvedFilter], have: Sequence[str]) -> str:
-    filter_values = [value for item in items for value in item.asked]
+    filter_values = [value for item in items for value in item.values]
     close = nearest_choices(filter_values[0], have) if filter_values else []
     shown = list(dict.fromkeys([*close, *have]))[:5]
     return (

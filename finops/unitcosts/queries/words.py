@@ -54,9 +54,9 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
     days, plan = facts.cost.days, facts.cost.facts.plan
     when = f"from {days.start} to {days.end}"
     if not totals:
-        what = "No cost lines match" if plan.filters or facts.query.customers else "No cost"
+        subject = "No cost lines match" if plan.filters or facts.query.customers else "No cost"
         why = f"so there is no unit cost of {quote(facts.metric, NAME_LENGTH)}"
-        return f"{quote(facts.account.name)}: {what} {when}, {why}{facts.cost.not_final}{clauses_text(facts.usage_problems)}."
+        return f"{quote(facts.account.name)}: {subject} {when}, {why}{facts.cost.not_final}{clauses_text(facts.usage_problems)}."
     costs = {total.currency: total.cost for total in totals}
     totals = [total for total in totals if total.currency not in without_rate(costs)] or totals
     text = join_with_and([_equation(facts, total) for total in totals]) + missing_rate_clause(costs)

@@ -98,12 +98,12 @@ def remove_alias(request: AccountRequest, alias_id: int) -> HttpResponse:
 
 
 def _back(request: AccountRequest, url: str) -> HttpResponse:
-    if url.startswith(f"/a/{request.account.slug}/") and _is_ours(request, url):
+    if url.startswith(f"/a/{request.account.slug}/") and _is_page_of_this_server(request, url):
         return redirect(url)
     return redirect("customer_key", slug=request.account.slug)
 
 
-def _is_ours(request: HttpRequest, url: str) -> bool:
+def _is_page_of_this_server(request: HttpRequest, url: str) -> bool:
     return url_has_allowed_host_and_scheme(url, allowed_hosts={request.get_host()})
 
 

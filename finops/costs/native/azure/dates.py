@@ -53,9 +53,9 @@ def _next(days: pa.Array) -> pa.Array:
     return pc.add(days.cast(pa.timestamp("s")), pa.scalar(_DAY, pa.duration("s"))).cast(pa.date32())
 
 
-def _days(mapping: AzureMapping, ours: str, batch: NativeBatch) -> pa.Array:
+def _days(mapping: AzureMapping, name: str, batch: NativeBatch) -> pa.Array:
     """Convert to days. BadCell for an invalid date."""
-    native = mapping.place[ours]
+    native = mapping.place[name]
     values = batch.column(native)
     if pa.types.is_temporal(values.type):
         return values.cast(pa.date32(), safe=False)

@@ -108,9 +108,9 @@ class AzureMapping(NativeMapping):
     def _has(self, rule: _Rule) -> bool:
         return all(name in self.place for name in rule.needs)
 
-    def native(self, *ours: str) -> tuple[str, ...]:
+    def native(self, *names: str) -> tuple[str, ...]:
         """Return the file's columns of these names, if it has them."""
-        return tuple(self.place[name] for name in ours if name in self.place)
+        return tuple(self.place[name] for name in names if name in self.place)
 
 
 class _Rule(NamedTuple):
@@ -144,18 +144,18 @@ def _extension(name: str, native: str, batch: NativeBatch) -> pa.Array:
     return batch.column(native)
 
 
-def _copy(ours: str) -> _Rule:
+def _copy(name: str) -> _Rule:
     """Return the file's column unchanged."""
-    return _Rule(lambda mapping, batch: batch.column(mapping.place[ours]), (ours,))
+    return _Rule(lambda mapping, batch: batch.column(mapping.place[name]), (name,))
 
 
 def _constant(value: str) -> _Rule:
     return _Rule(lambda _mapping, batch: batch.constant(value))
 
 
-def _code(ours: str, code: Callable[[str], str | None]) -> _Rule:
+def _code(name: str, code: Callable[[str], str | None]) -> _Rule:
     """Return the column with each different value replaced."""
-    return _Rule(lambda mapping, batch: recode(mapping.text(ours, batch), code), (ours,))
+    return _Rule(lambda mapping, batch: recode(mapping.text(name, batch), code), (name,))
 
 
 def _zero_where(mask: pa.Array, values: pa.Array) -> pa.Array:
@@ -167,7 +167,7 @@ def _zero_where(mask: pa.Array, values: pa.Array) -> pa.Array:
 def _billed_cost(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
     cost = batch.column(mapping.place["cost"])
     if mapping.role is ExportRole.ALONE:
-        mapping.tally.look_at(mapping.charges(batch), cost)
+        mapping.tally.detect_role(mapping.charges(batch), cost)
         return cost
     return _zero_where(mapping.charges(batch).amortized, cost)
 

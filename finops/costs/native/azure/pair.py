@@ -59,7 +59,7 @@ class Tally:
         self.left_out: Sums = defaultdict(Decimal)
         """The use of commitments in the actual cost, or their purchases in the amortized cost; usually 0."""
 
-    def look_at(self, charges: Charges, cost: pa.Array) -> None:
+    def detect_role(self, charges: Charges, cost: pa.Array) -> None:
         """Detect which of the two exports these lines belong to."""
         self.has_bought |= bool(pc.any(charges.bought).as_py())
         self.has_committed |= bool(pc.any(charges.committed).as_py())
@@ -68,15 +68,15 @@ class Tally:
             self.has_amortized = bool(pc.any(pc.and_(charges.amortized, spent)).as_py())
 
     def count(
-        self, charges: Charges, keys: pa.Array, currencies: pa.Array, cost: pa.Array, kept: pa.Array
+        self, charges: Charges, keys: pa.Array, currencies: pa.Array, cost: pa.Array, common: pa.Array
     ) -> None:
         """Add lines that both exports have, and lines that are left out."""
         amounts = decimals(cost)
         self.has_unknown |= bool(pc.any(pc.and_(pc.is_null(amounts), pc.is_valid(cost))).as_py())
-        self.rows += len(kept)
+        self.rows += len(common)
         self.keys.update(pc.unique(_plain(keys)).to_pylist())
         _add(self.on_demand, keys, currencies, amounts, pc.invert(charges.committed))
-        _add(self.left_out, keys, currencies, amounts, pc.and_(charges.committed, pc.invert(kept)))
+        _add(self.left_out, keys, currencies, amounts, pc.and_(charges.committed, pc.invert(common)))
 
     @property
     def role(self) -> ExportRole | None:
@@ -127,12 +127,12 @@ class Pair:
         return notes + self._left_out_notes()
 
     def _left_out_notes(self) -> list[str]:
-        what = {
+        charges = {
             ExportRole.ACTUAL: "Use of reservations and savings plans in the actual cost",
             ExportRole.AMORTIZED: "Purchases of reservations and savings plans in the amortized cost",
         }
         return [
-            f"{what[mapping.role]} was left out: {_short(amount)} {currency} in {month}."
+            f"{charges[mapping.role]} was left out: {_short(amount)} {currency} in {month}."
             for mapping in self._mappings
             for (month, currency), amount in sorted(mapping.tally.left_out.items())
             if amount
@@ -196,7 +196,7 @@ def survey(mapping: AzureMapping, file: TableFile) -> Tally:
         size = len(raw[cost])
         batch = NativeBatch({file.names[place]: values for place, values in raw.items()}, size, Findings())
         charges = Charges(batch, mapping.place)
-        tally.look_at(charges, raw[cost])
+        tally.detect_role(charges, raw[cost])
         if tally.role:
             return tally
         subscriptions, currencies = mapping.text("subscription_id", batch), mapping.text("currency", batch)

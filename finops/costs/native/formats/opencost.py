@@ -239,8 +239,8 @@ class OpenCostMapping(NativeMapping):
             raise ValueError("prepare comes first")
         return self._lines
 
-    def text(self, ours: str, batch: NativeBatch) -> pa.DictionaryArray:
-        return batch.text(self.place[ours]) if ours in self.place else batch.constant(None)
+    def text(self, name: str, batch: NativeBatch) -> pa.DictionaryArray:
+        return batch.text(self.place[name]) if name in self.place else batch.constant(None)
 
     def labels(self, batch: NativeBatch) -> pa.Array:
         """Return labels of the pod, then those of its namespace; as a record, or as JSON."""

@@ -154,28 +154,28 @@ class GoogleMapping(NativeMapping):
             notes.append("ListCost is empty: the export has no cost_at_list.")
         return notes
 
-    def values(self, ours: str, batch: NativeBatch) -> pa.Array:
+    def values(self, name: str, batch: NativeBatch) -> pa.Array:
         """Return the file's column; null in every line if the file lacks it."""
-        if ours not in self.place:
+        if name not in self.place:
             return pa.nulls(batch.size, pa.string())
-        native, path = self.place[ours]
+        native, path = self.place[name]
         values = batch.column(native)
         return field_of(values, path, native) if path else values
 
-    def text(self, ours: str, batch: NativeBatch) -> pa.DictionaryArray:
-        if ours in self.place and not self.place[ours][1]:
-            return batch.text(self.place[ours][0])
-        values = self.values(ours, batch)
-        return encode(values.cast(pa.string()) if pa.types.is_null(values.type) else values, PATHS[ours])
+    def text(self, name: str, batch: NativeBatch) -> pa.DictionaryArray:
+        if name in self.place and not self.place[name][1]:
+            return batch.text(self.place[name][0])
+        values = self.values(name, batch)
+        return encode(values.cast(pa.string()) if pa.types.is_null(values.type) else values, PATHS[name])
 
-    def amount(self, ours: str, batch: NativeBatch) -> pa.Array:
+    def amount(self, name: str, batch: NativeBatch) -> pa.Array:
         """Return exact decimals. BadCell for an invalid number."""
-        if ours in self.place and not self.place[ours][1]:
-            return batch.amount(self.place[ours][0])
-        return amounts.amount(self.values(ours, batch), PATHS[ours], Findings(), None)
+        if name in self.place and not self.place[name][1]:
+            return batch.amount(self.place[name][0])
+        return amounts.amount(self.values(name, batch), PATHS[name], Findings(), None)
 
-    def _native(self, *ours: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.place[name][0] for name in ours if name in self.place))
+    def _native(self, *names: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.place[name][0] for name in names if name in self.place))
 
 
 class _Rule(NamedTuple):
@@ -242,21 +242,21 @@ def _regular_only(mapping: GoogleMapping, batch: NativeBatch, values: pa.Array) 
     return pc.if_else(pc.equal(types, "regular"), plain, pa.scalar(None, plain.type))
 
 
-def _usage_only(ours: str) -> _Rule:
-    return _Rule(lambda m, b: _regular_only(m, b, m.values(ours, b)), (ours,), ("cost_type",))
+def _usage_only(name: str) -> _Rule:
+    return _Rule(lambda m, b: _regular_only(m, b, m.values(name, b)), (name,), ("cost_type",))
 
 
-def _copy(ours: str) -> _Rule:
-    return _Rule(lambda mapping, batch: mapping.values(ours, batch), (ours,))
+def _copy(name: str) -> _Rule:
+    return _Rule(lambda mapping, batch: mapping.values(name, batch), (name,))
 
 
-def _text_copy(ours: str) -> _Rule:
+def _text_copy(name: str) -> _Rule:
     """Return the column as text: lists and records as JSON, times in ISO 8601."""
-    return _Rule(lambda mapping, batch: as_text(mapping.values(ours, batch)), (ours,))
+    return _Rule(lambda mapping, batch: as_text(mapping.values(name, batch)), (name,))
 
 
-def _amount_copy(ours: str) -> _Rule:
-    return _Rule(lambda mapping, batch: mapping.amount(ours, batch), (ours,))
+def _amount_copy(name: str) -> _Rule:
+    return _Rule(lambda mapping, batch: mapping.amount(name, batch), (name,))
 
 
 def _constant(value: str) -> _Rule:
@@ -376,5 +376,5 @@ _RULES: Final[Mapping[str, _Rule]] = {
     "SkuId": _usage_only("sku_id"),
     "SkuMeter": _copy("sku"),
     "Tags": _Rule(_tags, (), _TAGS),
-    **{name: _text_copy(ours) for name, ours in _EXTENSIONS.items()},
+    **{name: _text_copy(path) for name, path in _EXTENSIONS.items()},
 }
