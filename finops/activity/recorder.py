@@ -136,11 +136,11 @@ class Recorder(Generic[R]):
                 self._store_each_possible([call])
 
     def _log_dropped_calls(self) -> None:
-        lost, self._dropped = self._dropped, 0
-        if lost:
+        dropped_calls, self._dropped = self._dropped, 0
+        if dropped_calls:
             log.warning(
                 "%d %ss of assistants were not recorded: more than %d waited",
-                lost,
+                dropped_calls,
                 self._noun,
                 self._max_pending,
             )

@@ -81,15 +81,15 @@ def token_type_column(text: Any) -> Any:
 def meter_model_of(meter: str, service: str) -> str:
     """The model that is part of a meter, or of an AWS Marketplace service; empty for none."""
     sold = re.search(_MARKETPLACE, plain_text(service))
-    found = sold or re.search(_METER_MODEL, plain_text(meter))
-    return found[1] if found else ""
+    match = sold or re.search(_METER_MODEL, plain_text(meter))
+    return match[1] if match else ""
 
 
 def meter_model_column(meter: Any, service: Any) -> Any:
     """`meter_model_of` as a column expression; null for none."""
     sold = plain_column(service).re_extract(_MARKETPLACE, 1)
-    found = plain_column(meter).re_extract(_METER_MODEL, 1)
-    return sold.nullif("").coalesce(found.nullif(""))
+    model = plain_column(meter).re_extract(_METER_MODEL, 1)
+    return sold.nullif("").coalesce(model.nullif(""))
 
 
 _MAKERS: Final = re.compile(

@@ -93,7 +93,7 @@ def prices_of_csv(content: bytes) -> list[EnteredPrice]:
 
 def _prices_of_rows(reader: csv.DictReader[str]) -> list[EnteredPrice]:
     prices: dict[tuple[str, str, date], int] = {}
-    found, problems = [], []
+    entered_prices, problems = [], []
     try:
         for row in reader:
             if not any((row[name] or "").strip() for name in COLUMNS):
@@ -108,16 +108,16 @@ def _prices_of_rows(reader: csv.DictReader[str]) -> list[EnteredPrice]:
                     f"Line {reader.line_num}: the same model, token type and date as line {prices[price.key]}."
                 )
             prices.setdefault(price.key, reader.line_num)
-            found.append(price)
-            if len(found) > MAX_PRICES:
+            entered_prices.append(price)
+            if len(entered_prices) > MAX_PRICES:
                 raise UserError(f"The file has more than {MAX_PRICES:,} prices, the limit.", field="file")
     except csv.Error as error:
         raise UserError(f"Line {reader.line_num}: not valid CSV ({error}).", field="file") from error
-    if problems or not found:
+    if problems or not entered_prices:
         more = len(problems) - NAMED_ERRORS
         lines = [*problems[:NAMED_ERRORS], *([f"{more} more lines have errors."] if more > 0 else [])]
         raise UserError("\n".join(lines) or "The file has no prices.", field="file")
-    return found
+    return entered_prices
 
 
 def _price_of_row(row: dict[str, str]) -> EnteredPrice:

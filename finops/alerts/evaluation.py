@@ -100,10 +100,10 @@ class Evaluation:
         fired_keys = _fired_keys((row, key) for row, each in matches for key in keys[each.pk])
         candidates: list[AlertCandidate] = []
         for subscription in subscriptions:
-            mine = [each for row, each in matches if row is subscription]
+            own_matches = [each for row, each in matches if row is subscription]
             new = [
                 each
-                for each in mine
+                for each in own_matches
                 if not any((subscription.pk, key) in fired_keys for key in keys[each.pk])
             ]
             candidates += self._batch_candidates(subscription, new, recent_anomalies.display())
@@ -166,13 +166,13 @@ class Evaluation:
         fired_keys = set(rows.values_list("subscription_id", "key"))
         candidates: list[AlertCandidate] = []
         for row in subscriptions:
-            mine = {key for subscription_id, key in fired_keys if subscription_id == row.pk}
-            for source, name, keys in states.ends(mine):
+            own_keys = {key for subscription_id, key in fired_keys if subscription_id == row.pk}
+            for source, name, keys in states.ends(own_keys):
                 message = sources.end_message(self.account, source, name)
                 candidates.append(AlertCandidate(row, keys, partial(_same_message, message)))
             candidates += [
                 AlertCandidate(row, (each.key,), partial(self._source_message, each))
-                for each in states.starts(mine)
+                for each in states.starts(own_keys)
             ]
         return candidates
 
@@ -337,11 +337,11 @@ class Evaluation:
         fired_keys = set(fired.values_list("subscription_id", "key"))
         candidates: list[AlertCandidate] = []
         for row in subscriptions:
-            mine = {key for subscription_id, key in fired_keys if subscription_id == row.pk}
+            own_keys = {key for subscription_id, key in fired_keys if subscription_id == row.pk}
             period = self._complete_period(row)
             if period is not None and row.unit_metric is not None:
                 with self._errors_of("Unit cost", row.unit_metric.name):
-                    candidates += self._unit_cost_candidates(row, row.unit_metric.name, period, mine)
+                    candidates += self._unit_cost_candidates(row, row.unit_metric.name, period, own_keys)
         return candidates
 
     def _unit_cost_candidates(

@@ -57,9 +57,9 @@ def _part_since(day: date, days: DateRange) -> Decimal:
 
 def best_candidates(scores: Iterable[tuple[ChangeEvent, Decimal]]) -> list[ChangeCandidate]:
     """The best SHOWN candidates; of equal scores the newest first."""
-    found = [(event, score.quantize(_PLACES)) for event, score in scores if score >= LOWEST]
-    found.sort(key=lambda pair: (-pair[1], -pair[0].occurred_at.timestamp(), -pair[0].pk))
-    return [candidate_of(event, score) for event, score in found[:SHOWN]]
+    candidates = [(event, score.quantize(_PLACES)) for event, score in scores if score >= LOWEST]
+    candidates.sort(key=lambda pair: (-pair[1], -pair[0].occurred_at.timestamp(), -pair[0].pk))
+    return [candidate_of(event, score) for event, score in candidates[:SHOWN]]
 
 
 def candidate_of(event: ChangeEvent, score: Decimal) -> ChangeCandidate:

@@ -44,7 +44,7 @@ class ScopeFilter:
 
 def scope_filters(scope: Scope) -> list[ScopeFilter]:
     """Filters for events about these values. Raises UserError for an unknown dimension."""
-    found = []
+    filters = []
     for dimension, values in scope.items():
         name = dimension_name(dimension)
         if name is None:
@@ -53,8 +53,8 @@ def scope_filters(scope: Scope) -> list[ScopeFilter]:
                 field="scope",
                 value=dimension[:60],
             )
-        found.append(_scope_filter(name, "in", values))
-    return found
+        filters.append(_scope_filter(name, "in", values))
+    return filters
 
 
 def scope_filters_of(filters: Iterable[DimensionFilter]) -> list[ScopeFilter]:

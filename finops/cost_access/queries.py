@@ -78,12 +78,12 @@ def limits_of_credential(credential: Credential) -> list[CostAccessLimit]:
     which is the usual call: through the ORM it took 1.7 ms of CPU, of 5.9 ms for a cached answer."""
     if not fetch(_ASSIGNED, (credential.account.pk,)):
         return []
-    whose = Q(key=credential.id)
+    assignee = Q(key=credential.id)
     if credential.kind is CredentialKind.OAUTH:
         person = Q(membership__user=credential.actor.user, membership__role__in=LIMIT_ROLES)
-        whose = Q(connection=credential.id) | person
+        assignee = Q(connection=credential.id) | person
     with account_scope(credential.account):
-        assigned = CostAccessAssignment.objects.filter(whose).values("limit")
+        assigned = CostAccessAssignment.objects.filter(assignee).values("limit")
         return list(CostAccessLimit.objects.filter(pk__in=assigned))
 
 

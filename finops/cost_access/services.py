@@ -267,14 +267,14 @@ def assign_choice(row: Limited, choice: str, actor: Actor) -> None:
         limit_provider(provider=row, limit=limit, actor=actor)
 
 
-def _assign(account: Account, limit: CostAccessLimit | None, **whose: Any) -> None:
+def _assign(account: Account, limit: CostAccessLimit | None, **assignee: Any) -> None:
     """Raises ValueError for a limit of another account."""
     if limit is None:
-        CostAccessAssignment.objects.filter(**whose).delete()
+        CostAccessAssignment.objects.filter(**assignee).delete()
         return
     if limit.account_id != account.pk:
         raise ValueError("the limit is of another account")
-    CostAccessAssignment.objects.update_or_create(**whose, defaults={"limit": limit, "account": account})
+    CostAccessAssignment.objects.update_or_create(**assignee, defaults={"limit": limit, "account": account})
 
 
 def _keep(limit: CostAccessLimit, name: str, alternatives: Alternatives) -> None:
@@ -292,10 +292,10 @@ def _validate(account: Account, alternatives: Sequence[Sequence[CostFilter]]) ->
     _refuse_warnings([item for filters in resolved[0] for item in filters])
     return [
         [
-            {"dimension": item.dimension.name, "op": asked.op, "values": asked.values}
-            for item, asked in zip(found, filters, strict=True)
+            {"dimension": item.dimension.name, "op": item_filter.op, "values": item_filter.values}
+            for item, item_filter in zip(resolved_filters, filters, strict=True)
         ]
-        for found, filters in zip(resolved[0], chosen, strict=True)
+        for resolved_filters, filters in zip(resolved[0], chosen, strict=True)
     ]
 
 

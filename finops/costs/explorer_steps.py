@@ -139,11 +139,11 @@ def with_days(query: SpendQuery, start: date, end: date) -> SpendQuery:
     return replace(query, period=None, start_date=start, end_date=end, granularity=granularity)
 
 
-def with_data(query: SpendQuery, asked: DateRange, data: DateRange) -> SpendQuery | None:
+def with_data(query: SpendQuery, requested: DateRange, data: DateRange) -> SpendQuery | None:
     """Return the question for as many days, the newest with data; None if the requested days have data."""
-    if asked.start <= data.end and data.start <= asked.end:
+    if requested.start <= data.end and data.start <= requested.end:
         return None
-    start = max(data.start, data.end - timedelta(days=asked.days - 1))
+    start = max(data.start, data.end - timedelta(days=requested.days - 1))
     return replace(query, period=None, start_date=start, end_date=data.end)
 
 

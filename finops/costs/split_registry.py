@@ -39,12 +39,12 @@ class SplitEffect:
 @dataclass(frozen=True)
 class SplitResult:
     """What the splits of a plan, or spreading its charges, move. `moves` are added to the plan's sums and add up to 0
-    unless a filter separates them; `brought` are the values that received cost, by dimension."""
+    unless a filter separates them; `receiving_values` are the values that received cost, by dimension."""
 
     moves: list[SpendSum] = field(default_factory=list)
     effects: list[SplitEffect] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    brought: Mapping[str, Collection[str]] = field(default_factory=dict)
+    receiving_values: Mapping[str, Collection[str]] = field(default_factory=dict)
     spread: Sequence[MoneyAmount] = ()
 
     @property

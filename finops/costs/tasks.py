@@ -17,8 +17,8 @@ def run_cost_import(account_id: int, import_id: int) -> None:
     """Run one import of an account. Does nothing if it belongs to another account, is done, or runs elsewhere."""
     account = Account.objects.get(pk=account_id)
     with account_scope(account):
-        is_theirs = CostImport.objects.filter(pk=import_id).exists()
-    if is_theirs:
+        is_of_account = CostImport.objects.filter(pk=import_id).exists()
+    if is_of_account:
         services.run_import(import_id, in_child=True)
 
 
@@ -36,8 +36,8 @@ def run_import_part(account_id: int, import_id: int) -> None:
     """Read one part of an account's large import, and ask for the next, so that tenants take turns. Does nothing if it
     belongs to another account, is done, or all its parts are read elsewhere."""
     with account_scope(Account.objects.get(pk=account_id)):
-        is_theirs = CostImport.objects.filter(pk=import_id).exists()
-    if is_theirs and part_attempts.help_import(import_id):
+        is_of_account = CostImport.objects.filter(pk=import_id).exists()
+    if is_of_account and part_attempts.help_import(import_id):
         import_parts.ask_for_help(account_id, import_id, 1)
 
 

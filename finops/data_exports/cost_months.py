@@ -89,9 +89,9 @@ class ExportDimensions:
         """Resolve the columns. A cost tag that cannot be resolved is left out, and reported."""
         context = load_sources(account).context(account)
         names = cost_tag_columns(CostTag.objects.filter(account=account).values_list("key", flat=True))
-        wanted = {TEAM: "team", **{name: f"cost_tag:{key}" for key, name in names.items()}}
+        dimension_names = {TEAM: "team", **{name: f"cost_tag:{key}" for key, name in names.items()}}
         dimensions, left_out = {}, []
-        for name, dimension in wanted.items():
+        for name, dimension in dimension_names.items():
             try:
                 dimensions[name] = registry.resolve(context, dimension)
             except UserError:

@@ -57,8 +57,8 @@ def ensure_change_events(account: Account, actor: Actor, first: date, last: date
         return 0
     own = ChangeEvent.objects.filter(source_id=credential.source_id)
     newest, has_all = own.first(), own.filter(kind__in=PULLED_KINDS).exists()
-    begin = newest.occurred_at.date() + timedelta(days=1) if newest else first
-    missing = events_on(DateRange(begin, last)) if begin <= last else ()
+    missing_from = newest.occurred_at.date() + timedelta(days=1) if newest else first
+    missing = events_on(DateRange(missing_from, last)) if missing_from <= last else ()
     events = [event for event in missing if has_all or event["kind"] not in PULLED_KINDS]
     for start in range(0, len(events), MAX_EVENTS):
         body = msgspec.json.encode({"events": events[start : start + MAX_EVENTS]})

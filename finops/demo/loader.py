@@ -76,7 +76,7 @@ def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int =
     A second run of a day imports nothing and keeps password and keys; on a later day it adds only the months of cost and the
     days of usage since then. Raises UserError while another process loads it.
     """
-    began = time.monotonic()
+    started_at = time.monotonic()
     actor = Actor.command("load_demo")
     with advisory_lock("demo data") as is_first:
         if not is_first:
@@ -109,7 +109,7 @@ def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int =
         _load_stripe(people.labs, actor, say, months)
         look_for_anomalies([people.account, people.labs], actor, say)
         send_alerts(people.account)
-    return LoadResult(rows, events, time.monotonic() - began, handed_out)
+    return LoadResult(rows, events, time.monotonic() - started_at, handed_out)
 
 
 def _has(kind: Kind) -> bool:
@@ -142,21 +142,23 @@ def _load_costs(people: People, actor: Actor, say: Say, months: int) -> int:
 
 
 def _load_usage(account: Account, actor: Actor, say: Say, months: int) -> int:
-    today, began = clock.today(), time.monotonic()
+    today, started_at = clock.today(), time.monotonic()
     with account_scope(account):
         events = load_usage(account, actor, first_day(today, months), today - timedelta(days=1))
     say(
-        f"{account.name}: {SOURCE_NAME}, {events:,} usage events (written in {time.monotonic() - began:.1f} s)"
+        f"{account.name}: {SOURCE_NAME}, {events:,} usage events (written in {time.monotonic() - started_at:.1f} s)"
     )
     return events
 
 
 def _load_stripe(labs: Account, actor: Actor, say: Say, months: int) -> None:
     """A replay of Stripe into Lumenly Labs: usage that is pulled, beside what Lumenly's backend pushes."""
-    today, began = clock.today(), time.monotonic()
+    today, started_at = clock.today(), time.monotonic()
     with account_scope(labs):
         events = ensure_stripe(labs, actor, first_day(today, min(months, LABS_MONTHS)), today)
-    say(f"{labs.name}: {STRIPE_NAME}, {events:,} usage events (pulled in {time.monotonic() - began:.1f} s)")
+    say(
+        f"{labs.name}: {STRIPE_NAME}, {events:,} usage events (pulled in {time.monotonic() - started_at:.1f} s)"
+    )
 
 
 def _ensure_cost_view(account: Account, actor: Actor) -> None:
@@ -182,7 +184,7 @@ class _Loader:
         if last is not None and last >= self.end:
             self.say(f"{account.name}: {vendor.name} is complete up to {last}")
             return
-        began = time.monotonic()
+        started_at = time.monotonic()
         path = self.folder / f"{vendor.key}-through-{self.end}.parquet"
         start = month_start(last) if last else first
         written = write_source(vendor.key, path, start, self.end, late=late)
@@ -198,7 +200,7 @@ class _Loader:
             self._import(account, source, paths)
         self.say(
             f"{account.name}: {vendor.name}, {written.rows:,} lines up to {self.end} "
-            f"(generated in {generated - began:.1f} s, imported in {time.monotonic() - generated:.1f} s)"
+            f"(generated in {generated - started_at:.1f} s, imported in {time.monotonic() - generated:.1f} s)"
         )
         path.unlink()
 
@@ -236,10 +238,10 @@ class _Loader:
         if self.has_sample(account):
             return
         source = self._source(account, SAMPLE_NAME)
-        began = time.monotonic()
+        started_at = time.monotonic()
         self._import(account, source, [SAMPLE_FILE])
         self.say(
-            f"{account.name}: {SAMPLE_NAME}, September 2024 (imported in {time.monotonic() - began:.1f} s)"
+            f"{account.name}: {SAMPLE_NAME}, September 2024 (imported in {time.monotonic() - started_at:.1f} s)"
         )
 
     def _source(self, account: Account, name: str) -> CostSource:

@@ -172,7 +172,7 @@ class Cluster:
 
     def _start_once(self, deadline: float) -> bool:
         """Try to start once; return False when a later attempt may succeed."""
-        begin = self.log.stat().st_size if self.log.exists() else 0
+        offset = self.log.stat().st_size if self.log.exists() else 0
         self.process = self.launch()
         while self.process.poll() is None:
             if self.answers():
@@ -181,7 +181,7 @@ class Cluster:
                 self.stop()
                 raise EmbeddedError(f"PostgreSQL does not answer after {READY_SECONDS} s; see {self.log}.")
             time.sleep(0.01)
-        log_output = self._log_since(begin)
+        log_output = self._log_since(offset)
         if "shared memory block" in log_output and time.monotonic() < deadline:
             return False
         raise EmbeddedError(f"PostgreSQL ended while starting (full log: {self.log}):\n{log_output.strip()}")

@@ -109,11 +109,11 @@ def retention(account: Account) -> ReceiptRetention:
 def bills_named_by_receipts() -> Q:
     """A condition on LakeSegment: a receipt names the file, of an account that keeps such bills and for so long."""
     # Of every account: garbage collection serves all at once.
-    kept = ReceiptRetention.objects.unscoped().filter(bill_days__gt=0)
+    retentions = ReceiptRetention.objects.unscoped().filter(bill_days__gt=0)
     ceilings, ceiling = own_limits(BILL_DAYS_LIMIT), LIMITS_BY_NAME[BILL_DAYS_LIMIT].default
     conditions = [
         Q(_named_since(min(days, ceilings.get(account_id, ceiling))), account_id=account_id)
-        for account_id, days in kept.values_list("account_id", "bill_days")
+        for account_id, days in retentions.values_list("account_id", "bill_days")
     ]
     return Q(*conditions, _connector=Q.OR) if conditions else Q(pk__in=[])
 

@@ -64,14 +64,14 @@ def trends(answer: UnitCostAnswer, granularity: str, unit: str) -> list[Trend]:
 
 
 def with_trend_markers(
-    drawn: Sequence[Trend], answer: UnitCostAnswer, query: UnitCostQuery
+    trends: Sequence[Trend], answer: UnitCostAnswer, query: UnitCostQuery
 ) -> tuple[list[Trend], list[Marker]]:
     """Return the charts with the events that match their days and the filters on cost, and a list of these."""
-    if not drawn:
+    if not trends:
         return [], []
     days = DateRange(answer.period.start_date, answer.period.end_date)
     markers = markers_of(MarkerQuestion(days, query.filters))
-    return [_marked_trend(trend, markers) for trend in drawn], markers
+    return [_marked_trend(trend, markers) for trend in trends], markers
 
 
 def _marked_trend(trend: Trend, markers: Sequence[Marker]) -> Trend:

@@ -104,7 +104,7 @@ class Connection:
             return False
         if now - self.due_since <= limits.grace + (self.received - self.due_from) / limits.rate:
             return False
-        same = [each for each in requests if -1.0 < self.due_since - each.began < MATCH_SECONDS]
+        same = [each for each in requests if -1.0 < self.due_since - each.started_at < MATCH_SECONDS]
         return bool(same) and all(each.is_slow(now, limits.grace, limits.rate) for each in same)
 
 

@@ -26,7 +26,7 @@ class BodyBrokeOff(Exception):
 @dataclass(eq=False, slots=True)
 class OpenRequest:
     """An open request. `peer`: the address of the connection. `client`: the account of a credential that was valid before
-    (`is_known`), else the client's network. `length`: bytes of body announced, None when chunked. `began` is of
+    (`is_known`), else the client's network. `length`: bytes of body announced, None when chunked. `started_at` is of
     time.monotonic."""
 
     peer: str
@@ -35,7 +35,7 @@ class OpenRequest:
     length: int | None
     body_memory: int = 0
     """Bytes of memory for its body before it gets a place."""
-    began: float = field(default_factory=time.monotonic)
+    started_at: float = field(default_factory=time.monotonic)
     received: int = 0
     is_arriving: bool = True
 
@@ -47,7 +47,7 @@ class OpenRequest:
 
     def is_slow(self, now: float, grace: float, rate: float) -> bool:
         """Whether its body is over the deadline: `grace` seconds and one more for each `rate` bytes received."""
-        return self.is_arriving and now - self.began > grace + self.received / rate
+        return self.is_arriving and now - self.started_at > grace + self.received / rate
 
 
 @dataclass(frozen=True)

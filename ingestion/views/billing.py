@@ -56,13 +56,15 @@ def retention(request: AccountRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, form, status=422)
     months: int | None = form.cleaned_data["months"]
-    kept = kept_months(request.account, months)
-    deleted_events, first = _count_deletions(request, kept)
+    retention_months = kept_months(request.account, months)
+    deleted_events, first = _count_deletions(request, retention_months)
     if deleted_events and not form.cleaned_data["confirmed"]:
-        return _page(request, form, {"doomed": deleted_events, "first_kept": first, "months_asked": kept})
+        return _page(
+            request, form, {"doomed": deleted_events, "first_kept": first, "months_asked": retention_months}
+        )
     with FormErrors(form):
         services.set_usage_retention(account=request.account, actor=request.actor, months=months)
-        messages.success(request, _retention_message(kept, deleted_events))
+        messages.success(request, _retention_message(retention_months, deleted_events))
         return redirect("usage_billing", slug=request.account.slug)
     return _page(request, form, status=422)
 

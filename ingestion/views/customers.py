@@ -136,8 +136,8 @@ def _charts(request: AccountRequest, row: Customer, metrics: list[CustomerMetric
     days = {} if query.names_days else {"start_date": listed.start, "end_date": listed.end}
     queries = [structs.replace(query, metric=metric.metric, **days) for metric in metrics[:CHARTS]]
     answers = [query_usage(request.account, one) for one in queries]
-    drawn = [usage_table(answer) for answer in answers]
-    tables, markers = marked_usage(drawn, usage_days(answers[0])) if answers else ([], [])
+    usage_tables = [usage_table(answer) for answer in answers]
+    tables, markers = marked_usage(usage_tables, usage_days(answers[0])) if answers else ([], [])
     return {
         "found": metrics,
         "query": query,

@@ -75,14 +75,14 @@ def _page(
     form: ReceiptRetentionForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    kept = queries.retention(request.account)
+    retention = queries.retention(request.account)
     context = {
         "receipt": receipt,
         "answer": answer,
         "arguments": _pretty(answer.arguments) if answer else "",
         "problem": problem,
         "kept": queries.kept_bills(request.account),
-        "form": form or ReceiptRetentionForm(request.account, kept=kept),
+        "form": form or ReceiptRetentionForm(request.account, kept=retention),
     }
     return render(request, "mcpserver/verify_answer.html", context, status=status)
 

@@ -127,6 +127,8 @@ def trend_of(billed: Sequence[BilledDay], buckets: Sequence[date], granularity: 
 def _largest_models(sizes: Mapping[tuple[str, str], Decimal]) -> set[tuple[str, str]]:
     listed = set()
     for currency in {key[0] for key in sizes}:
-        ours = sorted((key for key in sizes if key[0] == currency), key=lambda key: (-abs(sizes[key]), key))
-        listed |= set(ours[:TREND_LINES])
+        largest = sorted(
+            (key for key in sizes if key[0] == currency), key=lambda key: (-abs(sizes[key]), key)
+        )
+        listed |= set(largest[:TREND_LINES])
     return listed

@@ -164,13 +164,13 @@ class EventEvaluation:
             if not row.state:
                 candidates.append(_baseline(row, tuple(each.key for each in states.episodes)))
                 continue
-            mine = self._fired_keys[row.pk]
-            for source, name, keys in states.ends(mine):
+            own_keys = self._fired_keys[row.pk]
+            for source, name, keys in states.ends(own_keys):
                 end = partial(sources.end_message, account, source, name)
                 candidates.append(EventCandidate(row, keys, end, row.state))
             candidates += [
                 EventCandidate(row, (each.key,), partial(sources.message, account, each), row.state)
-                for each in states.starts(mine)
+                for each in states.starts(own_keys)
             ]
         return candidates
 
@@ -229,8 +229,8 @@ class EventEvaluation:
             for currency, amount in expected.items()
             if currency in before and _percent(before[currency], amount) >= arguments.minimum_percent
         }
-        kept = {**texts, **row.state["expected"], **{each: texts[each] for each in changed}}
-        state = {"month": month, "expected": kept}
+        expected_texts = {**texts, **row.state["expected"], **{each: texts[each] for each in changed}}
+        state = {"month": month, "expected": expected_texts}
         if not changed:
             return [] if state == row.state else [EventCandidate(row, (), None, state)]
         largest = max(changed, key=lambda each: _percent(before[each], changed[each]))

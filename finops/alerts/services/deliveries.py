@@ -178,8 +178,8 @@ def _record_outcome(
 ) -> AlertDelivery | None:
     if delivery.is_test:
         hold_channel(delivery.channel_id)
-    ours = Q(pk=delivery.pk, status=Status.WAITING, next_attempt_at=delivery.next_attempt_at)
-    row = AlertDelivery.objects.select_for_update().filter(ours).first()
+    attempt = Q(pk=delivery.pk, status=Status.WAITING, next_attempt_at=delivery.next_attempt_at)
+    row = AlertDelivery.objects.select_for_update().filter(attempt).first()
     if row is None:
         logger.warning("alerts: delivery %s was taken over before its answer came", delivery.pk)
         return None
@@ -282,7 +282,7 @@ def send_delivery(*, account: Account, delivery_id: int) -> bool:
     False if it is not due or another worker has it. Safe to repeat, concurrently, and after kill -9 at any moment."""
     with account_scope(account):
         row = send_now(delivery_id)
-        ours, until = row is not None, time.monotonic() + SPELL_SECONDS
+        is_claimed, until = row is not None, time.monotonic() + SPELL_SECONDS
         while row is not None and row.status == Status.DELIVERED:
             next_id = _next_due(row)
             if next_id is None:
@@ -291,7 +291,7 @@ def send_delivery(*, account: Account, delivery_id: int) -> bool:
                 publish(SEND_TASK, account.pk, next_id, expires=300)
                 break
             row = send_now(next_id)
-    return ours
+    return is_claimed
 
 
 def send_due() -> list[tuple[int, int]]:

@@ -83,8 +83,8 @@ def due_accounts() -> list[int]:
 def evaluate_if_due(account: Account) -> bool:
     """Evaluate an account; False if it is not due, or another worker evaluates it. Errors are retried ten minutes
     later."""
-    with advisory_lock(f"alerts {account.pk}") as mine:
-        due = _due("AND account_id = %(account)s", account.pk) if mine else []
+    with advisory_lock(f"alerts {account.pk}") as has_lock:
+        due = _due("AND account_id = %(account)s", account.pk) if has_lock else []
         if not due:
             return False
         _deliveries, error = _evaluate_all(account)

@@ -107,10 +107,10 @@ def _rank(anomaly: Anomaly) -> tuple[bool, bool, str, int]:
 
 def is_news(anomaly: Anomaly, coverage: Coverage) -> bool:
     """Return whether it is open and recent: by the account's data, and by its source's, which may be newer."""
-    mine, through = coverage.last_complete_days.get(anomaly.source_id), coverage.complete_through
-    if anomaly.state != Incident.State.OPEN or mine is None or through is None:
+    source_through, through = coverage.last_complete_days.get(anomaly.source_id), coverage.complete_through
+    if anomaly.state != Incident.State.OPEN or source_through is None or through is None:
         return False
-    newest = max(through, mine)
+    newest = max(through, source_through)
     oldest = max(newest - timedelta(days=NEWS_DAYS), coverage.today - timedelta(days=LATE_DAYS))
     return anomaly.last_day >= oldest
 

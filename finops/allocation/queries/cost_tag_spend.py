@@ -198,15 +198,15 @@ def _values(before: Amounts, after: Amounts, top: int, default: str) -> list[Cos
     keys = list(dict.fromkeys([*before, *after]))
     rows: list[CostTagValueCost] = []
     for currency in _currencies(before, keys):
-        mine = [key for key in keys if key[0] == currency]
-        mine.sort(key=lambda key: (_size(before, after, key).copy_negate(), key))
-        total = _sum(before, mine)
+        own_keys = [key for key in keys if key[0] == currency]
+        own_keys.sort(key=lambda key: (_size(before, after, key).copy_negate(), key))
+        total = _sum(before, own_keys)
         rows += [
             _row(before, after, [key], total, name=key[1], default=bool(default) and key[1] == default)
-            for key in mine[:top]
+            for key in own_keys[:top]
         ]
-        if mine[top:]:
-            rows.append(_row(before, after, mine[top:], total, name=""))
+        if own_keys[top:]:
+            rows.append(_row(before, after, own_keys[top:], total, name=""))
     return rows
 
 

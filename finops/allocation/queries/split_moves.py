@@ -89,7 +89,7 @@ def moves_of(question: SplitQuestion, splits: Sequence[Split]) -> SplitResult:
         moves=_sums(question.plan, dimensions, result, labels, names),
         effects=effects,
         warnings=unallocated_warnings(effects),
-        brought=_receiving_values(dimensions, result),
+        receiving_values=_receiving_values(dimensions, result),
     )
 
 
@@ -119,13 +119,13 @@ def _dimensions(question: SplitQuestion, splits: Sequence[Split]) -> tuple[Split
     remaining = list(splits)
     for dimension in {each.value: each for each in reversed(used)}.values():
         # A split moves cost once, also where the question uses both the customer and the customer key.
-        mine = tuple(split for split in remaining if _is_on(question, split, dimension))
-        remaining = [split for split in remaining if split not in mine]
-        if mine:
+        own_splits = tuple(split for split in remaining if _is_on(question, split, dimension))
+        remaining = [split for split in remaining if split not in own_splits]
+        if own_splits:
             split_dimensions.append(
                 SplitDimension(
                     dimension=dimension,
-                    splits=mine,
+                    splits=own_splits,
                     places=tuple(
                         place for place, each in enumerate(plan.dimensions) if each.value == dimension.value
                     ),
@@ -220,10 +220,10 @@ def _usage(
 
 def _customers(metric: str, splits: Sequence[Split]) -> tuple[str, ...]:
     """Return the customers whose usage is a weight; empty means all customers."""
-    mine = [split for split in splits if split.usage_metric == metric]
-    if any(split.every_customer for split in mine):
+    own_splits = [split for split in splits if split.usage_metric == metric]
+    if any(split.every_customer for split in own_splits):
         return ()
-    return tuple(sorted({target for split in mine for target in split.targets}))
+    return tuple(sorted({target for split in own_splits for target in split.targets}))
 
 
 @dataclass(slots=True)

@@ -117,13 +117,13 @@ def _effects(
     effects: dict[int, SplitEffect] = {}
     warnings: list[str] = []
     for name in dict.fromkeys(split.dimension for split in splits):
-        mine = [split for split in splits if split.dimension == name]
+        own_splits = [split for split in splits if split.dimension == name]
         try:
             dimension = registry.resolve(asking.context, name, field="dimension")
         except UserError as problem:
             warnings.append(f"Splits on {name} have no effect: {problem.message}")
             continue
-        result = asking.apply_splits(asking.plan(dimension, days), mine)
+        result = asking.apply_splits(asking.plan(dimension, days), own_splits)
         effects |= {effect.split_id: effect for effect in result.effects}
         warnings += [*dimension.warnings, *result.warnings]
     return effects, warnings

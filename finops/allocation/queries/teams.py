@@ -172,9 +172,9 @@ def list_teams(
     spent = query_spend(account, question, sources=sources, deadline=deadline)
     infos = team_infos(account)
     matching = [info for info in infos if _matches(info, search.strip().casefold())]
-    begin = offset_of(cursor, search)
-    page = matching[begin : begin + limit]
-    after = begin + len(page)
+    start = offset_of(cursor, search)
+    page = matching[start : start + limit]
+    after = start + len(page)
     return TeamsAnswer(
         account=spent.account,
         summary=_summary(account, infos, matching, spent),

@@ -29,8 +29,8 @@ def place_in_teams(
         left = [row for row in rows if row.team_id not in teams[people[row.membership_id]]]
         new = [
             TeamMember(account=account, team=living[team_id], membership=membership)
-            for membership, wanted in teams.items()
-            for team_id in sorted(wanted & living.keys())
+            for membership, team_ids in teams.items()
+            for team_id in sorted(team_ids & living.keys())
             if (membership.pk, team_id) not in present
         ]
         TeamMember.objects.filter(pk__in=[row.pk for row in left]).delete()

@@ -97,8 +97,8 @@ def allocate_cells(
         result.stayed += [(split, lot, day, amount) for split in way.stayed]
         if way.amounts is not None:
             way.amounts[lot] = way.amounts.get(lot, 0) + amount
-    _check_size(routes.found.values())
-    for route in routes.found.values():
+    _check_size(routes.by_splits.values())
+    for route in routes.by_splits.values():
         _Allocator(route, dimensions, labels or {}, result).go()
     return result
 
@@ -134,8 +134,8 @@ class _Route:
         """Return the weight of each combination of targets. With splits on two dimensions, weights are multiplied."""
         products = [1]
         for (index, _split), names in zip(self.active_splits, targets, strict=True):
-            mine = shares[index].weights
-            row = [mine.get(name, 0) for name in names]
+            own_weights = shares[index].weights
+            row = [own_weights.get(name, 0) for name in names]
             products = [one * other for one in products for other in row]
         return products
 
@@ -144,7 +144,7 @@ class _Route:
 class _Routes:
     dimensions: Sequence[SplitDimension]
     weights: Weights
-    found: dict[tuple[int | None, ...], _Route] = field(default_factory=dict)
+    by_splits: dict[tuple[int | None, ...], _Route] = field(default_factory=dict)
     _ways: dict[tuple[tuple[str | None, ...], date, str], _Destination] = field(default_factory=dict)
 
     def way(self, lot: CostGroup, day: date) -> _Destination:
@@ -168,7 +168,7 @@ class _Routes:
         if not any(splits):
             return _Destination(None, tuple(stayed))
         name = tuple(split.id if split else None for split in splits)
-        route = self.found.setdefault(name, _Route(tuple(splits)))
+        route = self.by_splits.setdefault(name, _Route(tuple(splits)))
         return _Destination(route.days.setdefault(tuple(shares), {}), tuple(stayed))
 
 
@@ -194,7 +194,7 @@ class _Allocator:
     route: _Route
     dimensions: Sequence[SplitDimension]
     labels: Mapping[tuple[str, str], str]
-    found: AllocationResult
+    result: AllocationResult
 
     def go(self) -> None:
         targets = self.route.targets()
@@ -204,7 +204,7 @@ class _Allocator:
         for lot, (amount, parts) in allocate_by_day(days).items():
             self._record(lot, amount, ends, parts)
             if all(lot.passes):
-                self.found.moves.append(SplitMove(lot, lot.keys, -amount, False))
+                self.result.moves.append(SplitMove(lot, lot.keys, -amount, False))
             if self._others_pass(lot):
                 arrived = zip(ends, parts, let_in, strict=True)
                 self._move(lot, [(end, part) for end, part, let in arrived if let and part])
@@ -215,8 +215,8 @@ class _Allocator:
             for end, part in zip(ends, parts, strict=True):
                 if part:
                     received[end[place]] = received.get(end[place], 0) + part
-            self.found.moved.append((split, lot, amount))
-            self.found.received.append((split, lot, received))
+            self.result.moved.append((split, lot, amount))
+            self.result.received.append((split, lot, received))
 
     def _others_pass(self, lot: CostGroup) -> bool:
         """Return whether the lot passes the filters on the dimensions that it does not move in."""
@@ -240,7 +240,7 @@ class _Allocator:
             for number, (index, _split) in enumerate(self.route.active_splits)
             for place in self.dimensions[index].places
         ]
-        keys, allocated, moves = list(lot.keys), bool(places), self.found.moves
+        keys, allocated, moves = list(lot.keys), bool(places), self.result.moves
         for end, amount in arrived:
             for place, number in places:
                 keys[place] = end[number]

@@ -48,7 +48,7 @@ class SaveReview(msgspec.Struct, frozen=True):
     """The result of a review before saving: an error, a conflict with another change, or the effect."""
 
     problem: Problem | None = None
-    theirs: CostTag | None = None
+    stored: CostTag | None = None
     effect: CostTagEffect | None = None
     draft: CostTagDraft | None = None
     version: int | None = None
@@ -125,7 +125,7 @@ def _review(request: AccountRequest, form: CostTagForm, cost_tag: CostTag | None
     version = form.cleaned_data["version"]
     if cost_tag is not None and version != cost_tag.version:
         if request.POST.get("rebase") != str(cost_tag.version):
-            return SaveReview(theirs=cost_tag)
+            return SaveReview(stored=cost_tag)
         version = cost_tag.version
     try:
         draft = form.draft()
@@ -148,7 +148,7 @@ def _save(request: AccountRequest, review: SaveReview, cost_tag: CostTag | None)
         return save_cost_tag(cost_tag=cost_tag, actor=request.actor, version=review.version or 0, **fields)
     except UserError as problem:
         if problem.field == "version":
-            return SaveReview(theirs=CostTag.objects.get(pk=cost_tag.pk) if cost_tag else None)
+            return SaveReview(stored=CostTag.objects.get(pk=cost_tag.pk) if cost_tag else None)
         return SaveReview(problem=problem_of(problem))
     except ValidationError as error:
         field = next(iter(getattr(error, "error_dict", {})), NON_FIELD_ERRORS)
@@ -195,8 +195,8 @@ def review_context(review: SaveReview) -> dict[str, Any]:
     if review.effect:
         closed = {row.month for row in review.effect.months if row.is_closed and row.changed_lines}
         context |= {"effect": review.effect, "tables": effect_tables(review.effect), "closed": sorted(closed)}
-    if review.theirs:
-        context["their_rules"] = [(rule.name, rule_words(rule)) for rule in read_rules(review.theirs.rules)]
+    if review.stored:
+        context["their_rules"] = [(rule.name, rule_words(rule)) for rule in read_rules(review.stored.rules)]
     return context
 
 

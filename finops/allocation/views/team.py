@@ -96,9 +96,9 @@ def _team(team_id: int) -> Team:
 
 def _figures(request: AccountRequest, team: Team, sources: Sources, newest: date) -> dict[str, Any]:
     """Four lake queries: the month by service with its comparison, the trend, and the filter's value for each."""
-    mine = [Filter(dimension="team", values=[team.name])]
+    team_filters = [Filter(dimension="team", values=[team.name])]
     month = month_so_far(
-        newest, group_by=["service"], filters=mine, compare_to="previous_period", top=SERVICES
+        newest, group_by=["service"], filters=team_filters, compare_to="previous_period", top=SERVICES
     )
     spent = query_spend(request.account, month, sources=sources)
     trend = structs.replace(
@@ -111,7 +111,7 @@ def _figures(request: AccountRequest, team: Team, sources: Sources, newest: date
         top=TREND_SERVICES,
     )
     shown = query_spend(request.account, trend, sources=sources)
-    tables, markers = marked_tables(series_tables(shown), shown, mine)
+    tables, markers = marked_tables(series_tables(shown), shown, team_filters)
     return {
         "spent": spent,
         "explorer": month.to_params(),

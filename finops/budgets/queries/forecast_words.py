@@ -93,10 +93,10 @@ def _short_history(whole: Sequence[Outlook]) -> list[str]:
 
 def _parts(total: ForecastTotal, rows: Sequence[ForecastRow]) -> list[str]:
     """Return a sentence on how the groups' own forecasts relate to the forecast of the total."""
-    mine = [row.expected for row in rows if row.currency == total.currency and row.expected is not None]
-    if not mine or total.expected is None:
+    amounts = [row.expected for row in rows if row.currency == total.currency and row.expected is not None]
+    if not amounts or total.expected is None:
         return []
-    group_sum = exact_sum(mine)
+    group_sum = exact_sum(amounts)
     apart = ratio(exact_difference(group_sum, total.expected).copy_abs(), total.expected.copy_abs())
     if apart is None or percent_text(apart) == percent_text(apart * 0):
         return []

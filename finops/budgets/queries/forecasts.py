@@ -219,8 +219,8 @@ def _outlook(
     facts: SpendFacts, span: Span, sums: Sequence[SpendSum], currency: str, *, groups: int = 0
 ) -> Outlook:
     """Return the days of these sums in one currency, and their projection."""
-    mine = [part for part in sums if part.currency == currency]
-    parts = _parts(facts.plan, mine)
+    own_sums = [part for part in sums if part.currency == currency]
+    parts = _parts(facts.plan, own_sums)
     costs = total_by_day(parts)
     reason, through, since = (
         _stale(span),
@@ -240,10 +240,10 @@ def _outlook(
             one_time=one_time_by_day(parts),
             country=facts.account.holiday_country,
         )
-    is_other = bool(groups) and mine[0].place >= facts.plan.top
+    is_other = bool(groups) and own_sums[0].place >= facts.plan.top
     return Outlook(
-        key=None if is_other or not mine[0].keys else mine[0].keys[0],
-        label=strip_date_prefix(max((part.labels[0] or "" for part in mine if part.labels), default="")),
+        key=None if is_other or not own_sums[0].keys else own_sums[0].keys[0],
+        label=strip_date_prefix(max((part.labels[0] or "" for part in own_sums if part.labels), default="")),
         currency=currency,
         costs=costs,
         projection=projection,
@@ -263,10 +263,10 @@ def _parts(plan: SpendPlan, sums: Sequence[SpendSum]) -> list[CostPart]:
     return [
         CostPart(
             plan.ends[end][0] if end >= 0 else None,
-            _by_day(mine),
-            _by_day(each for each in mine if each.part == ONE_TIME_FEES),
+            _by_day(bucket_sums),
+            _by_day(each for each in bucket_sums if each.part == ONE_TIME_FEES),
         )
-        for end, mine in sorted(by_end.items())
+        for end, bucket_sums in sorted(by_end.items())
     ]
 
 

@@ -109,8 +109,8 @@ class _StatusContext:
 
         @cache
         def data_days(source_id: int | None) -> _DataDays:
-            mine = coverage.sources if source_id is None else [source_id]
-            return _DataDays(coverage.of_sources(mine, today=day), day)
+            own_sources = coverage.sources if source_id is None else [source_id]
+            return _DataDays(coverage.of_sources(own_sources, today=day), day)
 
         self.data_days: Callable[[int | None], _DataDays] = data_days
 

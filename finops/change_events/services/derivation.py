@@ -55,15 +55,20 @@ def store_derived_events(*, account: Account, since: date, events: Collection[De
     first = datetime.combine(since, time.min, UTC)
     with account_scope(account):
         derived = ChangeEvent.objects.filter(origin=ChangeEvent.Origin.DERIVED)
-        wanted = {event.event_id: event for event in events if event.day >= since}
+        events_by_id = {event.event_id: event for event in events if event.day >= since}
         rows = {
             row.external_id: row
-            for row in [*derived.filter(occurred_at__gte=first), *derived.filter(external_id__in=wanted)]
+            for row in [
+                *derived.filter(occurred_at__gte=first),
+                *derived.filter(external_id__in=events_by_id),
+            ]
         }
-        derived.filter(pk__in=[row.pk for id_, row in rows.items() if id_ not in wanted]).delete()
-        changed = [row for id_, row in rows.items() if id_ in wanted and _change(row, wanted[id_])]
+        derived.filter(pk__in=[row.pk for id_, row in rows.items() if id_ not in events_by_id]).delete()
+        changed = [
+            row for id_, row in rows.items() if id_ in events_by_id and _change(row, events_by_id[id_])
+        ]
         ChangeEvent.objects.bulk_update(changed, _FIELDS)
-        new = [_new(account, event) for id_, event in wanted.items() if id_ not in rows]
+        new = [_new(account, event) for id_, event in events_by_id.items() if id_ not in rows]
         ChangeEvent.objects.bulk_create(new)
     return len(new)
 

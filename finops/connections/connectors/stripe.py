@@ -287,9 +287,9 @@ def _gauges(
         customer, name = _customer_of(each.customer, config)
         more = sum(1 if item.quantity is None else item.quantity for item in each.items.data)
         end = min(last, _day(each.ended_at) - timedelta(days=1)) if each.ended_at is not None else last
-        begin = max(first, _day(each.start_date))
-        for offset in range((end - begin).days + 1):
-            key = (customer, begin + timedelta(days=offset))
+        start = max(first, _day(each.start_date))
+        for offset in range((end - start).days + 1):
+            key = (customer, start + timedelta(days=offset))
             _name, count, seats = values.get(key, (None, 0, 0))
             values[key] = (name, count + 1, seats + more)
     return values

@@ -284,10 +284,10 @@ def _of_the_wire(error: Exception) -> bool:
 
 def causes(error: BaseException) -> Iterator[BaseException]:
     """Return the error and its causes, each once."""
-    met: set[int] = set()
+    visited: set[int] = set()
     current: BaseException | None = error
-    while current is not None and id(current) not in met:
-        met.add(id(current))
+    while current is not None and id(current) not in visited:
+        visited.add(id(current))
         yield current
         current = current.__cause__ or current.__context__
 

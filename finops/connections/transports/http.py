@@ -149,7 +149,7 @@ class HttpApi:
         address guard. Returns its bytes. Each attempt replaces the target. Raises the errors of `get`."""
         address, _mark, query = (url or self._url(path)).partition("?")
         headers = {"Accept": accept} if url else {**self.headers, "Accept": accept}
-        with_header = (lambda given: given) if url else self._with_token_header
+        with_header = (lambda headers: headers) if url else self._with_token_header
 
         def receive(response: ResponseStream) -> int:
             with target.open("wb") as file:

@@ -57,11 +57,11 @@ def focus_columns(columns: Sequence[SqlColumn], field: str) -> Mapping[str, SqlC
 
 def other_columns(columns: Sequence[SqlColumn]) -> list[str]:
     """Return the columns that are neither FOCUS columns nor provider columns (x_): they are not read."""
-    known = {fold(name) for name in KNOWN}
+    folded_names = {fold(name) for name in KNOWN}
     return [
         each.name
         for each in columns
-        if fold(each.name) not in known and not each.name.strip().casefold().startswith("x_")
+        if fold(each.name) not in folded_names and not each.name.strip().casefold().startswith("x_")
     ]
 
 

@@ -50,12 +50,12 @@ def look_up(
     deadline: float | None,
     manifest: Manifest | None = None,
     *,
-    brought: Mapping[str, Collection[str]] | None = None,
+    receiving_values: Mapping[str, Collection[str]] | None = None,
     refuse_all: bool = False,
 ) -> FilterFindings:
     """Check the filters' values. One lake query over the filtered columns; a second if a value is not in these days.
 
-    `brought` are values by dimension that received cost from shared-cost splits; they count as being in the data.
+    `receiving_values` are values by dimension that received cost from shared-cost splits; they count as being in the data.
     Raises UserError for an `in` of which no value is in the data of any day, on dimensions whose values users define
     (REFUSED; `refuse_all`: on any): a sum of nothing would read as a cost of 0. One more lake query if none is in
     these days.
@@ -63,16 +63,20 @@ def look_up(
     exact = [item for item in plan.filters if item.is_exact]
     present = _query_values(account, plan, exact, deadline, manifest, only_matching=True)
     for index, item in enumerate(exact):
-        received = [value for value in (brought or {}).get(item.dimension.name, ()) if _accepts(item, value)]
+        received = [
+            value for value in (receiving_values or {}).get(item.dimension.name, ()) if _accepts(item, value)
+        ]
         present[index] = dict.fromkeys(received, "") | present.get(index, {})
     missing = {index: _missing_values(item, present.get(index, {})) for index, item in enumerate(exact)}
-    lost = [(item, missing[index]) for index, item in enumerate(exact) if missing[index]]
+    unmatched = [(item, missing[index]) for index, item in enumerate(exact) if missing[index]]
     values_by_place = _query_values(
-        account, plan, [item for item, _ in lost], deadline, manifest, only_matching=False
+        account, plan, [item for item, _ in unmatched], deadline, manifest, only_matching=False
     )
-    unknown = [(index, item, value) for index, (item, values) in enumerate(lost) for value in values]
+    unknown = [(index, item, value) for index, (item, values) in enumerate(unmatched) for value in values]
     empty = [
-        (index, item) for index, (item, values) in enumerate(lost) if _should_refuse(item, values, refuse_all)
+        (index, item)
+        for index, (item, values) in enumerate(unmatched)
+        if _should_refuse(item, values, refuse_all)
     ]
     other_days = _query_values(
         account, plan, [item for _, item in empty], deadline, manifest, only_matching=True, days=ALL_DAYS

@@ -263,7 +263,7 @@ def find_values(
     """Return the filters' values that the data has; without filters no query runs."""
     if not plan.filters:
         return FilterFindings()
-    return look_up(account, plan, deadline, manifest, brought=split.brought)
+    return look_up(account, plan, deadline, manifest, receiving_values=split.receiving_values)
 
 
 def resolve_query(

@@ -15,7 +15,7 @@ from finops.lib.errors import UserError
 @cache
 def destinations() -> Mapping[str, Destination[Any]]:
     """Every destination by name, in the order of the page. Raises TypeError for a module without exactly one."""
-    found: list[Destination[Any]] = []
+    instances: list[Destination[Any]] = []
     for module_info in pkgutil.iter_modules(__path__):
         module = importlib.import_module(f"{__name__}.{module_info.name}")
         own = [
@@ -25,8 +25,8 @@ def destinations() -> Mapping[str, Destination[Any]]:
         ]
         if len(own) != 1:
             raise TypeError(f"{module.__name__} must have one subclass of Destination")
-        found.append(own[0]())
-    return {each.name: each for each in sorted(found, key=lambda each: (each.order, each.title))}
+        instances.append(own[0]())
+    return {each.name: each for each in sorted(instances, key=lambda each: (each.order, each.title))}
 
 
 def destination_of(name: str) -> Destination[Any]:

@@ -174,11 +174,11 @@ class _ExportRun:
             planned = plan()
             if planned is None:
                 return self._remove(store, dataset, month), None
-            known = self._stored.get((dataset, month))
-            if known is not None and known.fingerprint == planned.fingerprint and _is_whole(known, listed):
-                self._remove_leftovers(store, dataset, month, listed, known.files)
+            stored = self._stored.get((dataset, month))
+            if stored is not None and stored.fingerprint == planned.fingerprint and _is_whole(stored, listed):
+                self._remove_leftovers(store, dataset, month, listed, stored.files)
                 unchanged = replace(
-                    result, outcome=ExportOutcome.UNCHANGED, rows=known.rows, bytes=known.bytes
+                    result, outcome=ExportOutcome.UNCHANGED, rows=stored.rows, bytes=stored.bytes
                 )
                 return unchanged, None
             files = self._write(store, listed, dataset, month, planned)
@@ -187,7 +187,7 @@ class _ExportRun:
             return replace(result, error=error.message), error
         done = replace(
             result,
-            outcome=ExportOutcome.REPLACED if known else ExportOutcome.WRITTEN,
+            outcome=ExportOutcome.REPLACED if stored else ExportOutcome.WRITTEN,
             rows=sum(each.rows for each in files),
             bytes=sum(each.bytes for each in files),
             files=len(files) - 1,
@@ -246,8 +246,8 @@ class _ExportRun:
 
     def _remove(self, store: MonthStore, dataset: str, month: date) -> MonthResult:
         """Remove a month, its manifest first: without it the files are not read as a month."""
-        known = self._stored.get((dataset, month))
-        keys = [each["key"] for each in known.files] if known else []
+        stored = self._stored.get((dataset, month))
+        keys = [each["key"] for each in stored.files] if stored else []
         store.delete(reversed(keys))
         self._export.months.filter(dataset=dataset, month=month).delete()
         return MonthResult(dataset=dataset, month=month_name(month), outcome=ExportOutcome.REMOVED)
@@ -325,9 +325,9 @@ def _store_month(
     )
 
 
-def _is_whole(known: DataExportMonth, listed: dict[str, BucketObject]) -> bool:
+def _is_whole(stored: DataExportMonth, listed: dict[str, BucketObject]) -> bool:
     """Whether the bucket still has the month's files as they were written."""
-    return all(each["key"] in listed and listed[each["key"]].bytes == each["bytes"] for each in known.files)
+    return all(each["key"] in listed and listed[each["key"]].bytes == each["bytes"] for each in stored.files)
 
 
 @contextmanager

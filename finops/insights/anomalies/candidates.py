@@ -77,13 +77,13 @@ def scope_fit(scope: Scope, members: Sequence[Anomaly], causes: Sequence[Causes]
     impact counts, times one half for each dimension without stored causes."""
     if not scope:
         return EVERYTHING
-    known = [
+    fits = [
         fit
         for name, values in scope.items()
         if (fit := _dimension_fit(name, values, members, causes)) is not None
     ]
-    unknown = UNKNOWN ** (len(scope) - len(known))
-    return min(known) * unknown if known else EVERYTHING * unknown
+    unknown = UNKNOWN ** (len(scope) - len(fits))
+    return min(fits) * unknown if fits else EVERYTHING * unknown
 
 
 def _dimension_fit(
@@ -91,19 +91,21 @@ def _dimension_fit(
 ) -> Decimal | None:
     """Return the fit of one dimension; None if no causes of it are stored."""
     impact = exact_sum(each.impact for each in members)
-    wanted = ScopeFilter(
+    scope_filter = ScopeFilter(
         name, "in", tuple(text.casefold() for value in values for text in candidates(name, value))
     )
     own = [each for each in members if each.dimension == name or name == "source"]
     if own:
-        ours = [each for each in own if wanted.passes({name: _names_of(each, name)})]
+        matching_figures = [each for each in own if scope_filter.passes({name: _names_of(each, name)})]
         return _fit(
-            exact_sum(each.actual for each in ours), exact_sum(each.expected for each in ours), impact
+            exact_sum(each.actual for each in matching_figures),
+            exact_sum(each.expected for each in matching_figures),
+            impact,
         )
     of_dimension = next((each for each in causes if each.dimension == name), None)
     if of_dimension is None:
         return None
-    rows = [row for row in of_dimension.rows if wanted.passes({name: _names(row)})]
+    rows = [row for row in of_dimension.rows if scope_filter.passes({name: _names(row)})]
     return _fit(exact_sum(row.actual for row in rows), exact_sum(row.expected for row in rows), impact)
 
 

@@ -231,8 +231,8 @@ def part_of_impact(amount: Decimal, figures: IncidentAmounts) -> Decimal:
 def impacts_by_currency(figures: Iterable[IncidentAmounts]) -> dict[str, Decimal]:
     """Return the sums of impact by currency, without cost that several incidents share."""
     return {
-        currency: exact_sum(each.own_impact for each in ours)
-        for currency, ours in group_by(figures, lambda each: each.currency).items()
+        currency: exact_sum(each.own_impact for each in own_figures)
+        for currency, own_figures in group_by(figures, lambda each: each.currency).items()
     }
 
 

@@ -227,10 +227,10 @@ def impacts_in_scope(
     in the currency of the bill. Anomalies that it had no part in are left out. One lake query for each dimension of
     the rows."""
     impacts: dict[int, Decimal] = {}
-    for name, ours in group_by(rows, lambda row: row.dimension).items():
+    for name, own_rows in group_by(rows, lambda row: row.dimension).items():
         with currency_scope(None):
-            costs = _costs_around(reader, name, ours, filters)
-        for row in ours:
+            costs = _costs_around(reader, name, own_rows, filters)
+        for row in own_rows:
             cost = costs.get(ScopeKey(row.source_id, row.value, row.currency), DailyCost())
             impacts[row.pk] = _impact_in_scope(row, cost, reader.sources.coverage.first_day)
     return {

@@ -232,8 +232,8 @@ def _with_candidates(
     """Return rows with the change events near each that fit the scope of the query, and a warning if not all events
     were evaluated. Three queries if there are anomalies."""
     incidents = with_members(Incident.objects.filter(pk__in=[each.pk for each, _figures in page]))
-    asked = {name: [value] for name, value in query.scope_values.items()}
-    beside, not_all = incident_candidates(list(incidents), asked) if page else ({}, "")
+    scope = {name: [value] for name, value in query.scope_values.items()}
+    beside, not_all = incident_candidates(list(incidents), scope) if page else ({}, "")
     rows = [
         replace(row, candidates=beside.get(incident.pk, []))
         for row, (incident, _figures) in zip(listed, page, strict=True)

@@ -131,10 +131,12 @@ def _match_by_scope(
 
     rows_of = group_by(rows, lambda row: scope_of(AnomalyScope.of(row)))
     pairs: list[tuple[AnomalyCandidate, Anomaly | None]] = []
-    for scope, ours in group_by(candidates, lambda each: scope_of(AnomalyScope.of_candidate(each))).items():
-        ours.sort(key=lambda each: each.detection.first)
-        spans = [(each.detection.first, each.detection.last) for each in ours]
-        pairs += zip(ours, match(rows_of.get(scope, []), spans), strict=True)
+    for scope, own_candidates in group_by(
+        candidates, lambda each: scope_of(AnomalyScope.of_candidate(each))
+    ).items():
+        own_candidates.sort(key=lambda each: each.detection.first)
+        spans = [(each.detection.first, each.detection.last) for each in own_candidates]
+        pairs += zip(own_candidates, match(rows_of.get(scope, []), spans), strict=True)
     return pairs
 
 

@@ -215,8 +215,8 @@ def due_accounts() -> list[int]:
 def detect_if_due(account: Account) -> bool:
     """Run the detection of an account in the currencies of its bills, whatever the display currency: ids, reviews and
     alerts must not depend on it. Returns False if none is due, or another worker runs it."""
-    with advisory_lock(f"anomalies {account.pk}") as mine:
-        due = _due("AND account_id = %(account)s", account.pk) if mine else []
+    with advisory_lock(f"anomalies {account.pk}") as has_lock:
+        due = _due("AND account_id = %(account)s", account.pk) if has_lock else []
         if not due:
             return False
         with account_scope(account), currency_scope(None):
@@ -259,8 +259,8 @@ def _parts(account: Account, run: DetectionRun, due: _Due) -> parts.DetectionPla
 
 def detect_part_if_due(account: Account, number: int) -> bool:
     """Look at a part of an account's values; the last brings the account up to date. False where somebody else is at it."""
-    with advisory_lock(f"anomalies {account.pk} part {number}") as mine:
-        if not mine:
+    with advisory_lock(f"anomalies {account.pk} part {number}") as has_lock:
+        if not has_lock:
             return False
         with account_scope(account), currency_scope(None):
             is_last = parts.detect_part(account, number)

@@ -52,7 +52,7 @@ def new_values(
     whole: DayCosts,
 ) -> list[DerivedEvent]:
     """New services or regions: the first day with cost of a source that had other cost for LEARNING_DAYS before."""
-    found = []
+    events = []
     for key, day in firsts.items():
         source = sources.get(key.source_id)
         if source is None or day < source.first_day + timedelta(days=LEARNING_DAYS):
@@ -62,7 +62,7 @@ def new_values(
             continue
         days = min((source.complete_through - day).days + 1, COST_DAYS)
         span = f"first {days} days" if days > 1 else "first day"
-        found.append(
+        events.append(
             DerivedEvent(
                 key=("new", dimension, source.name, key.value),
                 day=day,
@@ -72,7 +72,7 @@ def new_values(
                 weight=amount.copy_abs(),
             )
         )
-    return _largest_of_month(found)
+    return _largest_of_month(events)
 
 
 def new_value_days(firsts: Mapping[ValueKey, date], sources: Sources) -> list[ValueKey]:
@@ -89,7 +89,7 @@ def commitment_events(
     rows: Sequence[CommitmentDays], sources: Sources, days: DateRange
 ) -> list[DerivedEvent]:
     """Begins: its first line, after the source's first days; ends: its last, before the source's last complete day."""
-    found = []
+    events = []
     for (source_id, name), own in group_by(rows, lambda row: (row.source_id, row.commitment)).items():
         source = sources.get(source_id)
         if source is None:
@@ -101,7 +101,7 @@ def commitment_events(
         label = truncate(newest.name, _NAME)
         scope = {"commitment": [name], "source": [source.name]}
         if first > max(source.first_day, days.start):
-            found.append(
+            events.append(
                 DerivedEvent(
                     key=("commitment begins", source.name, name),
                     day=first,
@@ -112,7 +112,7 @@ def commitment_events(
                 )
             )
         if last < source.complete_through - timedelta(days=LATE_DAYS):
-            found.append(
+            events.append(
                 DerivedEvent(
                     key=("commitment ends", source.name, name),
                     day=last,
@@ -122,12 +122,12 @@ def commitment_events(
                     weight=weight,
                 )
             )
-    return _largest_of_month(found)
+    return _largest_of_month(events)
 
 
 def price_events(rows: Sequence[PriceDays], sources: Sources, whole: DayCosts) -> list[DerivedEvent]:
     """From one list price to the next on days that do not overlap: tiers have several prices at once, and are none."""
-    found = []
+    events = []
     for own in group_by(rows, lambda row: row.key).values():
         ordered = sorted(own, key=lambda row: row.first_day)
         if any(before.last_day >= after.first_day for before, after in pairwise(ordered)):
@@ -141,7 +141,7 @@ def price_events(rows: Sequence[PriceDays], sources: Sources, whole: DayCosts) -
                 continue
             prices = f"{before.price.normalize():f} → {after.price.normalize():f} {after.currency}"
             unit = f" per {after.unit}" if after.unit else ""
-            found.append(
+            events.append(
                 DerivedEvent(
                     key=("price", *map(str, after.key), str(after.price.normalize())),
                     day=after.first_day,
@@ -151,7 +151,7 @@ def price_events(rows: Sequence[PriceDays], sources: Sources, whole: DayCosts) -
                     weight=after.cost.copy_abs(),
                 )
             )
-    return _largest_of_month(found)
+    return _largest_of_month(events)
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class ImportedMonths:
 def restated_months(imports: Iterable[ImportedMonths]) -> list[DerivedEvent]:
     """Months before that of the import whose billed or amortized cost an import changed by RESTATED_SHARE or more, and by one
     unit of the currency. What is the first import of a month, or of the month under way, restates nothing."""
-    found = []
+    events = []
     for each in imports:
         for change in each.changes:
             if change.month >= f"{each.day:%Y-%m}" or not change.rows_before or each.day.day < 3:
@@ -183,7 +183,7 @@ def restated_months(imports: Iterable[ImportedMonths]) -> list[DerivedEvent]:
             if moved.copy_abs() < max(LEAST, before.copy_abs() * RESTATED_SHARE):
                 continue
             sign = "+" if moved > 0 else "−"
-            found.append(
+            events.append(
                 DerivedEvent(
                     key=("restated", str(each.import_id), change.month, change.currency),
                     day=each.day,
@@ -197,7 +197,7 @@ def restated_months(imports: Iterable[ImportedMonths]) -> list[DerivedEvent]:
                     weight=moved.copy_abs(),
                 )
             )
-    return _largest_of_month(found)
+    return _largest_of_month(events)
 
 
 def _largest(costs: DayCosts, first: date) -> tuple[Decimal, str]:

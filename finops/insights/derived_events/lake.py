@@ -45,10 +45,10 @@ class ValueCostsBuild:
     values: tuple[str, ...] = ()
 
     def __call__(self, table: Any) -> Any:
-        wanted = is_ordinary(table)
+        condition = is_ordinary(table)
         if self.column:
-            wanted &= table[self.column].isin(list(self.values))
-        lines = table.filter(wanted)
+            condition &= table[self.column].isin(list(self.values))
+        lines = table.filter(condition)
         value = lines[self.column] if self.column else NO_CURRENCY
         chosen = lines.select(
             **({"source": lines.source, "value": value} if self.column else {}),

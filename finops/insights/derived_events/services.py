@@ -89,8 +89,8 @@ def due_accounts() -> list[int]:
 
 def derive_if_due(account: Account) -> bool:
     """Derive an account's events anew, in the currencies of its bills. False when that is not due, or somebody else is at it."""
-    with advisory_lock(f"derived events {account.pk}") as mine:
-        due = _due("AND account_id = %(account)s", account.pk) if mine else []
+    with advisory_lock(f"derived events {account.pk}") as has_lock:
+        due = _due("AND account_id = %(account)s", account.pk) if has_lock else []
         if not due:
             return False
         with account_scope(account), currency_scope(None):
@@ -118,17 +118,17 @@ def derived_events(account: Account, since: date) -> list[DerivedEvent]:
 
 
 def _cost_events(reader: CostReader, days: DateRange) -> list[DerivedEvent]:
-    known = _source_days(reader.sources, days)
+    days_by_source = _source_days(reader.sources, days)
     whole = whole_costs(reader, days)
     events: list[DerivedEvent] = []
     for dimension in ("service", "region"):
         column = COLUMNS[dimension]
         firsts = first_days(reader, days, column)
-        new = new_value_days(firsts, known)[:MAX_VALUES]
+        new = new_value_days(firsts, days_by_source)[:MAX_VALUES]
         costs = value_costs(reader, days, column, list(dict.fromkeys(key.value for key in new)))
-        events += new_values(dimension, {key: firsts[key] for key in new}, known, costs, whole)
-    events += commitment_events(commitment_days(reader, days), known, days)
-    return events + price_events(price_days(reader, days), known, whole)
+        events += new_values(dimension, {key: firsts[key] for key in new}, days_by_source, costs, whole)
+    events += commitment_events(commitment_days(reader, days), days_by_source, days)
+    return events + price_events(price_days(reader, days), days_by_source, whole)
 
 
 def _source_days(sources: Sources, days: DateRange) -> dict[int, SourcePeriod]:

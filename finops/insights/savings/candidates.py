@@ -229,13 +229,13 @@ def deduplicate_by_precedence(candidates: Iterable[SavingCandidate]) -> list[Sav
             instead[key].add(each.rule)
         if not free:
             continue
-        mine = each
+        listed = each
         if owning_keys:
             lowered = _lowered_text(len(each.pieces) - len(free), owning_keys, result)
-            mine = replace(each, pieces=free, lowered=lowered)
-        if mine.is_worth_listing:
-            result.append(mine)
-            owner.claim(free, mine.key)
+            listed = replace(each, pieces=free, lowered=lowered)
+        if listed.is_worth_listing:
+            result.append(listed)
+            owner.claim(free, listed.key)
     return [replace(each, instead_of=frozenset(instead[each.key])) for each in result]
 
 

@@ -215,10 +215,10 @@ def _purchase(
 
 def _currency_of(purchase: Purchase, sums: Sequence[SimulationSum], place: int) -> str:
     currencies = sorted({each.currency for each in sums if each.purchase == place})
-    wanted = purchase.currency.strip().upper()
-    if wanted in currencies or (wanted and not currencies):
-        return wanted
-    if len(currencies) == 1 and not wanted:
+    currency = purchase.currency.strip().upper()
+    if currency in currencies or (currency and not currencies):
+        return currency
+    if len(currencies) == 1 and not currency:
         return currencies[0]
     if not currencies:
         raise UserError(
@@ -227,7 +227,7 @@ def _currency_of(purchase: Purchase, sums: Sequence[SimulationSum], place: int) 
     raise UserError(
         f"purchases: give the currency of per_hour: {' or '.join(currencies)}.",
         field="purchases",
-        value=wanted,
+        value=currency,
     )
 
 

@@ -134,8 +134,8 @@ def describe_left_out(
         return ""
     names = {source: each.name for source, each in sources.health.items()}
     totals = {
-        currency: exact_sum(each.left_out for each in ours)
-        for currency, ours in group_by(sums, lambda each: each.currency).items()
+        currency: exact_sum(each.left_out for each in own_sums)
+        for currency, own_sums in group_by(sums, lambda each: each.currency).items()
     }
     amounts = {currency: total for currency, total in totals.items() if total}
     parts = []
@@ -242,10 +242,10 @@ def _kind(items: Sequence[ChangeItem]) -> str:
 def _why(items: Sequence[ChangeItem]) -> str:
     """Return the largest effect; for credits and refunds, which have the opposite sign, whether they began or ended."""
     main = sum_parts(item.parts for item in items).main
-    ours = [item for item in items if getattr(item.parts, main)]
-    now = any(item.sum.now.is_there for item in ours)
-    before = any(item.sum.before.is_there for item in ours)
-    return main_of(main, exact_sum(getattr(item.parts, main) for item in ours), now=now, before=before)
+    own_items = [item for item in items if getattr(item.parts, main)]
+    now = any(item.sum.now.is_there for item in own_items)
+    before = any(item.sum.before.is_there for item in own_items)
+    return main_of(main, exact_sum(getattr(item.parts, main) for item in own_items), now=now, before=before)
 
 
 def _labels(names: Sequence[str], items: Sequence[ChangeItem]) -> dict[str, str]:
@@ -261,7 +261,7 @@ def _labels(names: Sequence[str], items: Sequence[ChangeItem]) -> dict[str, str]
 def _causes(items: Sequence[ChangeItem], currency: str) -> list[Cause]:
     """Return the usage types with the largest changes."""
     by_type = group_by(items, lambda item: item.sum.item or NO_METER)
-    parts_by_type = {name: sum_parts(item.parts for item in ours) for name, ours in by_type.items()}
+    parts_by_type = {name: sum_parts(item.parts for item in own_items) for name, own_items in by_type.items()}
     ranked = sorted(parts_by_type, key=lambda name: (-abs(parts_by_type[name].whole), name))
     return [
         Cause(

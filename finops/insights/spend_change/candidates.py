@@ -55,8 +55,8 @@ def change_candidates(reader: CostReader, plan: ChangePlan) -> tuple[list[Change
     )
     scopes = _Scopes(reader)
     with_scope = [(event, part, scopes.of(event)) for event, part in timed]
-    wanted = list(dict.fromkeys(scope for _event, _part, scope in with_scope if scope is not None))
-    moved = _fit_of_scopes(reader, plan, wanted[:MAX_SCOPES]) if wanted else {}
+    event_scopes = list(dict.fromkeys(scope for _event, _part, scope in with_scope if scope is not None))
+    moved = _fit_of_scopes(reader, plan, event_scopes[:MAX_SCOPES]) if event_scopes else {}
     best = best_candidates(
         (event, exact_product(part, moved[scope]))
         for event, part, scope in with_scope
@@ -90,11 +90,11 @@ class _Scopes:
         if name not in self.dimensions:
             context = self.reader.context
             try:
-                found = with_value_names(context, registry.resolve(context, name))
+                dimension = with_value_names(context, registry.resolve(context, name))
             except UserError:
                 self.dimensions[name] = None
             else:
-                self.dimensions[name] = with_newest_names(context, found)
+                self.dimensions[name] = with_newest_names(context, dimension)
         return self.dimensions[name]
 
 

@@ -118,8 +118,8 @@ def _missing_rates(sums: Sequence[MeteredSum]) -> str:
     converted."""
     both = group_by(sums, lambda each: each.currency)
     amounts = {
-        currency: exact_sum(amount for each in ours for amount in (each.now.amount, each.before.amount))
-        for currency, ours in both.items()
+        currency: exact_sum(amount for each in sides for amount in (each.now.amount, each.before.amount))
+        for currency, sides in both.items()
     }
     return " ".join(missing_rate_warnings(amounts))
 

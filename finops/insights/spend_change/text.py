@@ -149,7 +149,9 @@ def hint_of(moves: Sequence[Move], *, filtered: bool, reason: str) -> str:
     if reason:
         return "Choose days with data (getAccountContext), or set a custom previous period."
     currencies = list(dict.fromkeys(move.currency for move in moves))
-    largest_moves = [mine[0] for currency in currencies if (mine := _moves_in_currency(moves, currency))]
+    largest_moves = [
+        own_moves[0] for currency in currencies if (own_moves := _moves_in_currency(moves, currency))
+    ]
     if not largest_moves and filtered:
         return "Check the values with listDimensionValues, or use a longer period."
     if not largest_moves:

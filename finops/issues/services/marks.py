@@ -33,11 +33,11 @@ def follow_state(row: SavingIssue) -> None:
             )
             row.marked_at = mark.marked_at
     elif row.state in (State.OPEN, State.COMPLETED) and row.marked_at is not None:
-        ours = SavingsDismissal.objects.filter(key=row.saving_key, marked_at=row.marked_at).first()
-        if ours is not None and row.state == State.COMPLETED and ours.status == ours.Status.ACTED:
+        own_mark = SavingsDismissal.objects.filter(key=row.saving_key, marked_at=row.marked_at).first()
+        if own_mark is not None and row.state == State.COMPLETED and own_mark.status == own_mark.Status.ACTED:
             return  # the tracker did not return it for a while
-        if ours is not None:
-            savings.reopen(account=row.account, actor=actor_of(row), mark=ours)
+        if own_mark is not None:
+            savings.reopen(account=row.account, actor=actor_of(row), mark=own_mark)
         row.marked_at = None
 
 

@@ -140,8 +140,10 @@ def _verify_if_due(account: Account, tracker: IssueTracker) -> None:
 @transaction.atomic
 def _record_look(tracker: IssueTracker, changes: TrackerChanges | None, problem: str, wait: float) -> None:
     """Record the poll, unless the tracker was changed meanwhile, which is polled again."""
-    ours = IssueTracker.objects.select_for_update(of=("self",)).filter(next_poll_at=tracker.next_poll_at)
-    row = ours.filter(pk=tracker.pk).first()
+    unchanged_trackers = IssueTracker.objects.select_for_update(of=("self",)).filter(
+        next_poll_at=tracker.next_poll_at
+    )
+    row = unchanged_trackers.filter(pk=tracker.pk).first()
     if row is None:
         return
     now = clock.now()

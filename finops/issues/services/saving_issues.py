@@ -56,8 +56,8 @@ def create_saving_issue(
     Raises UserError for a saving that is not open, and for a full tracker. Cost: the recommendations of the account.
     """
     with account_scope(account):
-        ours = SavingIssue.objects.filter(tracker=tracker, saving_key=saving_key)
-        present = ours.first()
+        own_issues = SavingIssue.objects.filter(tracker=tracker, saving_key=saving_key)
+        present = own_issues.first()
         if present is not None:
             return present, False
         draft = _draft(account, tracker, saving_key)
@@ -69,7 +69,7 @@ def create_saving_issue(
                 _record(draft, actor, "create", {})
                 transaction.on_commit(lambda: publish(CREATE_TASK, account.pk, draft.pk, expires=300))
         except IntegrityError:
-            return ours.get(), False  # a double click: the other one was first
+            return own_issues.get(), False  # a double click: the other one was first
     return draft, True
 
 
@@ -175,10 +175,10 @@ def _claim(issue_id: int) -> SavingIssue | None:
 def _record_attempt(
     claimed: SavingIssue, claim: datetime | None, remote: RemoteIssue | None, problem: str, wait: float | None
 ) -> None:
-    ours = SavingIssue.objects.select_for_update(of=("self",)).filter(
+    attempt_rows = SavingIssue.objects.select_for_update(of=("self",)).filter(
         state=State.CREATING, next_attempt_at=claim
     )
-    row = ours.filter(pk=claimed.pk).first()
+    row = attempt_rows.filter(pk=claimed.pk).first()
     if row is None:
         logger.warning(
             "issues: creation of %s was taken over, or unlinked, before its answer came", claimed.pk

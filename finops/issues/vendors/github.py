@@ -173,8 +173,8 @@ class GitHubClient(TrackerClient):
                 more, position = self._rows_since(position)
                 rows += more
             etag = etag if position.since == since else ""
-        wanted = set(ids)
-        changed = {issue.id: issue for issue in map(self._issue, rows) if issue.id in wanted}
+        id_set = set(ids)
+        changed = {issue.id: issue for issue in map(self._issue, rows) if issue.id in id_set}
         changed |= self._read_each([each for each in unchecked_ids if each not in changed][:MAX_SINGLE_READS])
         return TrackerChanges(issues=changed, cursor={"since": position.since.isoformat(), "etag": etag})
 

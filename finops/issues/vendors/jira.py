@@ -90,8 +90,8 @@ class JiraClient(TrackerClient):
 
     def _type_problem(self, names: list[str]) -> str:
         shown = nearest_choices(self.config.issue_type, names) or names[:8]
-        known = f" It has {join_with_and([quote_text(name) for name in shown])}." if shown else ""
-        return f"The project does not have the issue type {self.config.issue_type!r}.{known}"
+        types_sentence = f" It has {join_with_and([quote_text(name) for name in shown])}." if shown else ""
+        return f"The project does not have the issue type {self.config.issue_type!r}.{types_sentence}"
 
     def _required_fields(self, key: str, type_id: str) -> TrackerFinding:
         path = f"/rest/api/3/issue/createmeta/{quote(key)}/issuetypes/{quote(type_id)}"

@@ -56,10 +56,10 @@ def limited_manifest(account: Account, whole: Manifest, limit: CostLimit) -> Man
     Raises LakeUnavailable."""
     key = account.pk, whole.version, limit
     with _lock:
-        kept = _manifests.get(key)
-        if kept is not None:
+        cached = _manifests.get(key)
+        if cached is not None:
             _manifests.move_to_end(key)
-            return kept
+            return cached
     parts = _parts_of(account, whole, limit)
     segments = tuple(
         replace(each, first_day=part.first_day, last_day=part.last_day, rows=part.rows)
@@ -103,8 +103,8 @@ def _parts_of(account: Account, whole: Manifest, limit: CostLimit) -> dict[str, 
     if not missing:
         return parts
     rows = _read(account, whole, missing, limit).to_pylist()
-    found = {row["path"]: _Part(row["rows"], row["first_day"], row["last_day"]) for row in rows}
-    read = {path: found.get(path, _NOTHING) for path in missing}
+    parts_by_path = {row["path"]: _Part(row["rows"], row["first_day"], row["last_day"]) for row in rows}
+    read = {path: parts_by_path.get(path, _NOTHING) for path in missing}
     with _lock:
         _parts.update({(path, limit): part for path, part in read.items()})
         while len(_parts) > FILES:

@@ -253,9 +253,9 @@ def manifest_of(account: Account, digest: memoryview | bytes | None) -> Manifest
     none. Within a limit one more after a change, and a lake query over the new files."""
     version = _bytes(digest)
     manifest = _manifests.get(account.pk)
-    kept = _kept.get()
-    if kept is not None and kept.account_id == account.pk:
-        manifest = kept
+    fixed_manifest = _kept.get()
+    if fixed_manifest is not None and fixed_manifest.account_id == account.pk:
+        manifest = fixed_manifest
     elif manifest is None or manifest.version != version:
         manifest = _read(account)
     limit = current_limit()

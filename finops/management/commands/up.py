@@ -114,7 +114,7 @@ class Up:
     # -- the order of things ----------------------------------------------------------------------------------
 
     def run(self) -> None:
-        began = time.monotonic()
+        started_at = time.monotonic()
         if settings.EMBEDDED_REDIS:
             self.redis = embedded.development_redis(settings.VAR_DIR)
             settings.REDIS_URL = self.redis.url
@@ -141,7 +141,7 @@ class Up:
         self._build_static()
         self._load_demo()
         self._start_programs(listening)
-        self._show(time.monotonic() - began)
+        self._show(time.monotonic() - started_at)
         self._watch()
 
     def stop(self) -> None:
@@ -324,10 +324,10 @@ class Up:
     def _step(self, name: str) -> Iterator[list[str]]:
         """Print the name of a step, and at its end its result and duration."""
         self.say(f"  {name:<18}", ending="")
-        began = time.monotonic()
+        started_at = time.monotonic()
         details: list[str] = []
         yield details
-        self.say(f"{', '.join(details)} ({time.monotonic() - began:.1f} s)")
+        self.say(f"{', '.join(details)} ({time.monotonic() - started_at:.1f} s)")
 
     def report(self, text: str) -> None:
         """Print an event of a running program."""
