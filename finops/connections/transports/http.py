@@ -237,10 +237,8 @@ class HttpApi:
         receive: Callable[[ResponseStream], T],
     ) -> T:
         limits = {"seconds": time_limit.timeout(seconds)}
-        request_headers = {**headers, "Accept-Encoding": "gzip"}
-        with outbound.open_stream(
-            method, url, query=query, body=body, headers=request_headers, **limits
-        ) as response:
+        headers = {**headers, "Accept-Encoding": "gzip"}
+        with outbound.open_stream(method, url, query=query, body=body, headers=headers, **limits) as response:
             if 200 <= response.status < 300:
                 return receive(response)
             raise self._error_of(response)

@@ -126,9 +126,9 @@ def preview(request: AccountRequest, source_id: int) -> HttpResponse:
         form = MappingForm(subject.sample, subject.document, request.POST)
         if form.is_valid():
             try:
-                mapping_preview = preview_of(subject.file, form.document())
-                context |= _preview_context(mapping_preview, form.document()) | _categories_context(
-                    form, mapping_preview, request.POST.getlist("category_value")
+                result = preview_of(subject.file, form.document())
+                context |= _preview_context(result, form.document()) | _categories_context(
+                    form, result, request.POST.getlist("category_value")
                 )
             except FocusFileError as error:
                 context["sample_problem"] = error.message
@@ -150,35 +150,29 @@ def _totals_by_mark(file: FocusFile, document: MappingDocument) -> list[tuple[st
         return []
 
 
-def _categories_context(
-    form: MappingForm, mapping_preview: Preview, sent_values: list[str]
-) -> dict[str, object]:
+def _categories_context(form: MappingForm, result: Preview, sent_values: list[str]) -> dict[str, object]:
     """The unknown charge categories with their lines; if the page has no field for one, all fields."""
-    fields = form.category_fields(mapping_preview.unknown_categories)
+    fields = form.category_fields(result.unknown_categories)
     is_new = [each.value for each in fields] != sent_values
     return {
-        "unknown_categories": mapping_preview.unknown_categories.most_common(SHOWN_SERVICES),
+        "unknown_categories": result.unknown_categories.most_common(SHOWN_SERVICES),
         "form": form,
         "category_fields": fields,
         "has_new_categories": is_new,
     }
 
 
-def _preview_context(mapping_preview: Preview, document: MappingDocument) -> dict[str, object]:
+def _preview_context(result: Preview, document: MappingDocument) -> dict[str, object]:
     rules = {*document.amounts, *document.texts, *document.dates, spec.TAGS}
     columns = [
-        name
-        for name in dict.fromkeys((*SHOWN, *mapping_preview.columns))
-        if name in mapping_preview.columns and name in rules
+        name for name in dict.fromkeys((*SHOWN, *result.columns)) if name in result.columns and name in rules
     ]
-    services_ = sorted(mapping_preview.services.items(), key=lambda each: -abs(each[1]))
+    services_ = sorted(result.services.items(), key=lambda each: -abs(each[1]))
     return {
-        "preview": mapping_preview,
+        "preview": result,
         "titles": [SHOWN.get(name, name) for name in columns],
-        "lines": [
-            (line, [_cell(line.values.get(name)) for name in columns]) for line in mapping_preview.lines
-        ],
-        "months": sorted(mapping_preview.months.items()),
+        "lines": [(line, [_cell(line.values.get(name)) for name in columns]) for line in result.lines],
+        "months": sorted(result.months.items()),
         "services": services_[:SHOWN_SERVICES],
         "more_services": len(services_[SHOWN_SERVICES:]),
     }
