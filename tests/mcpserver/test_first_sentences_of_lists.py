@@ -10,6 +10,7 @@ import pytest
 
 from accounts.models import Account
 from accounts.scoping import account_scope
+from finops.alerts.models import AlertChannel
 from finops.allocation.services.splits import SplitDraft, create_split
 from finops.costs.services.closed_months import close_month
 from tests.cast import Cast
@@ -175,3 +176,45 @@ def test_days_that_no_bill_covers_have_no_anomalies_for_that_reason(acme: Accoun
     assert "no open anomaly that matches the filters" in ahead
     assert "; no bill covers these days" in ahead
     assert "no bill" not in summary_of(door, "listAnomalies", start_date="2026-03-01", end_date="2026-03-31")
+
+
+def test_an_alert_that_can_never_be_sent_says_so(acme: Account, writer: Door) -> None:
+    add_march(acme)
+    acme.currencies = ["USD"]
+    acme.save(update_fields=["currencies"])
+    AlertChannel.objects.create(name="Ops", kind="email")
+    arguments = {"channel": "Ops", "trigger": "anomaly", "minimum_impact": 5}
+
+    in_yen = summary_of(writer, "create_alert_subscription", **arguments, currency="JPY")
+    in_dollars = summary_of(writer, "create_alert_subscription", **arguments, currency="USD")
+
+    assert "; it sends nothing: cost is in USD, so nothing reaches an amount in JPY" in in_yen
+    assert "sends nothing" not in in_dollars
+
+
+def test_a_value_that_no_line_has_stands_in_the_first_sentence(acme: Account, door: Door) -> None:
+    add_march(acme, service="Compute")
+
+    sentence = summary_of(
+        door, "querySpend", filters=[{"dimension": "service", "values": ["Compute", "Quantum"]}]
+    )
+
+    assert "spent 190.00 USD within the filters" in sentence
+    assert "; no cost on these days has service 'Quantum'" in sentence
+
+
+def test_a_source_that_stopped_is_named_beside_the_amount_of_its_incomplete_days(
+    bills: Bills, door: Door
+) -> None:
+    bills.bring(
+        "AWS", usage({"Compute": lambda _day: 10}, date(2026, 2, 1), date(2026, 3, 19)), on=NOON.date()
+    )
+    bills.bring(
+        "GCP", usage({"Run": lambda _day: 7}, date(2026, 2, 1), date(2026, 3, 5)), on=date(2026, 3, 6)
+    )
+
+    with at(NOON.date()), account_scope(bills.account):
+        sentence = summary_of(door, "querySpend", period="month_to_date")
+
+    assert "is incomplete; 'GCP' has no cost lines after 2026-03-05" in sentence
+    assert "'AWS' has no cost lines" not in sentence

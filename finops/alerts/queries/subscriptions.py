@@ -122,8 +122,20 @@ def _rows(
     every = subscriptions.select_related(*RELATED, "created_by").annotate(last_fired_at=last_fired_at)
     rows = list(every.order_by("-created_at", "-pk")[part or slice(None)])
     watches = anomaly_settings(account).watches if rows else []
-    currencies = [account.display_currency] if account.display_currency else account.currencies
-    return [_row(each, watches, currencies) for each in rows]
+    billed = _billed_currencies(account) if any(each.currency for each in rows) else []
+    shown = [account.display_currency] if account.display_currency else billed
+    # Anomalies keep the currency that they were detected in, also one without an exchange rate.
+    detected = list(dict.fromkeys([*shown, *billed])) if billed else []
+    return [_row(each, watches, detected if each.trigger == Trigger.ANOMALY else shown) for each in rows]
+
+
+def _billed_currencies(account: Account) -> Sequence[str]:
+    """Return the currencies of the account's cost. An account of a key is loaded without them: one query then."""
+    return (
+        account.currencies
+        or Account.objects.values_list("currencies", flat=True).filter(pk=account.pk).first()
+        or []
+    )
 
 
 def _row(row: AlertSubscription, watches: Sequence[str], currencies: Sequence[str]) -> SubscriptionRow:
@@ -163,9 +175,7 @@ def _warning(row: AlertSubscription, watches: Sequence[str], currencies: Sequenc
     """Return why the subscription sends nothing. `currencies` are those of the account's amounts."""
     if row.saved_view is not None and not row.saved_view.is_shared:
         return "The saved view is no longer shared. Share it to send it."
-    # Anomalies keep the currency that they were detected in, also one without an exchange rate.
-    is_anomaly = row.trigger == Trigger.ANOMALY
-    if row.currency and currencies and row.currency not in currencies and not is_anomaly:
+    if row.currency and currencies and row.currency not in currencies:
         return (
             f"Cost is in {join_with_and(list(currencies))}, so nothing reaches an amount in {row.currency}. "
             "Edit the currency."

@@ -87,7 +87,7 @@ def new_subscription_answer(
         account=_account(account),
         summary=(
             f"Created alert subscription {row.id}: "
-            f"{truncate(row.quoted_text, 300)}{_recipient_clause(account, row.channel_id)}."
+            f"{truncate(row.quoted_text, 300)}{_recipient_clause(account, row.channel_id)}{_warning_clause(row)}."
         ),
         subscription=_subscription(row),
         warnings=[*notes, *([row.warning] if row.warning else [])],
@@ -112,6 +112,11 @@ def list_alert_deliveries(account: Account, query: DeliveriesQuery) -> AlertDeli
 
 def _account(account: Account) -> AccountRef:
     return AccountRef(slug=account.slug, name=account.name)
+
+
+def _warning_clause(row: SubscriptionRow) -> str:
+    """Return a clause on why a new subscription sends nothing; empty without a reason."""
+    return f"; it sends nothing: {row.warning[0].lower()}{row.warning[1:].rstrip('.')}" if row.warning else ""
 
 
 def _recipient_clause(account: Account, channel_id: int) -> str:

@@ -42,6 +42,8 @@ class FilterFindings:
 
     used: list[AppliedFilter] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    """Clauses on values that no line of these days has, for the first sentence."""
 
 
 def look_up(
@@ -91,7 +93,9 @@ def look_up(
     warnings += [sentence for item in plan.filters for sentence in _rename_warnings(item)]
     labels_by_filter = {id(item): present.get(index, {}) for index, item in enumerate(exact)}
     return FilterFindings(
-        [_applied_filter(item, labels_by_filter.get(id(item))) for item in plan.filters], warnings
+        [_applied_filter(item, labels_by_filter.get(id(item))) for item in plan.filters],
+        warnings,
+        [_missing_clause(item, value) for _index, item, value in unknown[:SHOWN_MISSING]],
     )
 
 
@@ -231,9 +235,13 @@ def _not_found_warning(item: ResolvedFilter, value: str, labels: Mapping[str, st
         truncate(value, SHOWN_LENGTH), [*labels, *(label for label in labels.values() if label)]
     )
     advice = f" Nearest: {', '.join(quote(name, SHOWN_LENGTH) for name in close)}." if close else ""
+    text = _missing_clause(item, value)
+    return f"{text[0].upper()}{text[1:]}.{advice} See listDimensionValues."
+
+
+def _missing_clause(item: ResolvedFilter, value: str) -> str:
     return (
-        f"No cost on these days has {dimension_text(item.dimension.name)} "
-        f"{truncate(value, SHOWN_LENGTH)!r}.{advice} See listDimensionValues."
+        f"no cost on these days has {dimension_text(item.dimension.name)} {truncate(value, SHOWN_LENGTH)!r}"
     )
 
 

@@ -67,7 +67,8 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
             facts.view,
             totals,
             rows,
-            split_preview_clause(facts)
+            "".join(f"; {each}" for each in facts.findings.missing if totals)
+            + split_preview_clause(facts)
             + facts.related_notes.clause
             + caveat_clause(facts, sums)
             + _comparison_clause(facts, totals)

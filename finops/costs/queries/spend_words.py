@@ -257,9 +257,24 @@ def not_final(facts: SpendFacts, sums: Sequence[SpendSum]) -> str:
     amounts = incomplete_amounts(sums, facts.plan.categories)
     coverage, days = facts.sources.coverage, facts.plan.days
     clause = incomplete_words(coverage, days, amounts, facts.names) + uncovered_words(coverage, days)
+    clause += _stopped_words(coverage, days, amounts, facts.names)
     source_overrides = source_override_sentences(facts.compared, facts.names) if facts.compared else []
     clause += "".join(f"; {each[0].lower()}{each[1:].rstrip('.')}" for each in source_overrides)
     return clause + facts.source_notes.clause
+
+
+def _stopped_words(
+    coverage: Coverage, days: DateRange, amounts: Mapping[str, Decimal], names: Mapping[int, str]
+) -> str:
+    """Return a clause on sources without lines on the last days, where `incomplete_words` has only their amount."""
+    first_of = coverage.incomplete_from(days)
+    stopped = [
+        f"{truncate(names[source], SOURCE_NAME_LENGTH)!r} has no cost lines after {coverage.sources[source].last_day}"
+        for source in coverage.stopped_sources(days)
+        if amounts and source in names and first_of.get(source, date.max) <= coverage.sources[source].last_day
+    ]
+    more = [f"{len(stopped) - NAMED_SOURCES} more sources have none"] if len(stopped) > NAMED_SOURCES else []
+    return "".join(f"; {each}" for each in [*stopped[:NAMED_SOURCES], *more])
 
 
 def not_final_warning(facts: SpendFacts, sums: Sequence[SpendSum]) -> list[str]:
