@@ -152,7 +152,7 @@ def test_it_begins_with_a_metric_that_adds_up(acme_usage: Cast) -> None:
             {"metric": "request"},
             ("metric: &#x27;request&#x27; does not exist. Nearest: &#x27;requests&#x27;."),
         ),
-        ({"granularity": "hour"}, "granularity: Invalid enum value"),
+        ({"granularity": "hour"}, "granularity: &#x27;hour&#x27; does not exist."),
         ({"group_by": "nothing"}, "group_by: &#x27;nothing&#x27; does not exist."),
         (
             {"period": "last_month", "start_date": "2026-01-01"},

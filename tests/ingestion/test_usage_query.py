@@ -62,7 +62,7 @@ def test_a_filter_on_the_customer_is_the_customers_asked_for() -> None:
     ("params", "said"),
     [
         ({"top": ["51"]}, "top: Expected `int` <= 50"),
-        ({"period": ["soon"]}, "period: Invalid enum value 'soon'"),
+        ({"period": ["soon"]}, "period: 'soon' does not exist. Valid: "),
         ({"start_date": ["yesterday"]}, "start_date: Invalid RFC3339"),
         ({"customers": ["x"] * 101}, None),
         (
