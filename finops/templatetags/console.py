@@ -146,9 +146,6 @@ def day(value: date | str | None) -> str:
     return dates.day(_date(value)) if value else ""
 
 
-register.filter(dates.full_hour)
-
-
 @register.filter
 def month(value: date | str | None) -> str:
     """`Nov`; empty for None. A text must be a day or a month in ISO format."""
@@ -159,12 +156,6 @@ def month(value: date | str | None) -> str:
 def long_month(value: date | str | None) -> str:
     """`November 2026`; empty for None."""
     return dates.long_month(_date(value)) if value else ""
-
-
-@register.filter
-def bucket(label: str) -> str:
-    """Return the label of a chart's bucket for the table below it: `Nov`, `Nov 23`, or the text as it is."""
-    return dates.bucket(label)
 
 
 @register.filter
@@ -257,6 +248,8 @@ def sentence_case(text: str) -> str:
     return mark_safe(written) if isinstance(text, SafeString) else written  # noqa: S308 only letters' case changed
 
 
+register.filter(dates.bucket)
+register.filter(dates.full_hour)
 register.filter(reader_sentences.without_warnings)
 register.filter(reader_sentences.on_page)
 register.filter("plural_noun", numbers.plural_of)
