@@ -14,6 +14,7 @@ from accounts.models.oauth import (
     OAuthIDToken,
     OAuthRefreshToken,
     ServiceAccount,
+    UsedAssertion,
 )
 from accounts.models.people import Account, Membership, Role, Theme, User
 from accounts.models.security import SecurityEvent, Session
@@ -40,5 +41,6 @@ __all__ = [
     "Session",
     "Theme",
     "UnsentMail",
+    "UsedAssertion",
     "User",
 ]

@@ -6,11 +6,13 @@ code that resolves a token puts the account of its connection in scope.
 
 from __future__ import annotations
 
+import hashlib
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import IntegrityError, models, transaction
 from oauth2_provider.models import (
     AbstractAccessToken,
     AbstractApplication,
@@ -163,12 +165,33 @@ class ServiceAccount(AccountModel):
         return bool(self.public_keys or self.jwks_url)
 
 
-class ClientAssertion(models.Model):
-    """A JWT that a client authenticated with, so that it does not again (RFC 7523, 3)."""
+class UsedAssertion(models.Model):
+    """Base of signed assertions that were used, stored to refuse a replay. Deleted after `expires_at`. Subclasses add whose
+    it is and a unique constraint of this and the digest."""
+
+    assertion_digest = models.BinaryField()
+    expires_at: models.DateTimeField[datetime, datetime] = models.DateTimeField(db_index=True)
+
+    class Meta:
+        abstract = True
+
+    @classmethod
+    def use_once(cls, *, identifier: str, expires_at: datetime, **owner: models.Model) -> bool:
+        """Store the identifier (`jti`, or `ID` of SAML) of an assertion of the owner. Return False if it is stored
+        already."""
+        digest = hashlib.sha256(identifier.encode("utf-8", "surrogatepass")).digest()
+        try:
+            with transaction.atomic():
+                cls._default_manager.create(assertion_digest=digest, expires_at=expires_at, **owner)
+        except IntegrityError:
+            return False
+        return True
+
+
+class ClientAssertion(UsedAssertion):
+    """A JWT that a client authenticated with (RFC 7523, 3)."""
 
     application = models.ForeignKey(OAuthApplication, on_delete=models.CASCADE, related_name="+")
-    assertion_digest = models.BinaryField()
-    expires_at = models.DateTimeField(db_index=True)
 
     class Meta:
         constraints = [

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NoReturn
 
-from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.urls import reverse
 from joserfc import jws, jwt
@@ -156,19 +154,9 @@ def _use_up(
     value = claims.get("jti")
     if not isinstance(value, str) or not 0 < len(value) <= MAX_TEXT:
         _refuse("The client assertion has no usable jti.", request)
-    digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).digest()
-    try:
-        with transaction.atomic():
-            ClientAssertion.objects.create(
-                application=service_account.connection.application,
-                assertion_digest=digest,
-                expires_at=ends + 2 * LEEWAY,
-            )
-    except IntegrityError as error:
-        raise errors.InvalidClientError(
-            description="The client assertion was already used. Sign a new one for each request.",
-            request=request,
-        ) from error
+    application = service_account.connection.application
+    if not ClientAssertion.use_once(application=application, identifier=value, expires_at=ends + 2 * LEEWAY):
+        _refuse("The client assertion was already used. Sign a new one for each request.", request)
 
 
 def _refuse(description: str, request: Request) -> NoReturn:

@@ -8,11 +8,9 @@ draft-ietf-oauth-identity-assertion-authz-grant and MCP's extension
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NoReturn
 
-from django.db import IntegrityError, transaction
 from joserfc import jws, jwt
 from joserfc.errors import JoseError
 from oauthlib.common import Request
@@ -144,15 +142,9 @@ def _time(claims: dict[str, Any], name: str, request: Request) -> datetime:
 
 
 def _use_up(claims: dict[str, Any], provider: IdentityProvider, request: Request) -> None:
-    digest = hashlib.sha256(claims["jti"].encode()).digest()
     ends = clock.now() + 2 * MAX_LIFETIME + timedelta(seconds=2 * LEEWAY_SECONDS)
-    try:
-        with transaction.atomic():
-            IdentityAssertion.objects.create(provider=provider, assertion_digest=digest, expires_at=ends)
-    except IntegrityError as error:
-        raise invalid_grant(
-            "The assertion was already used. Ask the identity provider for a new one.", request
-        ) from error
+    if not IdentityAssertion.use_once(provider=provider, identifier=claims["jti"], expires_at=ends):
+        refuse("The assertion was already used. Ask the identity provider for a new one.", request)
 
 
 def refuse(description: str, request: Request) -> NoReturn:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from datetime import timedelta
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -11,7 +10,6 @@ import xmlsec
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from django.conf import settings
-from django.db import IntegrityError, transaction
 from django.urls import reverse
 from lxml import etree
 from onelogin.saml2.auth import OneLogin_Saml2_Auth
@@ -252,11 +250,6 @@ def _methods(auth: OneLogin_Saml2_Auth, by_fold: dict[str, list[str]]) -> list[s
 def _use_once(provider: IdentityProvider, assertion_id: str) -> None:
     """Refuse an assertion that was used before. A request is answered once, so this is a second check. Rows are
     deleted after the assertion expires."""
-    digest = hashlib.sha256(assertion_id.encode()).digest()
-    try:
-        with transaction.atomic():
-            SamlAssertion.objects.create(
-                provider=provider, assertion_digest=digest, expires_at=clock.now() + timedelta(days=1)
-            )
-    except IntegrityError as error:
-        raise SignInRefusal("This SAML assertion was already used. Start again.") from error
+    ends = clock.now() + timedelta(days=1)
+    if not SamlAssertion.use_once(provider=provider, identifier=assertion_id, expires_at=ends):
+        raise SignInRefusal("This SAML assertion was already used. Start again.")

@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
 
-from accounts.models import OAuthApplication, OAuthConnection, Role
+from accounts.models import OAuthApplication, OAuthConnection, Role, UsedAssertion
 from accounts.scoping import AccountModel
 from finops.lib import clock
 from finops.lib.constraints import not_empty, unique_in_account
@@ -212,12 +212,10 @@ class SignInAttempt(models.Model):
     expires_at: models.DateTimeField[datetime, datetime] = models.DateTimeField(db_index=True)
 
 
-class SamlAssertion(models.Model):
-    """A used SAML assertion, stored to refuse a replay."""
+class SamlAssertion(UsedAssertion):
+    """A used SAML assertion."""
 
     provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="+")
-    assertion_digest = models.BinaryField()
-    expires_at = models.DateTimeField(db_index=True)
 
     class Meta:
         constraints = [
@@ -275,12 +273,10 @@ class AssertionClient(models.Model):
             raise ValidationError({"account": "The provider is of one account already."})
 
 
-class IdentityAssertion(models.Model):
-    """A used identity assertion (ID-JAG), stored to refuse a replay."""
+class IdentityAssertion(UsedAssertion):
+    """A used identity assertion (ID-JAG)."""
 
     provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="+")
-    assertion_digest = models.BinaryField()
-    expires_at = models.DateTimeField(db_index=True)
 
     class Meta:
         constraints = [

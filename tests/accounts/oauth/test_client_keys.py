@@ -22,7 +22,7 @@ from accounts.oauth.client_keys import parse_keys
 from accounts.oauth.service_accounts import replace_keys, rotate_secret
 from accounts.scoping import account_scope
 from finops.lib.errors import UserError
-from tests.accounts.oauth.flow import json_of, status_at_door, token_request
+from tests.accounts.oauth.flow import json_of, status_at_door
 from tests.accounts.oauth.signing import (
     EC,
     ED,
@@ -34,6 +34,7 @@ from tests.accounts.oauth.signing import (
     private_pem,
     refusal,
 )
+from tests.accounts.oauth.test_service_accounts import ask, token_of
 from tests.accounts.oauth.test_token import dump
 from tests.cast import Cast
 
@@ -50,12 +51,7 @@ def test_one_with_a_key_has_no_secret_and_one_with_a_secret_no_key(cast: Cast) -
     agent, other = Agent(cast, pem(EC)), Agent(cast, "", name="other")
 
     for secret in ("", "x", "fsas_"):
-        form = {
-            "grant_type": "client_credentials",
-            "client_id": agent.client_id,
-            "client_secret": secret,
-        }
-        assert token_request(form).status_code == 401
+        assert ask(agent.client_id, secret).status_code == 401
     assert other.secret.startswith("fsas_")
     assert refusal(other.show(other.sign(EC, "ES256"))) == NOT_SIGNED
     with pytest.raises(UserError, match="has a key and no secret"):
@@ -82,16 +78,11 @@ def test_a_key_is_replaced_and_the_old_one_ends_with_its_tokens(cast: Cast) -> N
 
 def test_a_key_takes_the_place_of_a_secret(cast: Cast) -> None:
     agent = Agent(cast, "")
-    form = {
-        "grant_type": "client_credentials",
-        "client_id": agent.client_id,
-        "client_secret": agent.secret,
-    }
-    token = json_of(token_request(form))["access_token"]
+    token = token_of(ask(agent.client_id, agent.secret))
 
     replace_keys(service_account=agent.row, actor=cast.actor, keys=pem(ED))
 
-    assert (status_at_door(token), token_request(form).status_code) == (401, 401)
+    assert (status_at_door(token), ask(agent.client_id, agent.secret).status_code) == (401, 401)
     assert agent.show(agent.sign(ED, "EdDSA")).status_code == 200
 
 
