@@ -189,11 +189,6 @@ def duration(seconds: float | None) -> str:
 
 
 @register.filter
-def filesize(count: int) -> str:
-    return numbers.filesize(count)
-
-
-@register.filter
 def when(moment: datetime | None) -> SafeString:
     """`Oct 23, 3:04 PM` in the reader's time zone; the exact time on hovering. `Never` for None."""
     return _time(moment, dates.moment(moment)) if moment else _NEVER
@@ -252,6 +247,8 @@ register.filter(dates.bucket)
 register.filter(dates.full_hour)
 register.filter(reader_sentences.without_warnings)
 register.filter(reader_sentences.on_page)
+register.filter(dates.full_hour)
+register.filter(numbers.filesize)
 register.filter("plural_noun", numbers.plural_of)
 
 
