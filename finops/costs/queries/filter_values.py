@@ -65,9 +65,8 @@ def look_up(
     exact = [item for item in plan.filters if item.is_exact]
     present = _query_values(account, plan, exact, deadline, manifest, only_matching=True)
     for index, item in enumerate(exact):
-        received = [
-            value for value in (receiving_values or {}).get(item.dimension.name, ()) if _accepts(item, value)
-        ]
+        values = (receiving_values or {}).get(item.dimension.name, ())
+        received = [value for value in values if _accepts(item, value)]
         present[index] = dict.fromkeys(received, "") | present.get(index, {})
     missing = {index: _missing_values(item, present.get(index, {})) for index, item in enumerate(exact)}
     unmatched = [(item, missing[index]) for index, item in enumerate(exact) if missing[index]]
