@@ -265,7 +265,9 @@ def test_all_sections_read_the_files_of_one_manifest(reported: Account, cast: Ca
     with CaptureQueriesContext(connection) as statements:
         assert client.get(PAGE, {"month": "2026-02"}).status_code == 200
 
-    manifest = [each["sql"] for each in statements.captured_queries if "lake_lakesegment" in each["sql"]]
+    # Django has no text of a server-side prepared statement whose values it cannot compose.
+    texts = [each["sql"] or "" for each in statements.captured_queries]
+    manifest = [text for text in texts if "lake_lakesegment" in text]
     assert sum("kind = 'usage'" not in sql and "checksum" in sql for sql in manifest) <= 1
     assert len(manifest) <= 4
 
