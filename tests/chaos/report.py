@@ -1,4 +1,4 @@
-"""What a run came to: its aims, and the tables of `docs/chaos.md`."""
+"""The result of a run: its targets, and the tables of `docs/chaos.md`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ KINDS = ("push", "question", "page")
 TIMES_REST = 3.0
 WELL_SECONDS = 30.0
 ENOUGH = 100
-"""Of fewer requests p99 is the longest."""
+"""Below this number of requests, p99 is the maximum."""
 DETAILS = 20
 
 Window = tuple[float, float]
 
 
 class Span(NamedTuple):
-    """A fault from its beginning until everything answered again, of time.monotonic."""
+    """A fault from its begin until every check succeeded again, in seconds of time.monotonic."""
 
     fault: Fault
     begin: float
@@ -42,7 +42,7 @@ class Span(NamedTuple):
 
 
 class Latency(NamedTuple):
-    """p99 by nearest rank, in seconds, of so many requests."""
+    """p99 by nearest rank, in seconds, and the number of requests."""
 
     p99: float
     requests: int
@@ -57,7 +57,7 @@ class Latency(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """p99 of a tenant's requests of a kind: at rest, and beside faults whose dependency it does without."""
+    """p99 of a tenant's requests of a kind, in the baseline and during faults that do not affect their dependencies."""
 
     tenant: str
     kind: str
@@ -77,19 +77,19 @@ class Comparison(NamedTuple):
 class Report:
     answers: Sequence[Answer]
     rests: list[Window] = field(default_factory=list)
-    """Before the first fault and after the last: the data grow meanwhile, and what a question costs with them."""
+    """Before the first fault and after the last, because queries take longer with the data that the run stores."""
     spans: list[Span] = field(default_factory=list)
     books: dict[str, dict[str, Any]] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
-    """What no fault excuses, in words: lost or doubled data, 500, what did not come back at all."""
+    """Messages about failures that no fault excuses: lost or duplicate data, 500, no recovery."""
     omitted: set[str] = field(default_factory=set)
-    """Faults that could not be made here."""
+    """Faults that could not be injected on this machine."""
     seconds: float = 0.0
     settled_seconds: float = 0.0
     """From the last request until every import had ended."""
 
     def check_answers(self) -> None:
-        """Add to `wrong` what was answered with neither success nor a refusal to try again."""
+        """Add to `wrong` the responses that are neither a success nor a retryable refusal."""
         bad = [each for each in self.answers if _is_failure(each)]
         self.wrong += [f"{each.kind} of {each.tenant}: {each.status} {each.detail}" for each in bad[:DETAILS]]
 
@@ -104,9 +104,9 @@ class Report:
         ]
 
     def missed(self) -> list[str]:
-        """The aims that were not reached, in words."""
+        """Messages about the missed targets."""
         slow = [
-            f"p99 of {each.kind} of {each.tenant}: {each.rest} at rest, {each.run} in the run, {each.times:.1f} times"
+            f"p99 of {each.kind} of {each.tenant}: {each.rest} baseline, {each.run} during faults, {each.times:.1f} times"
             for each in self.comparisons()
             if each.is_measured and each.times > TIMES_REST
         ]
@@ -116,7 +116,7 @@ class Report:
             if not each.is_measured
         ]
         late = [
-            f"{span.fault.name}: well again after {span.recovery:.1f} s"
+            f"{span.fault.name}: recovered after {span.recovery:.1f} s"
             for span in self.spans
             if span.recovery > WELL_SECONDS
         ]
@@ -125,15 +125,15 @@ class Report:
     def markdown(self) -> str:
         moment = f"{datetime.now(UTC):%Y-%m-%d}"
         head = (
-            f"{moment}, {self.seconds / 60:.0f} minutes, {os.cpu_count()} cores for all of it, clients too: "
+            f"{moment}, {self.seconds / 60:.0f} minutes, {os.cpu_count()} cores including the clients: "
             f"{len(self.answers):,} requests of {len(self.books)} tenants, {len(self.spans)} faults."
-            + "".join(f" Left out, for want of a disk of its own: {name}." for name in sorted(self.omitted))
+            + "".join(f" Skipped without a separate disk: {name}." for name in sorted(self.omitted))
         )
         missed = self.missed()
         verdict = (
-            ["Every aim is reached."]
+            ["All targets are met."]
             if not missed
-            else ["Not reached:", "", *(f"* {each}" for each in missed)]
+            else ["Missed targets:", "", *(f"* {each}" for each in missed)]
         )
         return "\n".join(
             [
@@ -163,22 +163,22 @@ class Report:
         worst = max(compared, key=lambda each: each.times, default=None)
         longest = max(self.spans, key=lambda span: span.recovery, default=None)
         return [
-            "| aim | result |",
+            "| target | result |",
             "|---|---|",
             f"| acknowledged equals stored | {of_events:,} events; equal for {stored} of {len(self.books)} tenants |",
             f"| no 500 | {failures} |",
-            f"| p99 at most {TIMES_REST:.0f} times that at rest | {over} of {len(compared)} over"
-            + (f"; most {worst.times:.1f} times, {worst.kind} of {worst.tenant}" if worst else "")
+            f"| p99 at most {TIMES_REST:.0f} times the baseline | {over} of {len(compared)} over"
+            + (f"; maximum {worst.times:.1f} times, {worst.kind} of {worst.tenant}" if worst else "")
             + " |",
-            f"| everything well within {WELL_SECONDS:.0f} s of a fault's end | "
+            f"| everything works within {WELL_SECONDS:.0f} s of a fault's end | "
             + (f"longest {longest.recovery:.1f} s, {longest.fault.name}" if longest else "no fault")
             + " |",
-            f"| every import ended, after the last request | {self.settled_seconds:.1f} s |",
-            f"| bills taken | {self._bills('done')} stored, {self._bills('failed')} failed with their reason |",
+            f"| all imports ended, after the last request | {self.settled_seconds:.1f} s |",
+            f"| bills accepted | {self._bills('done')} stored, {self._bills('failed')} failed with a reason |",
         ]
 
     def _bills(self, status: str) -> int:
-        """Hostile files have other names."""
+        """Return the number of bills with the status; hostile files have other source names."""
         return sum(
             (each["source"][:4], each["status"]) == ("Bill", status)
             for book in self.books.values()
@@ -187,11 +187,11 @@ class Report:
 
     def _faults(self) -> list[str]:
         lines = [
-            "| fault | times | well after, s | not answered | refused | p99 push | p99 question | p99 page |",
+            "| fault | count | recovery, s | no response | refused | p99 push | p99 query | p99 page |",
             "|---|---|---|---|---|---|---|---|",
             *(
                 self._fault_row(name, "", "", [rest])
-                for name, rest in zip(("at rest, before", "at rest, after"), self.rests, strict=False)
+                for name, rest in zip(("baseline before", "baseline after"), self.rests, strict=False)
             ),
         ]
         for name in dict.fromkeys(span.fault.name for span in self.spans):
@@ -213,9 +213,9 @@ class Report:
 
     def _tenants(self) -> list[str]:
         lines = [
-            "p99 of each tenant at rest and in the run without what its own dependency was away for (number of requests):",
+            "p99 of each tenant in the baseline and during faults, excluding outages of its dependencies (number of requests):",
             "",
-            "| tenant | push at rest | in the run | times | question at rest | in the run | times | page at rest | in the run | times |",
+            "| tenant | push, baseline | faults | ratio | query, baseline | faults | ratio | page, baseline | faults | ratio |",
             "|---|---|---|---|---|---|---|---|---|---|",
         ]
         by_tenant: dict[str, list[Comparison]] = {}
@@ -229,11 +229,8 @@ class Report:
     def _samples(self) -> str:
         few = min((each.rest.requests for each in self.comparisons()), default=0)
         if few >= ENOUGH:
-            return f"Each p99 rests on {few} requests or more."
-        return (
-            f"The fewest requests of a p99 at rest are {few}: of fewer than {ENOUGH} it is the longest, so one request "
-            "decides."
-        )
+            return f"Each p99 is based on at least {few} requests."
+        return f"The smallest baseline has {few} requests: below {ENOUGH} requests, p99 is the maximum."
 
     # -- which requests --------------------------------------------------------------------------------------------
 
@@ -247,7 +244,7 @@ class Report:
         )
 
     def away(self, kind: str) -> list[Window]:
-        """When a dependency of this kind of request was away."""
+        """Windows in which a dependency of this kind of request was down."""
         return [span.window for span in self.spans if kind in span.fault.needs]
 
 
