@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
             model_name="user",
             name="locale",
             field=models.CharField(
-                blank=True, help_text="How dates and numbers are written; blank: en-US.", max_length=10
+                blank=True, help_text="Format of dates and numbers; blank: en-US.", max_length=10
             ),
         ),
         migrations.AddField(

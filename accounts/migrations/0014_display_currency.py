@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
                 blank=True,
                 default=list,
                 editable=False,
-                help_text="Of its cost lines, the one of most money first.",
+                help_text="Currencies of the cost lines, largest amount first.",
             ),
         ),
         migrations.AddField(
@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
             name="display_currency",
             field=models.CharField(
                 blank=True,
-                help_text="ISO 4217: what amounts are converted to; blank: nothing is.",
+                help_text="ISO 4217 code of the currency that amounts are converted to; blank: no conversion.",
                 max_length=3,
             ),
         ),

@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
                 blank=True,
                 db_index=True,
                 editable=False,
-                help_text="When the account is deleted, if scheduled.",
+                help_text="Scheduled time of the account's deletion.",
                 null=True,
             ),
         ),

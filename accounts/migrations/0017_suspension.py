@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
             field=models.DateTimeField(
                 blank=True,
                 editable=False,
-                help_text="Set by an operator: nobody comes in and no task runs until it is resumed; data stays.",
+                help_text="Set by an operator: blocks sign-in and tasks until it is resumed; data is kept.",
                 null=True,
             ),
         ),
@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
             model_name="user",
             name="is_staff",
             field=models.BooleanField(
-                default=False, help_text="May open the admin console; superusers also act there."
+                default=False, help_text="Can open the admin console; superusers can also make changes there."
             ),
         ),
     ]

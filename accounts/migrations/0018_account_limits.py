@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
                 blank=True,
                 default=dict,
                 editable=False,
-                help_text="Set by an operator, by the name of the setting that has the default.",
+                help_text="Limits set by an operator, by name.",
             ),
         ),
     ]

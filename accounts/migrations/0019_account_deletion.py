@@ -29,11 +29,12 @@ class Migration(migrations.Migration):
                 ("rows_deleted", models.BigIntegerField(default=0)),
                 ("files_deleted", models.BigIntegerField(default=0)),
                 ("files_left", models.BigIntegerField(blank=True, null=True)),
-                ("rows_before", models.JSONField(default=dict, help_text="By table.")),
+                ("rows_before", models.JSONField(default=dict, help_text="Number of rows by table.")),
                 (
                     "rows_left",
                     models.JSONField(
-                        default=dict, help_text="By table, once it is finished; those with none are left out."
+                        default=dict,
+                        help_text="Number of deleted rows by table, after completion; empty tables are omitted.",
                     ),
                 ),
             ],

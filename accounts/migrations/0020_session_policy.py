@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
             name="second_factor_grace_days",
             field=models.PositiveSmallIntegerField(
                 default=0,
-                help_text="Days that a member has to set one up, from the requirement or her joining on.",
+                help_text="Days to set one up, from the start of the requirement or from joining.",
             ),
         ),
         migrations.AddField(
@@ -36,7 +36,7 @@ class Migration(migrations.Migration):
             name="session_idle_minutes",
             field=models.PositiveSmallIntegerField(
                 blank=True,
-                help_text="Minutes without use that end a session here; blank: no limit.",
+                help_text="Maximum idle time of a session in minutes; blank: no limit.",
                 null=True,
             ),
         ),
@@ -45,16 +45,14 @@ class Migration(migrations.Migration):
             name="session_max_hours",
             field=models.PositiveSmallIntegerField(
                 blank=True,
-                help_text="Hours after its sign-in that a session opens no page; blank: no limit.",
+                help_text="Maximum age of a session in hours; blank: no limit.",
                 null=True,
             ),
         ),
         migrations.AddField(
             model_name="session",
             name="longest_idle_seconds",
-            field=models.PositiveIntegerField(
-                default=0, help_text="Of all times without use since the sign-in, the longest."
-            ),
+            field=models.PositiveIntegerField(default=0, help_text="Longest idle time since the sign-in."),
         ),
         migrations.AddField(
             model_name="oauthconnection",
@@ -62,7 +60,7 @@ class Migration(migrations.Migration):
             field=models.BooleanField(
                 default=False,
                 editable=False,
-                help_text="Consented to in a session that the account takes for a second factor.",
+                help_text="Whether the consent was given in a session with a second factor.",
             ),
         ),
         migrations.RunPython(begin_requirements, migrations.RunPython.noop, elidable=True),

@@ -33,14 +33,17 @@ class Migration(migrations.Migration):
             model_name="serviceaccount",
             name="public_keys",
             field=models.JSONField(
-                blank=True, default=list, editable=False, help_text="Public keys that it signs with (JWK)."
+                blank=True,
+                default=list,
+                editable=False,
+                help_text="Public keys of the service account (JWK).",
             ),
         ),
         migrations.AlterField(
             model_name="serviceaccount",
             name="rotated_at",
             field=models.DateTimeField(
-                blank=True, editable=False, help_text="When its secret or key was replaced.", null=True
+                blank=True, editable=False, help_text="When the secret or key was last replaced.", null=True
             ),
         ),
         migrations.AddConstraint(

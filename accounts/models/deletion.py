@@ -20,10 +20,10 @@ class AccountDeletion(models.Model):
     files_deleted = models.BigIntegerField(default=0)
     files_left = models.BigIntegerField(null=True, blank=True)
     rows_before: models.JSONField[dict[str, int], dict[str, int]] = models.JSONField(
-        default=dict, help_text="By table."
+        default=dict, help_text="Number of rows by table."
     )
     rows_left: models.JSONField[dict[str, int], dict[str, int]] = models.JSONField(
-        default=dict, help_text="By table, once it is finished; those with none are left out."
+        default=dict, help_text="Number of deleted rows by table, after completion; empty tables are omitted."
     )
 
     class Meta:

@@ -21,7 +21,7 @@ class Invitation(AccountModel):
     token of the earlier mail.
     """
 
-    email = models.EmailField("e-mail", max_length=254, help_text="In lower case.")
+    email = models.EmailField("e-mail", max_length=254, help_text="In lowercase.")
     role = models.CharField(max_length=10, choices=Role.below_owner(), default=Role.VIEWER)
     digest = models.BinaryField(max_length=32, null=True, editable=False, unique=True)
     invited_by = models.ForeignKey(

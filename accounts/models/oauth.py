@@ -87,7 +87,7 @@ class OAuthConnection(AccountModel):
     session_had_factor = models.BooleanField(
         default=False,
         editable=False,
-        help_text="Consented to in a session that the account takes for a second factor.",
+        help_text="Whether the consent was given in a session with a second factor.",
     )
     created_at = models.DateTimeField(default=clock.now, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -130,10 +130,10 @@ class ServiceAccount(AccountModel):
     created_by_label = models.CharField(max_length=254, editable=False)
     created_at = models.DateTimeField(default=clock.now, editable=False)
     rotated_at = models.DateTimeField(
-        null=True, blank=True, editable=False, help_text="When its secret or key was replaced."
+        null=True, blank=True, editable=False, help_text="When the secret or key was last replaced."
     )
     public_keys: models.JSONField[list[Any], list[Any]] = models.JSONField(
-        default=list, blank=True, editable=False, help_text="Public keys that it signs with (JWK)."
+        default=list, blank=True, editable=False, help_text="Public keys of the service account (JWK)."
     )
     jwks_url = models.CharField(max_length=500, blank=True, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)

@@ -41,12 +41,12 @@ class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-m
     email = models.EmailField("e-mail", max_length=254)
     name = models.CharField(max_length=150, blank=True)
     locale = models.CharField(
-        max_length=10, blank=True, help_text="How dates and numbers are written; blank: en-US."
+        max_length=10, blank=True, help_text="Format of dates and numbers; blank: en-US."
     )
     time_zone = models.CharField(max_length=64, blank=True, help_text="IANA name; blank: UTC.")
     theme = models.CharField(max_length=5, blank=True, choices=Theme.choices, default=Theme.SYSTEM)
     is_staff = models.BooleanField(
-        default=False, help_text="May open the admin console; superusers also act there."
+        default=False, help_text="Can open the admin console; superusers can also make changes there."
     )
     is_active = models.BooleanField(default=True)
     date_joined = models.DateTimeField(default=clock.now)
@@ -108,21 +108,26 @@ class Account(models.Model):
     )
     second_factor_required_at = models.DateTimeField(null=True, blank=True, editable=False)
     second_factor_grace_days = models.PositiveSmallIntegerField(
-        default=0, help_text="Days that a member has to set one up, from the requirement or her joining on."
+        default=0, help_text="Days to set one up, from the start of the requirement or from joining."
     )
     session_max_hours = models.PositiveSmallIntegerField(
         null=True,
         blank=True,
-        help_text="Hours after its sign-in that a session opens no page; blank: no limit.",
+        help_text="Maximum age of a session in hours; blank: no limit.",
     )
     session_idle_minutes = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text="Minutes without use that end a session here; blank: no limit."
+        null=True, blank=True, help_text="Maximum idle time of a session in minutes; blank: no limit."
     )
     display_currency = models.CharField(
-        max_length=3, blank=True, help_text="ISO 4217: what amounts are converted to; blank: nothing is."
+        max_length=3,
+        blank=True,
+        help_text="ISO 4217 code of the currency that amounts are converted to; blank: no conversion.",
     )
     currencies: models.JSONField[list[str], list[str]] = models.JSONField(
-        default=list, blank=True, editable=False, help_text="Of its cost lines, the one of most money first."
+        default=list,
+        blank=True,
+        editable=False,
+        help_text="Currencies of the cost lines, largest amount first.",
     )
     created_at = models.DateTimeField(default=clock.now, editable=False)
     delete_after = models.DateTimeField(
@@ -130,19 +135,19 @@ class Account(models.Model):
         blank=True,
         db_index=True,
         editable=False,
-        help_text="When the account is deleted, if scheduled.",
+        help_text="Scheduled time of the account's deletion.",
     )
     suspended_at = models.DateTimeField(
         null=True,
         blank=True,
         editable=False,
-        help_text="Set by an operator: nobody comes in and no task runs until it is resumed; data stays.",
+        help_text="Set by an operator: blocks sign-in and tasks until it is resumed; data is kept.",
     )
     limits: models.JSONField[dict[str, int], dict[str, int]] = models.JSONField(
         default=dict,
         blank=True,
         editable=False,
-        help_text="Set by an operator, by the name of the setting that has the default.",
+        help_text="Limits set by an operator, by name.",
     )
     transfer_to = models.ForeignKey(
         User, null=True, blank=True, editable=False, on_delete=models.SET_NULL, related_name="+"

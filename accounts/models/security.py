@@ -23,7 +23,7 @@ class Session(AbstractBaseSession):
     created_at = models.DateTimeField(default=clock.now)
     last_seen_at = models.DateTimeField(default=clock.now)
     longest_idle_seconds = models.PositiveIntegerField(
-        default=0, help_text="Of all times without use since the sign-in, the longest."
+        default=0, help_text="Longest idle time since the sign-in."
     )
 
     @classmethod

@@ -40,7 +40,7 @@ class _ProviderForm(forms.Form):
         label="Default role",
         choices=Role.below_owner(),
         initial=Role.VIEWER,
-        help_text="Of people whose groups have no role below.",
+        help_text="Role of people whose groups have no role below.",
     )
     creates_people = forms.BooleanField(
         label="Add people at their first sign-in",
@@ -66,7 +66,7 @@ class _ProviderForm(forms.Form):
             add_limit_field(
                 self,
                 provider.account,
-                help_text="What cost new members see, by sign-in or SCIM. Admins see all.",
+                help_text="Cost visible to members added by sign-in or SCIM. Admins see all cost.",
                 initial=limit_of_provider(provider) if provider.pk else "",
             )
 
@@ -93,7 +93,7 @@ class OidcForm(_ProviderForm):
         label="Issuer URL",
         max_length=500,
         widget=forms.URLInput(attrs={"placeholder": "https://example.okta.com"}),
-        help_text="Exactly as in the provider's discovery document, with or without the slash at its end.",
+        help_text="Exactly as in the provider's discovery document, with or without the trailing slash.",
         error_messages={"required": "Enter the issuer URL."},
     )
     client_id = forms.CharField(
@@ -122,7 +122,7 @@ class OidcForm(_ProviderForm):
             self.draft_id = signing.dumps(str(provider.public_id), salt=_draft_salt(provider))
         if provider.pk and not provider.has_own_redirect_uri:
             self.fields["has_own_redirect_uri"] = forms.BooleanField(
-                label="Redirect URI of its own",
+                label="Separate redirect URI",
                 required=False,
                 help_text=f"Add {oidc.own_redirect_uri(provider)} at the provider first, then remove the shared one there.",
             )
@@ -157,7 +157,7 @@ class SamlForm(_ProviderForm):
         required=False,
         max_length=50_000,
         widget=forms.Textarea(attrs={"rows": 5, "placeholder": "-----BEGIN CERTIFICATE-----"}),
-        help_text="PEM, one after the other. Two while the provider changes its certificate.",
+        help_text="PEM, one after the other. Enter both while the provider replaces its certificate.",
     )
 
     field_order = (
@@ -213,7 +213,7 @@ class AssertionClientForm(forms.Form):
     access = forms.ChoiceField(
         choices=OAuthConnection.Access.choices,
         initial=OAuthConnection.Access.READ,
-        help_text="The most that its tokens may do. Viewers' tokens read only.",
+        help_text="Maximum access of its tokens. Viewers' tokens are read-only.",
         error_messages={"required": "Choose the access."},
     )
 

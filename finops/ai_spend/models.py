@@ -23,7 +23,7 @@ class AiPrice(AccountModel):
 
     model = models.CharField(max_length=MAX_MODEL)
     model_key = models.CharField(
-        max_length=MAX_MODEL, editable=False, help_text="The model as prices are looked up."
+        max_length=MAX_MODEL, editable=False, help_text="Normalized model name for price lookups."
     )
     token_type = models.CharField(max_length=30, choices=[(name, name) for name in ALL_TOKEN_TYPES])
     price_per_million = models.DecimalField(max_digits=PRICE_DIGITS, decimal_places=PRICE_PLACES)

@@ -26,10 +26,12 @@ class AlertChannel(AccountModel):
 
     name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
     kind = models.CharField(max_length=20, choices=Kind.choices)
-    target = models.TextField(help_text="Sealed JSON, by kind: url, addresses, routing_key, signing_secret.")
+    target = models.TextField(
+        help_text="Encrypted JSON, by type: url, addresses, routing_key, signing_secret."
+    )
     shown_target = models.CharField(max_length=300, blank=True, help_text="Displayed part of the target.")
     tested_at = models.DateTimeField(
-        null=True, blank=True, help_text="When a test message was last delivered."
+        null=True, blank=True, help_text="Time of the last delivered test message."
     )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -55,8 +57,10 @@ class AlertChannel(AccountModel):
 class AlertRecipient(AccountModel):
     """An e-mail address that got a confirmation request for alerts of the account, or unsubscribed from them."""
 
-    address = models.EmailField(max_length=254, help_text="In lower case.")
-    requested_at = models.DateTimeField(null=True, blank=True, help_text="The last confirmation mail.")
+    address = models.EmailField(max_length=254, help_text="In lowercase.")
+    requested_at = models.DateTimeField(
+        null=True, blank=True, help_text="Time of the last confirmation e-mail."
+    )
     confirmed_at = models.DateTimeField(null=True, blank=True)
     unsubscribed_at = models.DateTimeField(null=True, blank=True)
 
@@ -263,7 +267,7 @@ class AlertFiring(AccountModel):
 
     subscription = models.ForeignKey(AlertSubscription, on_delete=models.CASCADE, related_name="firings")
     key = models.CharField(max_length=200)
-    message = models.JSONField(help_text="finops.alerts.messages.Message, as it was then.")
+    message = models.JSONField(help_text="finops.alerts.messages.Message at the time of the alert.")
     fired_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
@@ -287,10 +291,12 @@ class EventSubscription(AccountModel):
         IMPORT_FINISHED = "import.finished", "Import finished"
         FORECAST_CHANGED = "forecast.changed", "Forecast changed"
 
-    public_id = models.CharField(max_length=40, help_text="Made of credential, callback, event, arguments.")
+    public_id = models.CharField(
+        max_length=40, help_text="Derived from credential, callback, event and arguments."
+    )
     event = models.CharField(max_length=40, choices=Event.choices)
     arguments = models.JSONField(default=dict, blank=True)
-    target = models.TextField(help_text="Sealed JSON: url, signing_secret, previous_secret.")
+    target = models.TextField(help_text="Encrypted JSON: url, signing_secret, previous_secret.")
     shown_target = models.CharField(max_length=300, blank=True)
     mcp_key = models.ForeignKey(
         "accounts.MCPKey", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -301,13 +307,13 @@ class EventSubscription(AccountModel):
     credential_label = models.CharField(max_length=254)
     follows_extension = models.BooleanField(
         default=False,
-        help_text="The client declared the extension of SEP-3415: its error codes, and 410 refuses one event alone.",
+        help_text="The client declared the SEP-3415 extension: its error codes apply, and 410 rejects a single event.",
     )
     state = models.JSONField(
-        default=dict, blank=True, help_text="What the next evaluation compares with; empty before the first."
+        default=dict, blank=True, help_text="State for the next evaluation; empty before the first."
     )
-    verified_at = models.DateTimeField(help_text="When the callback last answered a challenge.")
-    expires_at = models.DateTimeField(help_text="Unless the client subscribes again before.")
+    verified_at = models.DateTimeField(help_text="Time of the last challenge that the callback answered.")
+    expires_at = models.DateTimeField(help_text="Expiry unless the client renews the subscription.")
     ended_at = models.DateTimeField(null=True, blank=True)
     end_reason = models.CharField(max_length=300, blank=True)
     created_at = models.DateTimeField(default=clock.now, editable=False)
@@ -367,17 +373,17 @@ class AlertDelivery(AccountModel):
         blank=True,
         on_delete=models.SET_NULL,
         related_name="deliveries",
-        help_text="None: a test message.",
+        help_text="Empty: a test message.",
     )
     resend_of = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="resends"
     )
     is_test = models.BooleanField(default=False)
-    message = models.JSONField(help_text="finops.alerts.messages.Message: what every attempt sends.")
+    message = models.JSONField(help_text="finops.alerts.messages.Message of every attempt.")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.WAITING)
     attempts = models.JSONField(
         default=list,
-        help_text="[{at, seconds, status_code or null, answer, arrived}], oldest first; answers are cut.",
+        help_text="[{at, seconds, status_code or null, answer, arrived}], oldest first; responses are truncated.",
     )
     next_attempt_at = models.DateTimeField(null=True, blank=True, default=clock.now)
     delivered_at = models.DateTimeField(null=True, blank=True)
@@ -411,7 +417,7 @@ class AlertEvaluation(AccountModel):
     account = models.OneToOneField("accounts.Account", on_delete=models.CASCADE, related_name="+")
     version = models.CharField(max_length=200, blank=True)
     asks = models.PositiveIntegerField(
-        default=0, help_text="How often a person changed what is evaluated: subscriptions, budgets."
+        default=0, help_text="Number of changes to subscriptions and budgets by people."
     )
     finished_at = models.DateTimeField(null=True, blank=True)
     error = models.TextField(blank=True)

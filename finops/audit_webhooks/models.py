@@ -16,12 +16,14 @@ from finops.lib import clock
 class AuditWebhook(AccountModel):
     """An account's own URL that receives its audit log."""
 
-    target = models.TextField(editable=False, help_text="finops.alerts' WebhookTarget, sealed.")
-    start_at = models.DateTimeField(help_text="Entries from then on are sent.")
+    target = models.TextField(editable=False, help_text="Encrypted WebhookTarget of finops.alerts.")
+    start_at = models.DateTimeField(help_text="Entries are sent from this time on.")
     low_water = models.BigIntegerField(
-        default=0, editable=False, help_text="Entries up to this ID are sent, or are not to be."
+        default=0, editable=False, help_text="Entries up to this ID are sent or skipped."
     )
-    failures = models.PositiveIntegerField(default=0, editable=False, help_text="Attempts in a row.")
+    failures = models.PositiveIntegerField(
+        default=0, editable=False, help_text="Consecutive failed attempts."
+    )
     failing_since = models.DateTimeField(null=True, blank=True, editable=False)
     next_attempt_at = models.DateTimeField(default=clock.now, editable=False)
     paused_at = models.DateTimeField(null=True, blank=True, editable=False)

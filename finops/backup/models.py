@@ -31,7 +31,7 @@ class BackupRun(models.Model):
     backup_id = models.CharField(max_length=64, blank=True)
     bytes = models.BigIntegerField(null=True, blank=True)
     new_bytes = models.BigIntegerField(null=True, blank=True)
-    missing_files = models.PositiveIntegerField(default=0, help_text="Of the lake, missing or damaged.")
+    missing_files = models.PositiveIntegerField(default=0, help_text="Missing or damaged files of the lake.")
     error = models.TextField(blank=True)
 
     class Meta:

@@ -107,7 +107,7 @@ class ChangeEvent(AccountModel):
         EventSource, null=True, blank=True, on_delete=models.CASCADE, related_name="events"
     )
     external_id = models.CharField(
-        max_length=MAX_EVENT_ID, blank=True, help_text="The source's own ID of the event; unique by source."
+        max_length=MAX_EVENT_ID, blank=True, help_text="ID of the event at the source; unique per source."
     )
     occurred_at = models.DateTimeField()
     kind = models.CharField(max_length=12, choices=Kind.choices)
@@ -123,7 +123,7 @@ class ChangeEvent(AccountModel):
         editable=False,
         on_delete=models.SET_NULL,
         related_name="+",
-        help_text="The author of a note.",
+        help_text="Author of a note.",
     )
 
     class Meta:

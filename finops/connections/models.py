@@ -51,30 +51,26 @@ class CostConnection(AccountModel):
         on_delete=models.CASCADE,
         related_name="connection",
     )
-    connector = models.CharField(
-        max_length=40, help_text="Name of a module in finops.connections.connectors."
-    )
+    connector = models.CharField(max_length=40, help_text="Module name in finops.connections.connectors.")
     config: models.JSONField[Any, dict[str, Any]] = models.JSONField(
-        default=dict, blank=True, help_text="Fields that are no secret."
+        default=dict, blank=True, help_text="Fields without secrets."
     )
-    credentials = models.TextField(blank=True, help_text="The secret fields, sealed (finops.lib.sealing).")
+    credentials = models.TextField(blank=True, help_text="Secret fields, encrypted (finops.lib.sealing).")
     credentials_changed_at = models.DateTimeField(null=True, blank=True)
     external_id = models.CharField(
-        max_length=64, help_text="Made by us, for the trust policy of a role at the provider."
+        max_length=64, help_text="Generated external ID for the trust policy of a role at the provider."
     )
     interval_minutes = models.PositiveIntegerField(
         default=DEFAULT_INTERVAL,
         validators=[MinValueValidator(MIN_INTERVAL), MaxValueValidator(MAX_INTERVAL)],
-        help_text="Minutes between two looks.",
+        help_text="Minutes between two checks for new data.",
     )
     first_month = models.DateField(
-        null=True, blank=True, help_text="The oldest billing month to fetch; empty: as far as there is data."
+        null=True, blank=True, help_text="Oldest billing month to import; empty: all available months."
     )
     paused_at = models.DateTimeField(null=True, blank=True)
     next_sync_at = models.DateTimeField(default=clock.now)
-    failures = models.PositiveIntegerField(
-        default=0, help_text="Syncs that failed since the last that did not."
-    )
+    failures = models.PositiveIntegerField(default=0, help_text="Failed syncs since the last success.")
     failing_since = models.DateTimeField(null=True, blank=True)
     last_success_at = models.DateTimeField(null=True, blank=True)
     created_by = models.ForeignKey(
@@ -163,11 +159,11 @@ class CostSync(AccountModel):
     connection = models.ForeignKey(CostConnection, on_delete=models.CASCADE, related_name="syncs")
     trigger = models.CharField(max_length=10, choices=SyncTrigger.choices, default=SyncTrigger.SCHEDULE)
     status = models.CharField(max_length=10, choices=SyncStatus.choices, default=SyncStatus.QUEUED)
-    stage = models.CharField(max_length=100, blank=True, help_text='"reading 2026-05".')
+    stage = models.CharField(max_length=100, blank=True, help_text='Progress, such as "reading 2026-05".')
     periods: models.JSONField[Any, list[dict[str, Any]]] = models.JSONField(
         default=list,
         blank=True,
-        help_text="A finops.connections.schemas.PeriodResult each, the newest month first.",
+        help_text="One finops.connections.schemas.PeriodResult per month, newest month first.",
     )
     months_listed = models.PositiveIntegerField(default=0)
     months_unchanged = models.PositiveIntegerField(default=0)
@@ -176,10 +172,10 @@ class CostSync(AccountModel):
     months_failed = models.PositiveIntegerField(default=0)
     rows = models.BigIntegerField(default=0)
     bytes_total = models.BigIntegerField(
-        default=0, help_text="Of the months to read, as listed; 0 where unknown."
+        default=0, help_text="Bytes of the months to read, as listed; 0 if unknown."
     )
     bytes_done = models.BigIntegerField(default=0)
-    error = models.TextField(blank=True, help_text="The first error, with what to do.")
+    error = models.TextField(blank=True, help_text="First error and how to fix it.")
     attempts = models.PositiveSmallIntegerField(default=0)
     actor_label = models.CharField(max_length=254, blank=True)
     actor_user = models.ForeignKey(
@@ -310,16 +306,16 @@ class CostPush(AccountModel):
 
     source = models.ForeignKey("costs.CostSource", on_delete=models.CASCADE, related_name="pushes")
     public_id = models.UUIDField(
-        default=uuid.uuid4, unique=True, editable=False, help_text="What programs call it."
+        default=uuid.uuid4, unique=True, editable=False, help_text="Public ID of the push."
     )
     month = models.DateField(help_text="The first day of the billing month.")
     status = models.CharField(max_length=10, choices=PushStatus.choices, default=PushStatus.OPEN)
     committed_parts = models.PositiveIntegerField(
-        null=True, blank=True, help_text="How many parts the commit said."
+        null=True, blank=True, help_text="Number of parts named in the commit."
     )
-    rows = models.BigIntegerField(null=True, blank=True, help_text="Rows that count, once it is done.")
+    rows = models.BigIntegerField(null=True, blank=True, help_text="Imported rows, after completion.")
     totals: models.JSONField[Any, list[dict[str, Any]]] = models.JSONField(
-        default=list, blank=True, help_text="A finops.connections.schemas.PushTotal a currency."
+        default=list, blank=True, help_text="One finops.connections.schemas.PushTotal per currency."
     )
     cost_import = models.ForeignKey(
         "costs.CostImport", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -328,11 +324,11 @@ class CostPush(AccountModel):
     attempts = models.PositiveSmallIntegerField(default=0)
     actor_label = models.CharField(max_length=254)
     created_at = models.DateTimeField(default=clock.now, editable=False)
-    expires_at = models.DateTimeField(help_text="An open push ends then.")
+    expires_at = models.DateTimeField(help_text="Expiry of an open push.")
     committed_at = models.DateTimeField(
         null=True,
         blank=True,
-        help_text="Pushes of a source are imported in this order: the last of a month stays.",
+        help_text="Import order of the pushes of a source: the last push of a month wins.",
     )
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -372,12 +368,14 @@ class CostPushPart(AccountModel):
 
     push = models.ForeignKey(CostPush, on_delete=models.CASCADE, related_name="parts")
     number = models.PositiveIntegerField()
-    format = models.CharField(max_length=20, help_text="A finops.connections.push_files.PartFormat.")
+    format = models.CharField(max_length=20, help_text="finops.connections.push_files.PartFormat.")
     bytes = models.BigIntegerField()
     content_hash = models.CharField(
-        max_length=32, blank=True, help_text="Of its bytes: two parts with the same are a mistake."
+        max_length=32,
+        blank=True,
+        help_text="Digest of the content; two parts with the same digest are an error.",
     )
-    file_name = models.CharField(max_length=80, help_text="In the folder of the push.")
+    file_name = models.CharField(max_length=80, help_text="File name in the folder of the push.")
     received_at = models.DateTimeField(default=clock.now)
 
     class Meta:

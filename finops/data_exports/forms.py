@@ -29,7 +29,7 @@ class DataExportForm(ConfigForm):
         label="Columns of this console", required=False, widget=forms.CheckboxSelectMultiple
     )
     with_splits = forms.BooleanField(
-        label="Shared-cost splits", required=False, help_text="Files of their own beside the cost."
+        label="Shared-cost splits", required=False, help_text="Separate files in addition to the cost files."
     )
     focus_columns = forms.MultipleChoiceField(
         label="Included columns", required=False, widget=forms.CheckboxSelectMultiple

@@ -35,30 +35,28 @@ class DataExport(AccountModel):
         error_messages={"blank": "Enter a name."},
     )
     destination = models.CharField(
-        max_length=40, help_text="Name of a module in finops.data_exports.destinations."
+        max_length=40, help_text="Module name in finops.data_exports.destinations."
     )
     config: models.JSONField[Any, dict[str, Any]] = models.JSONField(
-        default=dict, blank=True, help_text="Fields that are no secret."
+        default=dict, blank=True, help_text="Fields without secrets."
     )
-    credentials = models.TextField(blank=True, help_text="The secret fields, sealed (finops.lib.sealing).")
+    credentials = models.TextField(blank=True, help_text="Secret fields, encrypted (finops.lib.sealing).")
     credentials_changed_at = models.DateTimeField(null=True, blank=True)
     external_id = models.CharField(
-        max_length=64, help_text="Made by us, for the trust policy of a role at the provider."
+        max_length=64, help_text="Generated external ID for the trust policy of a role at the provider."
     )
     excluded_columns: models.JSONField[Any, list[str]] = models.JSONField(
-        default=list, blank=True, help_text="Columns that are left out."
+        default=list, blank=True, help_text="Excluded columns."
     )
     with_splits = models.BooleanField("shared-cost splits", default=True)
     schedule = models.CharField(max_length=16, choices=Schedule.choices, default=Schedule.DAILY)
     paused_at = models.DateTimeField(null=True, blank=True)
     next_run_at = models.DateTimeField(default=clock.now)
-    failures = models.PositiveIntegerField(
-        default=0, help_text="Runs that failed since the last that did not."
-    )
+    failures = models.PositiveIntegerField(default=0, help_text="Failed runs since the last success.")
     failing_since = models.DateTimeField(null=True, blank=True)
     last_success_at = models.DateTimeField(null=True, blank=True)
     changes_seen_at = models.DateTimeField(
-        null=True, blank=True, help_text="Cost that was stored later is in no run that succeeded."
+        null=True, blank=True, help_text="Cost stored after this time is in no successful run."
     )
     removal_requested_at = models.DateTimeField(
         null=True, blank=True, help_text="The next run deletes the files, then this row."
@@ -123,13 +121,13 @@ class DataExportRun(AccountModel):
         default=uuid.uuid4,
         unique=True,
         editable=False,
-        help_text="What its files are named by; another one for each attempt.",
+        help_text="Prefix of its file names, new for each attempt.",
     )
     trigger = models.CharField(max_length=10, choices=RunTrigger.choices, default=RunTrigger.SCHEDULE)
     status = models.CharField(max_length=10, choices=RunStatus.choices, default=RunStatus.QUEUED)
-    stage = models.CharField(max_length=100, blank=True, help_text='"writing 2026-05".')
+    stage = models.CharField(max_length=100, blank=True, help_text='Progress, such as "writing 2026-05".')
     months: models.JSONField[Any, list[dict[str, Any]]] = models.JSONField(
-        default=list, blank=True, help_text="A finops.data_exports.schemas.MonthResult each."
+        default=list, blank=True, help_text="One finops.data_exports.schemas.MonthResult per month."
     )
     months_listed = models.PositiveIntegerField(default=0)
     months_unchanged = models.PositiveIntegerField(default=0)
@@ -139,7 +137,7 @@ class DataExportRun(AccountModel):
     months_failed = models.PositiveIntegerField(default=0)
     rows = models.BigIntegerField(default=0)
     bytes = models.BigIntegerField(default=0)
-    error = models.TextField(blank=True, help_text="The first error, with what to do.")
+    error = models.TextField(blank=True, help_text="First error and how to fix it.")
     attempts = models.PositiveSmallIntegerField(default=0)
     actor_label = models.CharField(max_length=254, blank=True)
     created_at = models.DateTimeField(default=clock.now, editable=False)
@@ -202,10 +200,10 @@ class DataExportMonth(AccountModel):
 
     export = models.ForeignKey(DataExport, on_delete=models.CASCADE, related_name="months")
     dataset = models.CharField(max_length=8, choices=Dataset.choices, default=Dataset.COST)
-    month = models.DateField(help_text="The billing month of cost, the month of the charge of splits.")
+    month = models.DateField(help_text="Billing month of cost, or month of the charge for splits.")
     fingerprint = models.CharField(max_length=64)
     files: models.JSONField[Any, list[dict[str, Any]]] = models.JSONField(
-        default=list, help_text="Key below the prefix, rows and bytes of each, the manifest last."
+        default=list, help_text="Key below the prefix, rows and bytes of each file, manifest last."
     )
     rows = models.BigIntegerField(default=0)
     bytes = models.BigIntegerField(default=0)

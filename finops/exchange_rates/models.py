@@ -61,7 +61,7 @@ class ExchangeRateTable(AccountModel):
 
     account = models.OneToOneField("accounts.Account", on_delete=models.CASCADE, related_name="+")
     version = models.PositiveBigIntegerField(
-        default=0, help_text="Counts changes: what is kept of rates ends by it."
+        default=0, help_text="Number of changes; cached rates expire when it changes."
     )
     fetched_at = models.DateTimeField(null=True, blank=True)
     fetch_error = models.CharField(max_length=500, blank=True)

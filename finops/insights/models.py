@@ -34,7 +34,7 @@ class Incident(AccountModel):
         EXPECTED = "expected", "Expected"
         RESOLVED = "resolved", "Resolved"
 
-    key = models.CharField(max_length=24, help_text="The public id: the key of its first headline.")
+    key = models.CharField(max_length=24, help_text="Public ID: key of the first headline anomaly.")
     source = models.ForeignKey("costs.CostSource", on_delete=models.CASCADE, related_name="+")
     headline = models.ForeignKey(
         "insights.Anomaly",
@@ -60,7 +60,7 @@ class Incident(AccountModel):
         max_digits=38,
         decimal_places=18,
         default=Decimal(0),
-        help_text="How much of the impact's size other incidents count.",
+        help_text="Part of the impact that other incidents count.",
     )
     note = models.TextField(blank=True)
     marked_by_label = models.CharField(max_length=254, blank=True)
@@ -102,12 +102,12 @@ class Anomaly(AccountModel):
         NEW = "new", "New cost"
 
     key = models.CharField(
-        max_length=24, help_text="The public id, made of scope, currency and the first day as first found."
+        max_length=24, help_text="Public ID, derived from scope, currency and the first day when detected."
     )
     source = models.ForeignKey("costs.CostSource", on_delete=models.CASCADE, related_name="+")
     dimension = models.CharField(max_length=300, default=SERVICE)
     value = models.TextField(blank=True)
-    label = models.TextField(blank=True, help_text="The readable name of a value that is an id.")
+    label = models.TextField(blank=True, help_text="Readable name of a value that is an ID.")
     currency = models.CharField(max_length=60)
     kind = models.CharField(max_length=10, choices=Kind.choices)
     severity = models.CharField(max_length=10, choices=Severity.choices)
@@ -126,7 +126,7 @@ class Anomaly(AccountModel):
     causes = models.JSONField(default=list, help_text="finops.insights.anomalies.causes.Causes.")
     overlaps = models.JSONField(
         default=dict,
-        help_text="Excess by monitored dimension and value, of the anomaly's own lines: text amounts.",
+        help_text="Excess cost of the anomaly's lines by monitored dimension and value, as strings.",
     )
     incident = models.ForeignKey(
         Incident, null=True, blank=True, on_delete=models.SET_NULL, related_name="members"
@@ -173,7 +173,7 @@ class AnomalySettings(AccountModel):
     minimum_impacts = models.JSONField(
         default=dict,
         blank=True,
-        help_text="Currency to amount (text); another currency: a share of its month's spend.",
+        help_text="Currency to amount (string); for other currencies, a share of the month's spend.",
     )
 
     def minimum(self, currency: str) -> Decimal | None:
@@ -192,7 +192,7 @@ class AnomalyRun(AccountModel):
     data_version = models.CharField(max_length=60, blank=True)
     data_through = models.DateField(null=True, blank=True)
     asks = models.PositiveIntegerField(
-        default=0, help_text=("How often a person changed what detection learns from.")
+        default=0, help_text=("Number of changes to the input of detection by people.")
     )
     asks_seen = models.PositiveIntegerField(default=0, help_text="Found by the last detection.")
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -201,7 +201,7 @@ class AnomalyRun(AccountModel):
     parts: models.JSONField[Any, Any] = models.JSONField(
         null=True,
         blank=True,
-        help_text="Of a detection that several workers share: its parts, and what was found in those that are done.",
+        help_text="Detection shared by several workers: its parts and the results of finished parts.",
     )
 
     def __str__(self) -> str:
@@ -234,7 +234,7 @@ class SavingsDismissal(AccountModel):
         ACTED = "acted", "Done"
 
     key = models.CharField(
-        max_length=24, help_text="The id of the recommendation, made of rule, scope and currency."
+        max_length=24, help_text="ID of the recommendation, derived from rule, scope and currency."
     )
     status = models.CharField(max_length=10, choices=Status.choices)
     reason = models.TextField(blank=True)
@@ -246,7 +246,7 @@ class SavingsDismissal(AccountModel):
     monthly_cost = models.DecimalField(max_digits=38, decimal_places=18)
     scope = models.JSONField(
         default=dict,
-        help_text="finops.insights.savings.candidates.Scope: whose cost is compared after acting.",
+        help_text="finops.insights.savings.candidates.Scope: cost that is compared afterwards.",
     )
     marked_by_label = models.CharField(max_length=254, blank=True)
     marked_by = models.ForeignKey(
@@ -285,7 +285,7 @@ class ImportedSaving(AccountModel):
     )
     recommendation_id = models.CharField(max_length=300)
     action = models.CharField(
-        max_length=60, help_text="As the provider writes it: Rightsize, PurchaseSavingsPlans, STOP_VM …"
+        max_length=60, help_text="Type in the provider's notation: Rightsize, PurchaseSavingsPlans, STOP_VM …"
     )
     resource_id = models.TextField(
         blank=True, help_text="ARN, Azure resource id or full name at Google; empty for commitments."
@@ -305,7 +305,7 @@ class ImportedSaving(AccountModel):
     restart_needed = models.BooleanField(null=True, blank=True)
     rollback_possible = models.BooleanField(null=True, blank=True)
     lookback_days = models.PositiveIntegerField(null=True, blank=True)
-    term = models.CharField(max_length=10, blank=True, help_text="Of a commitment: P1Y, P3Y.")
+    term = models.CharField(max_length=10, blank=True, help_text="Term of a commitment: P1Y, P3Y.")
     commitment = models.CharField(
         max_length=300,
         blank=True,

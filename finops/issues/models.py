@@ -27,9 +27,9 @@ class IssueTracker(AccountModel):
     name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
     kind = models.CharField(max_length=10, choices=Kind.choices)
     config: models.JSONField[Any, dict[str, Any]] = models.JSONField(
-        help_text="finops.issues.tracker_configs, by kind: what is no secret."
+        help_text="finops.issues.tracker_configs, by type, without secrets."
     )
-    credentials = models.TextField(help_text="The token or API key, sealed (finops.lib.sealing).")
+    credentials = models.TextField(help_text="Token or API key, encrypted (finops.lib.sealing).")
     credentials_changed_at = models.DateTimeField(default=clock.now)
     tested_at = models.DateTimeField(null=True, blank=True, help_text="Last successful test.")
     cursor: models.JSONField[Any, dict[str, Any]] = models.JSONField(
@@ -87,25 +87,25 @@ class SavingIssue(AccountModel):
         help_text="finops.issues.content.IssueContent."
     )
     saving: models.JSONField[Any, dict[str, Any]] = models.JSONField(
-        help_text="finops.insights.savings.services.SavingSnapshot: the saving when it was handed over."
+        help_text="finops.insights.savings.services.SavingSnapshot: the saving when the issue was created."
     )
-    marker = models.CharField(max_length=40, help_text="A word in the issue's text that no other has.")
+    marker = models.CharField(max_length=40, help_text="Unique marker in the text of the issue.")
     request_id = models.UUIDField(
-        default=uuid.uuid4, help_text="Of its creation, where the vendor takes one."
+        default=uuid.uuid4, help_text="Idempotency key of the creation, if the vendor supports one."
     )
-    remote_id = models.CharField(max_length=100, blank=True, help_text="What the vendor finds it by.")
-    remote_key = models.CharField(max_length=100, blank=True, help_text="What people call it: #12, OPS-7.")
+    remote_id = models.CharField(max_length=100, blank=True, help_text="ID at the vendor.")
+    remote_key = models.CharField(max_length=100, blank=True, help_text="Displayed key: #12, OPS-7.")
     url = models.CharField(max_length=500, blank=True)
     remote_status = models.CharField(
-        max_length=100, blank=True, help_text="The tracker's own word: In Review."
+        max_length=100, blank=True, help_text="Status in the tracker's own wording: In Review."
     )
-    note = models.TextField(blank=True, help_text="Why it was not created, or is not found.")
+    note = models.TextField(blank=True, help_text="Why it was not created or not found.")
     closed_at = models.DateTimeField(null=True, blank=True)
-    checked_at = models.DateTimeField(null=True, blank=True, help_text="When its state was last read.")
+    checked_at = models.DateTimeField(null=True, blank=True, help_text="When its status was last read.")
     marked_at = models.DateTimeField(
         null=True,
         blank=True,
-        help_text="Of the saving's dismissal that closing it made, if that is still there.",
+        help_text="Dismissal of the saving that closing the issue created, while it exists.",
     )
     attempts = models.PositiveSmallIntegerField(default=0)
     next_attempt_at = models.DateTimeField(null=True, blank=True, default=clock.now)

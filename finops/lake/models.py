@@ -25,13 +25,13 @@ class LakeSegment(AccountModel):
 
     kind = models.CharField(max_length=8, choices=KINDS)
     source_id = models.BigIntegerField()
-    month = models.DateField(help_text="The first day of the month.")
+    month = models.DateField(help_text="First day of the month.")
     carried_by = models.DateField(
         null=True,
         blank=True,
-        help_text="Corrections of `month` that came with this month's file: its first day. Empty: the month's own lines.",
+        help_text="Corrections of `month` imported with this month's file: its first day. Empty: the month's own lines.",
     )
-    path = models.CharField(max_length=200, help_text="Below LAKE_URL; unguessable, and never used twice.")
+    path = models.CharField(max_length=200, help_text="Path below LAKE_URL; unguessable and never reused.")
     columns: models.JSONField[list[str], list[str]] = models.JSONField(
         help_text="Column names, base columns first."
     )
@@ -43,7 +43,7 @@ class LakeSegment(AccountModel):
     magnitudes: models.JSONField[dict[str, int] | None, dict[str, int] | None] = models.JSONField(
         null=True,
         blank=True,
-        help_text="Of each amount column the digits before the point of its largest amount; empty: not known.",
+        help_text="Integer digits of the largest value of each amount column; empty: unknown.",
     )
     created_at = models.DateTimeField(default=clock.now, editable=False)
     retired_at = models.DateTimeField(null=True, blank=True)
@@ -112,9 +112,9 @@ class LakeRollup(AccountModel):
     """
 
     segment = models.ForeignKey(LakeSegment, on_delete=models.CASCADE, related_name="rollups")
-    path = models.CharField(max_length=200, unique=True, help_text="Below LAKE_URL; never used twice.")
+    path = models.CharField(max_length=200, unique=True, help_text="Path below LAKE_URL; never reused.")
     without: models.JSONField[list[str], list[str]] = models.JSONField(
-        help_text="Columns of the segment that it lacks."
+        help_text="Columns of the segment that the rollup does not have."
     )
     rows = models.BigIntegerField()
     bytes = models.BigIntegerField()

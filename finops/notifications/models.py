@@ -36,10 +36,10 @@ class Notification(AccountModel):
     title = models.CharField(max_length=200)
     text = models.CharField(max_length=500, blank=True)
     admins_only = models.BooleanField(
-        default=False, help_text="Whether its page and its text are for admins and owners alone."
+        default=False, help_text="Whether its page and text are restricted to admins and owners."
     )
-    path = models.CharField(max_length=MAX_PATH, help_text="Of the page that shows it, with its query.")
-    key = models.CharField(max_length=64, help_text="SHA-256 of what happened.")
+    path = models.CharField(max_length=MAX_PATH, help_text="URL of its page, with the query.")
+    key = models.CharField(max_length=64, help_text="SHA-256 of the event.")
     created_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:

@@ -32,7 +32,7 @@ class AnswerState(AccountModel):
     segments = models.TextField()
     source_state = models.TextField()
     first_used_at = models.DateTimeField()
-    last_used_at = models.DateTimeField(help_text="To the hour.")
+    last_used_at = models.DateTimeField(help_text="Rounded to the hour.")
 
     class Meta:
         constraints = [
@@ -68,10 +68,10 @@ class AnswerReceipt(AccountModel):
     engine = models.CharField(max_length=100)
     first_day = models.DateField(null=True, blank=True)
     last_day = models.DateField(null=True, blank=True)
-    has_usage = models.BooleanField(default=False, help_text="Whether usage events count in it.")
+    has_usage = models.BooleanField(default=False, help_text="Whether it includes usage events.")
     summary = models.CharField(max_length=600)
     answer = models.BinaryField(
-        help_text="The figures: the answer without its texts, JSON compressed by zlib."
+        help_text="Figures: the answer without its texts, as JSON compressed by zlib."
     )
 
     class Meta:

@@ -31,10 +31,10 @@ class ReportSchedule(AccountModel):
         blank=True,
         on_delete=models.CASCADE,
         related_name="+",
-        help_text="None: the whole account.",
+        help_text="Empty: the whole account.",
     )
-    day = models.PositiveSmallIntegerField(help_text="Of the month after the report's.")
-    hour = models.PositiveSmallIntegerField(default=0, help_text="Of the day, in the time zone.")
+    day = models.PositiveSmallIntegerField(help_text="Day of the month after the report's month.")
+    hour = models.PositiveSmallIntegerField(default=0, help_text="Time of day in the time zone.")
     time_zone = models.CharField(max_length=64, default=DEFAULT_TIME_ZONE, help_text="IANA name.")
     format = models.CharField(max_length=20, choices=Format.choices, default=Format.EMAIL)
     sent_month = models.DateField(
@@ -44,8 +44,10 @@ class ReportSchedule(AccountModel):
     delivery = models.ForeignKey(
         "alerts.AlertDelivery", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
-    requested_at = models.DateTimeField(null=True, blank=True, help_text="Send now, until it is sent.")
-    problem = models.TextField(blank=True, help_text="Why the last try sent nothing.")
+    requested_at = models.DateTimeField(
+        null=True, blank=True, help_text="Requested to be sent now; cleared when sent."
+    )
+    problem = models.TextField(blank=True, help_text="Why the last attempt sent nothing.")
     paused_at = models.DateTimeField(null=True, blank=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"

@@ -95,9 +95,7 @@ class UnitMetric(AccountModel):
     charge_categories = models.JSONField(default=list, blank=True)
     splits = models.CharField(max_length=10, choices=Splits.choices, default=Splits.BEFORE)
     usage_metric = models.CharField(max_length=100)
-    per = models.PositiveBigIntegerField(
-        default=1, help_text="Number of units that the unit cost is shown for."
-    )
+    per = models.PositiveBigIntegerField(default=1, help_text="Number of units per displayed unit cost.")
     mode = models.CharField(max_length=20, choices=Mode.choices, default=Mode.TOTAL)
     created_at = models.DateTimeField(default=clock.now, editable=False)
 

@@ -57,7 +57,7 @@ class Migration(migrations.Migration):
                 ("error", models.CharField(max_length=200)),
                 (
                     "excerpt",
-                    models.CharField(help_text="The beginning of the event as it was sent.", max_length=500),
+                    models.CharField(help_text="Start of the event as received.", max_length=500),
                 ),
                 ("received_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 (

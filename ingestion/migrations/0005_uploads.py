@@ -29,7 +29,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "line",
-                    models.BigIntegerField(help_text="Where it begins in the file; the header is line 1."),
+                    models.BigIntegerField(
+                        help_text="Line where it starts in the file; the header is line 1."
+                    ),
                 ),
                 ("error", models.CharField(max_length=200)),
                 ("excerpt", models.CharField(blank=True, max_length=500)),
@@ -51,7 +53,7 @@ class Migration(migrations.Migration):
                 ("file_name", models.CharField(max_length=255)),
                 (
                     "path",
-                    models.CharField(help_text="Where the file waits until it is done.", max_length=400),
+                    models.CharField(help_text="Path of the file until it is processed.", max_length=400),
                 ),
                 ("digest", models.CharField(help_text="SHA-256 of the file, in hex.", max_length=64)),
                 (

@@ -15,7 +15,9 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name="usagebatch",
             name="duplicates",
-            field=models.IntegerField(default=0, help_text="Accepted, already stored by an earlier batch."),
+            field=models.IntegerField(
+                default=0, help_text="Accepted events that an earlier batch had stored."
+            ),
         ),
         migrations.AlterField(
             model_name="usagebatch",

@@ -23,9 +23,9 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("day", models.DateField()),
-                ("batch", models.UUIDField(help_text="Of its events, in the ledger and the lake.")),
-                ("digest", models.CharField(help_text="Of its lines, in any order.", max_length=64)),
-                ("events", models.IntegerField(help_text="Events stored.")),
+                ("batch", models.UUIDField(help_text="Batch ID of its events in the ledger and the lake.")),
+                ("digest", models.CharField(help_text="Digest of its lines, in any order.", max_length=64)),
+                ("events", models.IntegerField(help_text="Stored events.")),
                 ("received_at", models.DateTimeField(default=finops.lib.clock.now, editable=False)),
             ],
             options={

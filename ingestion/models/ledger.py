@@ -32,7 +32,7 @@ class UsageBatch(AccountModel):
     received_at = models.DateTimeField(default=clock.now, editable=False)
     accepted = models.IntegerField()
     rejected = models.IntegerField()
-    duplicates = models.IntegerField(default=0, help_text="Accepted, already stored by an earlier batch.")
+    duplicates = models.IntegerField(default=0, help_text="Accepted events that an earlier batch had stored.")
     first_day = models.DateField(null=True, blank=True, help_text="First day of its events.")
     last_day = models.DateField(null=True, blank=True)
     void_asked_at = models.DateTimeField(
@@ -84,9 +84,9 @@ class UsageDay(AccountModel):
 
     source = models.ForeignKey(UsageSource, on_delete=models.CASCADE, related_name="usage_days")
     day = models.DateField()
-    batch = models.UUIDField(help_text="Of its events, in the ledger and the lake.")
-    digest = models.CharField(max_length=64, help_text="Of its lines, in any order.")
-    events = models.IntegerField(help_text="Events stored.")
+    batch = models.UUIDField(help_text="Batch ID of its events in the ledger and the lake.")
+    digest = models.CharField(max_length=64, help_text="Digest of its lines, in any order.")
+    events = models.IntegerField(help_text="Stored events.")
     received_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
@@ -122,7 +122,7 @@ class RejectedEvent(AccountModel):
     batch = models.UUIDField()
     position = models.IntegerField()
     error = models.CharField(max_length=200)
-    excerpt = models.CharField(max_length=500, help_text="The beginning of the event as it was sent.")
+    excerpt = models.CharField(max_length=500, help_text="Start of the event as received.")
     received_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:

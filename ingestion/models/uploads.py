@@ -31,7 +31,7 @@ class UsageUpload(AccountModel):
     source = models.ForeignKey(UsageSource, on_delete=models.CASCADE, related_name="uploads")
     batch = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     file_name = models.CharField(max_length=255)
-    path = models.CharField(max_length=400, help_text="Where the file waits until it is done.")
+    path = models.CharField(max_length=400, help_text="Path of the file until it is processed.")
     digest = models.CharField(max_length=64, help_text="SHA-256 of the file, in hex.")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
     bytes_total = models.BigIntegerField(default=0)
@@ -106,7 +106,7 @@ class RejectedLine(AccountModel):
     """A rejected line of an uploaded file; the first ones of each upload."""
 
     upload = models.ForeignKey(UsageUpload, on_delete=models.CASCADE, related_name="rejected_lines")
-    line = models.BigIntegerField(help_text="Where it begins in the file; the header is line 1.")
+    line = models.BigIntegerField(help_text="Line where it starts in the file; the header is line 1.")
     error = models.CharField(max_length=200)
     excerpt = models.CharField(max_length=500, blank=True)
 

@@ -48,7 +48,7 @@ class Migration(migrations.Migration):
                 (
                     "sign_on_url",
                     models.CharField(
-                        blank=True, help_text="SAML: where people are sent (HTTP-Redirect).", max_length=1000
+                        blank=True, help_text="SAML: sign-on URL (HTTP-Redirect).", max_length=1000
                     ),
                 ),
                 (
@@ -62,7 +62,7 @@ class Migration(migrations.Migration):
                     models.CharField(
                         blank=True,
                         default="groups",
-                        help_text="Claim or attribute that lists the groups.",
+                        help_text="Claim or attribute with the groups.",
                         max_length=200,
                     ),
                 ),
@@ -71,20 +71,21 @@ class Migration(migrations.Migration):
                     models.CharField(
                         choices=[("viewer", "Viewer"), ("member", "Member"), ("admin", "Admin")],
                         default="viewer",
-                        help_text="Of people without a mapping.",
+                        help_text="Role of people without a group mapping.",
                         max_length=10,
                     ),
                 ),
                 (
                     "creates_people",
                     models.BooleanField(
-                        default=True, help_text="Whether the first sign-in makes a person a member."
+                        default=True, help_text="Whether the first sign-in adds a person as a member."
                     ),
                 ),
                 (
                     "is_enforced",
                     models.BooleanField(
-                        default=False, help_text="Whether people of its domains sign in here alone."
+                        default=False,
+                        help_text="Whether people of its domains must sign in with this provider.",
                     ),
                 ),
                 (
@@ -163,14 +164,16 @@ class Migration(migrations.Migration):
                 (
                     "record",
                     models.CharField(
-                        help_text="The TXT record that shows who owns the domain.", max_length=100
+                        help_text="TXT record that proves ownership of the domain.", max_length=100
                     ),
                 ),
                 ("verified_at", models.DateTimeField(blank=True, null=True)),
                 (
                     "confirmed_by",
                     models.CharField(
-                        blank=True, help_text="The operator who confirmed it; blank: by DNS.", max_length=254
+                        blank=True,
+                        help_text="Operator who verified the domain; blank: verified by DNS.",
+                        max_length=254,
                     ),
                 ),
                 ("created_at", models.DateTimeField(default=finops.lib.clock.now, editable=False)),
@@ -220,7 +223,7 @@ class Migration(migrations.Migration):
                 ("token_digest", models.BinaryField(unique=True)),
                 (
                     "sealed_state",
-                    models.TextField(help_text="Nonce and verifier, or the request's ID, sealed."),
+                    models.TextField(help_text="Nonce and verifier, or request ID, encrypted."),
                 ),
                 ("next_url", models.CharField(blank=True, max_length=2000)),
                 (
@@ -229,7 +232,10 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "sealed_identity",
-                    models.TextField(blank=True, help_text="SAML: who arrived, until her browser follows."),
+                    models.TextField(
+                        blank=True,
+                        help_text="SAML: subject of the response until the browser follows the redirect.",
+                    ),
                 ),
                 ("expires_at", models.DateTimeField(db_index=True)),
                 (
@@ -264,7 +270,7 @@ class Migration(migrations.Migration):
                     "team_id",
                     models.BigIntegerField(
                         blank=True,
-                        help_text="A row of finops.allocation, which may be deleted since.",
+                        help_text="ID of a team; the team may have been deleted.",
                         null=True,
                     ),
                 ),

@@ -118,7 +118,7 @@ class Migration(migrations.Migration):
                     models.JSONField(
                         blank=True,
                         default=list,
-                        help_text="[{value, type, primary}], as the provider sent them.",
+                        help_text="[{value, type, primary}], as received from the provider.",
                     ),
                 ),
                 ("created_at", models.DateTimeField(default=finops.lib.clock.now, editable=False)),

@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
             name="requires_factor_claim",
             field=models.BooleanField(
                 default=False,
-                help_text="Whether a sign-in is a second factor only where the provider says that it asked for one.",
+                help_text="Whether a sign-in counts as two factors only if the provider confirms a second factor.",
             ),
         ),
     ]

@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
             field=models.DateTimeField(
                 blank=True,
                 editable=False,
-                help_text="Nobody signs in through it; its domains stay bound.",
+                help_text="Sign-in is off; domains stay assigned.",
                 null=True,
             ),
         ),

@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-HELP = "OpenID Connect: whether its answers arrive at a URI of its own, not at the one that all shared."
+HELP = "OpenID Connect: whether the provider has its own redirect URI instead of the shared one."
 
 
 class Migration(migrations.Migration):

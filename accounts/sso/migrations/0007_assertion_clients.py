@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
                     models.CharField(
                         choices=[("read", "Read"), ("read_write", "Read/write")],
                         default="read",
-                        help_text="The most that its tokens may do.",
+                        help_text="Maximum access of its tokens.",
                         max_length=10,
                     ),
                 ),

@@ -37,36 +37,36 @@ class IdentityProvider(models.Model):
     client_id = models.CharField(max_length=300, blank=True)
     sealed_client_secret = models.TextField(blank=True, help_text="finops.lib.sealing")
     sign_on_url = models.CharField(
-        max_length=1000, blank=True, help_text="SAML: where people are sent (HTTP-Redirect)."
+        max_length=1000, blank=True, help_text="SAML: sign-on URL (HTTP-Redirect)."
     )
     certificates = models.TextField(
         blank=True, help_text="SAML: X.509 certificates that sign assertions, PEM."
     )
     groups_attribute = models.CharField(
-        max_length=200, default="groups", blank=True, help_text="Claim or attribute that lists the groups."
+        max_length=200, default="groups", blank=True, help_text="Claim or attribute with the groups."
     )
     default_role = models.CharField(
         max_length=10,
         choices=Role.below_owner(),
         default=Role.VIEWER,
-        help_text="Of people without a mapping.",
+        help_text="Role of people without a group mapping.",
     )
     creates_people = models.BooleanField(
-        default=True, help_text="Whether the first sign-in makes a person a member."
+        default=True, help_text="Whether the first sign-in adds a person as a member."
     )
     requires_factor_claim = models.BooleanField(
         default=False,
-        help_text="Whether a sign-in is a second factor only where the provider says that it asked for one.",
+        help_text="Whether a sign-in counts as two factors only if the provider confirms a second factor.",
     )
     has_own_redirect_uri = models.BooleanField(
         default=True,
-        help_text="OpenID Connect: whether its answers arrive at a URI of its own, not at the one that all shared.",
+        help_text="OpenID Connect: whether the provider has its own redirect URI instead of the shared one.",
     )
     is_enforced = models.BooleanField(
-        default=False, help_text="Whether people of its domains sign in here alone."
+        default=False, help_text="Whether people of its domains must sign in with this provider."
     )
     disabled_at = models.DateTimeField(
-        null=True, blank=True, editable=False, help_text="Nobody signs in through it; its domains stay bound."
+        null=True, blank=True, editable=False, help_text="Sign-in is off; domains stay assigned."
     )
     used_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="Last sign-in.")
     created_by = models.ForeignKey(
@@ -119,10 +119,10 @@ class EmailDomain(models.Model):
 
     provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="domains")
     domain = models.CharField(max_length=253)
-    record = models.CharField(max_length=100, help_text="The TXT record that shows who owns the domain.")
+    record = models.CharField(max_length=100, help_text="TXT record that proves ownership of the domain.")
     verified_at = models.DateTimeField(null=True, blank=True)
     confirmed_by = models.CharField(
-        max_length=254, blank=True, help_text="The operator who confirmed it; blank: by DNS."
+        max_length=254, blank=True, help_text="Operator who verified the domain; blank: verified by DNS."
     )
     created_at = models.DateTimeField(default=clock.now, editable=False)
 
@@ -157,7 +157,7 @@ class GroupMapping(AccountModel):
     group = models.CharField(max_length=255, error_messages={"blank": "Enter the group."})
     role = models.CharField(max_length=10, choices=Role.below_owner(), blank=True)
     team_id = models.BigIntegerField(
-        null=True, blank=True, help_text="A row of finops.allocation, which may be deleted since."
+        null=True, blank=True, help_text="ID of a team; the team may have been deleted."
     )
 
     class Meta:
@@ -206,9 +206,11 @@ class SignInAttempt(models.Model):
 
     provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="+")
     token_digest = models.BinaryField(unique=True)
-    sealed_state = models.TextField(help_text="Nonce and verifier, or the request's ID, sealed.")
+    sealed_state = models.TextField(help_text="Nonce and verifier, or request ID, encrypted.")
     next_url = models.CharField(max_length=2000, blank=True)
-    sealed_identity = models.TextField(blank=True, help_text="SAML: who arrived, until her browser follows.")
+    sealed_identity = models.TextField(
+        blank=True, help_text="SAML: subject of the response until the browser follows the redirect."
+    )
     expires_at: models.DateTimeField[datetime, datetime] = models.DateTimeField(db_index=True)
 
 
@@ -244,7 +246,7 @@ class AssertionClient(models.Model):
         max_length=10,
         choices=OAuthConnection.Access.choices,
         default=OAuthConnection.Access.READ,
-        help_text="The most that its tokens may do.",
+        help_text="Maximum access of its tokens.",
     )
     created_by_label = models.CharField(max_length=254, editable=False)
     created_at = models.DateTimeField(default=clock.now, editable=False)

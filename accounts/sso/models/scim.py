@@ -55,7 +55,7 @@ class ScimUser(AccountModel):
     given_name = models.CharField(max_length=255, blank=True)
     family_name = models.CharField(max_length=255, blank=True)
     emails: models.JSONField[list[dict[str, Any]], list[dict[str, Any]]] = models.JSONField(
-        default=list, blank=True, help_text="[{value, type, primary}], as the provider sent them."
+        default=list, blank=True, help_text="[{value, type, primary}], as received from the provider."
     )
     created_at = models.DateTimeField(default=clock.now, editable=False)
     updated_at = models.DateTimeField(default=clock.now, editable=False)

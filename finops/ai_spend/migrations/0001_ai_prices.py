@@ -29,7 +29,7 @@ class Migration(migrations.Migration):
                 (
                     "model_key",
                     models.CharField(
-                        editable=False, help_text="The model as prices are looked up.", max_length=200
+                        editable=False, help_text="Normalized model name for price lookups.", max_length=200
                     ),
                 ),
                 (

@@ -49,7 +49,7 @@ class Migration(migrations.Migration):
                 (
                     "target",
                     models.TextField(
-                        help_text="Sealed JSON, by kind: url, addresses, routing_key, signing_secret."
+                        help_text="Encrypted JSON, by type: url, addresses, routing_key, signing_secret."
                     ),
                 ),
                 (
@@ -97,7 +97,10 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("key", models.CharField(max_length=200)),
-                ("message", models.JSONField(help_text="finops.alerts.messages.Message, as it was then.")),
+                (
+                    "message",
+                    models.JSONField(help_text="finops.alerts.messages.Message at the time of the alert."),
+                ),
                 ("fired_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 (
                     "account",
@@ -136,7 +139,7 @@ class Migration(migrations.Migration):
                 ("is_test", models.BooleanField(default=False)),
                 (
                     "message",
-                    models.JSONField(help_text="finops.alerts.messages.Message: what every attempt sends."),
+                    models.JSONField(help_text="finops.alerts.messages.Message of every attempt."),
                 ),
                 (
                     "status",
@@ -189,7 +192,7 @@ class Migration(migrations.Migration):
                     "firing",
                     models.ForeignKey(
                         blank=True,
-                        help_text="None: a test message.",
+                        help_text="Empty: a test message.",
                         null=True,
                         on_delete=django.db.models.deletion.SET_NULL,
                         related_name="deliveries",

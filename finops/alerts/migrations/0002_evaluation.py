@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
             name="attempts",
             field=models.JSONField(
                 default=list,
-                help_text="[{at, seconds, status_code or null, answer, arrived}], oldest first; answers are cut.",
+                help_text="[{at, seconds, status_code or null, answer, arrived}], oldest first; responses are truncated.",
             ),
         ),
         migrations.CreateModel(

@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
             model_name="alertevaluation",
             name="asks",
             field=models.PositiveIntegerField(
-                default=0, help_text="How often a person changed what is evaluated: subscriptions, budgets."
+                default=0, help_text="Number of changes to subscriptions and budgets by people."
             ),
         ),
     ]

@@ -21,10 +21,12 @@ class Migration(migrations.Migration):
                         auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                ("address", models.EmailField(help_text="In lower case.", max_length=254)),
+                ("address", models.EmailField(help_text="In lowercase.", max_length=254)),
                 (
                     "requested_at",
-                    models.DateTimeField(blank=True, help_text="The last confirmation mail.", null=True),
+                    models.DateTimeField(
+                        blank=True, help_text="Time of the last confirmation e-mail.", null=True
+                    ),
                 ),
                 ("confirmed_at", models.DateTimeField(blank=True, null=True)),
                 ("unsubscribed_at", models.DateTimeField(blank=True, null=True)),

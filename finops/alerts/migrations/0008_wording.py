@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
             model_name="alertchannel",
             name="tested_at",
             field=models.DateTimeField(
-                blank=True, help_text="When a test message was last delivered.", null=True
+                blank=True, help_text="Time of the last delivered test message.", null=True
             ),
         ),
         migrations.AlterField(

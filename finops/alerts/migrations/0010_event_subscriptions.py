@@ -40,7 +40,7 @@ class Migration(migrations.Migration):
                 (
                     "public_id",
                     models.CharField(
-                        help_text="Made of credential, callback, event, arguments.", max_length=40
+                        help_text="Derived from credential, callback, event and arguments.", max_length=40
                     ),
                 ),
                 (
@@ -57,14 +57,17 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("arguments", models.JSONField(blank=True, default=dict)),
-                ("target", models.TextField(help_text="Sealed JSON: url, signing_secret, previous_secret.")),
+                (
+                    "target",
+                    models.TextField(help_text="Encrypted JSON: url, signing_secret, previous_secret."),
+                ),
                 ("shown_target", models.CharField(blank=True, max_length=300)),
                 ("credential_label", models.CharField(max_length=254)),
                 (
                     "follows_extension",
                     models.BooleanField(
                         default=False,
-                        help_text="The client declared the extension of SEP-3415: its error codes, and 410 refuses one event alone.",
+                        help_text="The client declared the SEP-3415 extension: its error codes apply, and 410 rejects a single event.",
                     ),
                 ),
                 (
@@ -72,14 +75,17 @@ class Migration(migrations.Migration):
                     models.JSONField(
                         blank=True,
                         default=dict,
-                        help_text="What the next evaluation compares with; empty before the first.",
+                        help_text="State for the next evaluation; empty before the first.",
                     ),
                 ),
                 (
                     "verified_at",
-                    models.DateTimeField(help_text="When the callback last answered a challenge."),
+                    models.DateTimeField(help_text="Time of the last challenge that the callback answered."),
                 ),
-                ("expires_at", models.DateTimeField(help_text="Unless the client subscribes again before.")),
+                (
+                    "expires_at",
+                    models.DateTimeField(help_text="Expiry unless the client renews the subscription."),
+                ),
                 ("ended_at", models.DateTimeField(blank=True, null=True)),
                 ("end_reason", models.CharField(blank=True, max_length=300)),
                 ("created_at", models.DateTimeField(default=finops.lib.clock.now, editable=False)),

@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
             model_name="costtag",
             name="changed_by",
             field=models.CharField(
-                blank=True, help_text="Who saved last, as in the audit log.", max_length=254
+                blank=True, help_text="Person who last saved it, as in the audit log.", max_length=254
             ),
         ),
         migrations.AlterField(

@@ -30,7 +30,7 @@ class CostTag(AccountModel):
     created_at = models.DateTimeField(default=clock.now, editable=False)
     changed_at = models.DateTimeField(default=clock.now)
     changed_by = models.CharField(
-        max_length=254, blank=True, help_text="Who saved last, as in the audit log."
+        max_length=254, blank=True, help_text="Person who last saved it, as in the audit log."
     )
 
     class Meta:

@@ -66,20 +66,22 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "target",
-                    models.TextField(editable=False, help_text="finops.alerts' WebhookTarget, sealed."),
+                    models.TextField(editable=False, help_text="Encrypted WebhookTarget of finops.alerts."),
                 ),
-                ("start_at", models.DateTimeField(help_text="Entries from then on are sent.")),
+                ("start_at", models.DateTimeField(help_text="Entries are sent from this time on.")),
                 (
                     "low_water",
                     models.BigIntegerField(
                         default=0,
                         editable=False,
-                        help_text="Entries up to this ID are sent, or are not to be.",
+                        help_text="Entries up to this ID are sent or skipped.",
                     ),
                 ),
                 (
                     "failures",
-                    models.PositiveIntegerField(default=0, editable=False, help_text="Attempts in a row."),
+                    models.PositiveIntegerField(
+                        default=0, editable=False, help_text="Consecutive failed attempts."
+                    ),
                 ),
                 ("failing_since", models.DateTimeField(blank=True, editable=False, null=True)),
                 ("next_attempt_at", models.DateTimeField(default=finops.lib.clock.now, editable=False)),

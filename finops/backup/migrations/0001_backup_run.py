@@ -47,7 +47,7 @@ class Migration(migrations.Migration):
                 ("new_bytes", models.BigIntegerField(blank=True, null=True)),
                 (
                     "missing_files",
-                    models.PositiveIntegerField(default=0, help_text="Of the lake, missing or damaged."),
+                    models.PositiveIntegerField(default=0, help_text="Missing or damaged files of the lake."),
                 ),
                 ("error", models.TextField(blank=True)),
             ],

@@ -149,7 +149,7 @@ class Migration(migrations.Migration):
                     "external_id",
                     models.CharField(
                         blank=True,
-                        help_text="The source's own ID of the event; unique by source.",
+                        help_text="ID of the event at the source; unique per source.",
                         max_length=255,
                     ),
                 ),

@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
             field=models.ForeignKey(
                 blank=True,
                 editable=False,
-                help_text="The author of a note.",
+                help_text="Author of a note.",
                 null=True,
                 on_delete=django.db.models.deletion.SET_NULL,
                 related_name="+",

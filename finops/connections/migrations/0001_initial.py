@@ -30,29 +30,30 @@ class Migration(migrations.Migration):
                 (
                     "connector",
                     models.CharField(
-                        help_text="Name of a module in finops.connections.connectors.", max_length=40
+                        help_text="Module name in finops.connections.connectors.", max_length=40
                     ),
                 ),
                 (
                     "config",
-                    models.JSONField(blank=True, default=dict, help_text="Fields that are no secret."),
+                    models.JSONField(blank=True, default=dict, help_text="Fields without secrets."),
                 ),
                 (
                     "credentials",
-                    models.TextField(blank=True, help_text="The secret fields, sealed (finops.lib.sealing)."),
+                    models.TextField(blank=True, help_text="Secret fields, encrypted (finops.lib.sealing)."),
                 ),
                 ("credentials_changed_at", models.DateTimeField(blank=True, null=True)),
                 (
                     "external_id",
                     models.CharField(
-                        help_text="Made by us, for the trust policy of a role at the provider.", max_length=64
+                        help_text="Generated external ID for the trust policy of a role at the provider.",
+                        max_length=64,
                     ),
                 ),
                 (
                     "interval_minutes",
                     models.PositiveIntegerField(
                         default=60,
-                        help_text="Minutes between two looks.",
+                        help_text="Minutes between two checks for new data.",
                         validators=[
                             django.core.validators.MinValueValidator(15),
                             django.core.validators.MaxValueValidator(10080),
@@ -63,7 +64,7 @@ class Migration(migrations.Migration):
                     "first_month",
                     models.DateField(
                         blank=True,
-                        help_text="The oldest billing month to fetch; empty: as far as there is data.",
+                        help_text="Oldest billing month to import; empty: all available months.",
                         null=True,
                     ),
                 ),
@@ -71,9 +72,7 @@ class Migration(migrations.Migration):
                 ("next_sync_at", models.DateTimeField(default=finops.lib.clock.now)),
                 (
                     "failures",
-                    models.PositiveIntegerField(
-                        default=0, help_text="Syncs that failed since the last that did not."
-                    ),
+                    models.PositiveIntegerField(default=0, help_text="Failed syncs since the last success."),
                 ),
                 ("failing_since", models.DateTimeField(blank=True, null=True)),
                 ("last_success_at", models.DateTimeField(blank=True, null=True)),
@@ -138,13 +137,18 @@ class Migration(migrations.Migration):
                         max_length=10,
                     ),
                 ),
-                ("stage", models.CharField(blank=True, help_text='"reading 2026-05".', max_length=100)),
+                (
+                    "stage",
+                    models.CharField(
+                        blank=True, help_text='Progress, such as "reading 2026-05".', max_length=100
+                    ),
+                ),
                 (
                     "periods",
                     models.JSONField(
                         blank=True,
                         default=list,
-                        help_text="A finops.connections.schemas.PeriodResult each, the newest month first.",
+                        help_text="One finops.connections.schemas.PeriodResult per month, newest month first.",
                     ),
                 ),
                 ("months_listed", models.PositiveIntegerField(default=0)),
@@ -155,11 +159,11 @@ class Migration(migrations.Migration):
                 (
                     "bytes_total",
                     models.BigIntegerField(
-                        default=0, help_text="Of the months to read, as listed; 0 where unknown."
+                        default=0, help_text="Bytes of the months to read, as listed; 0 if unknown."
                     ),
                 ),
                 ("bytes_done", models.BigIntegerField(default=0)),
-                ("error", models.TextField(blank=True, help_text="The first error, with what to do.")),
+                ("error", models.TextField(blank=True, help_text="First error and how to fix it.")),
                 ("attempts", models.PositiveSmallIntegerField(default=0)),
                 ("actor_label", models.CharField(blank=True, max_length=254)),
                 ("created_at", models.DateTimeField(default=finops.lib.clock.now, editable=False)),

@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
                 (
                     "public_id",
                     models.UUIDField(
-                        default=uuid.uuid4, editable=False, help_text="What programs call it.", unique=True
+                        default=uuid.uuid4, editable=False, help_text="Public ID of the push.", unique=True
                     ),
                 ),
                 ("month", models.DateField(help_text="The first day of the billing month.")),
@@ -53,13 +53,13 @@ class Migration(migrations.Migration):
                 (
                     "committed_parts",
                     models.PositiveIntegerField(
-                        blank=True, help_text="How many parts the commit said.", null=True
+                        blank=True, help_text="Number of parts named in the commit.", null=True
                     ),
                 ),
                 (
                     "rows",
                     models.BigIntegerField(
-                        blank=True, help_text="Rows that count, once it is done.", null=True
+                        blank=True, help_text="Imported rows, after completion.", null=True
                     ),
                 ),
                 (
@@ -67,19 +67,19 @@ class Migration(migrations.Migration):
                     models.JSONField(
                         blank=True,
                         default=list,
-                        help_text="A finops.connections.schemas.PushTotal a currency.",
+                        help_text="One finops.connections.schemas.PushTotal per currency.",
                     ),
                 ),
                 ("error", models.TextField(blank=True)),
                 ("attempts", models.PositiveSmallIntegerField(default=0)),
                 ("actor_label", models.CharField(max_length=254)),
                 ("created_at", models.DateTimeField(default=finops.lib.clock.now, editable=False)),
-                ("expires_at", models.DateTimeField(help_text="An open push ends then.")),
+                ("expires_at", models.DateTimeField(help_text="Expiry of an open push.")),
                 (
                     "committed_at",
                     models.DateTimeField(
                         blank=True,
-                        help_text="Pushes of a source are imported in this order: the last of a month stays.",
+                        help_text="Import order of the pushes of a source: the last push of a month wins.",
                         null=True,
                     ),
                 ),
@@ -126,10 +126,13 @@ class Migration(migrations.Migration):
                 ("number", models.PositiveIntegerField()),
                 (
                     "format",
-                    models.CharField(help_text="A finops.connections.push_files.PartFormat.", max_length=20),
+                    models.CharField(help_text="finops.connections.push_files.PartFormat.", max_length=20),
                 ),
                 ("bytes", models.BigIntegerField()),
-                ("file_name", models.CharField(help_text="In the folder of the push.", max_length=80)),
+                (
+                    "file_name",
+                    models.CharField(help_text="File name in the folder of the push.", max_length=80),
+                ),
                 ("received_at", models.DateTimeField(default=finops.lib.clock.now)),
                 (
                     "account",

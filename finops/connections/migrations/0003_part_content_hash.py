@@ -13,7 +13,9 @@ class Migration(migrations.Migration):
             model_name="costpushpart",
             name="content_hash",
             field=models.CharField(
-                blank=True, help_text="Of its bytes: two parts with the same are a mistake.", max_length=32
+                blank=True,
+                help_text="Digest of the content; two parts with the same digest are an error.",
+                max_length=32,
             ),
         ),
     ]

@@ -71,19 +71,21 @@ class Migration(migrations.Migration):
                 (
                     "file_name",
                     models.CharField(
-                        help_text="As the person knows it; several are joined by commas.", max_length=255
+                        help_text="File names as uploaded, separated by commas.", max_length=255
                     ),
                 ),
                 (
                     "files",
                     models.JSONField(
                         default=list,
-                        help_text="Each file: name, path, bytes, and whether it is ours to remove.",
+                        help_text="One entry per file: name, path, bytes, and whether the import deletes it.",
                     ),
                 ),
                 (
                     "defaults",
-                    models.JSONField(default=dict, help_text="Values for columns that the files lack."),
+                    models.JSONField(
+                        default=dict, help_text="Values for columns that are missing in the files."
+                    ),
                 ),
                 ("actor_label", models.CharField(blank=True, max_length=254)),
                 (
@@ -103,7 +105,10 @@ class Migration(migrations.Migration):
                 ("bytes_total", models.BigIntegerField(default=0)),
                 ("bytes_done", models.BigIntegerField(default=0)),
                 ("rows", models.BigIntegerField(default=0)),
-                ("months", models.JSONField(default=list, help_text="Billing months replaced, as 2026-05.")),
+                (
+                    "months",
+                    models.JSONField(default=list, help_text="Replaced billing months, such as 2026-05."),
+                ),
                 (
                     "report",
                     models.JSONField(default=dict, help_text="finops.costs.focus.report.ImportReport."),
@@ -207,7 +212,7 @@ class Migration(migrations.Migration):
                         base_field=models.CharField(max_length=60),
                         blank=True,
                         default=list,
-                        help_text="Those that count; empty means all.",
+                        help_text="Included charge categories; empty: all.",
                         size=None,
                     ),
                 ),
@@ -217,7 +222,7 @@ class Migration(migrations.Migration):
                         base_field=models.CharField(max_length=256),
                         blank=True,
                         default=finops.costs.models.default_actor_tag_keys,
-                        help_text="Tags that name who caused a cost, the first present wins. Used when files are imported.",
+                        help_text="Tag keys that name the creator of a resource, the first one present wins. Applied during imports.",
                         size=None,
                     ),
                 ),

@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("day", models.DateField()),
-                ("age", models.PositiveSmallIntegerField(help_text="Days from the day to the import.")),
+                ("age", models.PositiveSmallIntegerField(help_text="Days between the day and its import.")),
                 ("currency", models.CharField(max_length=60)),
                 ("amount", models.DecimalField(decimal_places=18, max_digits=38)),
             ],
@@ -41,20 +41,21 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "segments",
-                    models.CharField(
-                        help_text="Digest of the live segments that this was read from.", max_length=64
-                    ),
+                    models.CharField(help_text="Digest of the live segments that were read.", max_length=64),
                 ),
-                ("seen_on", models.DateField(help_text="The day of the newest import of the newest days.")),
-                ("provider", models.CharField(blank=True, help_text="That of most cost.", max_length=200)),
+                ("seen_on", models.DateField(help_text="Day of the newest import with the newest days.")),
+                (
+                    "provider",
+                    models.CharField(blank=True, help_text="Provider with the most cost.", max_length=200),
+                ),
                 (
                     "usage_through",
-                    models.DateField(blank=True, help_text="The newest day with daily usage.", null=True),
+                    models.DateField(blank=True, help_text="Newest day with daily usage.", null=True),
                 ),
                 (
                     "billed_through",
                     models.DateField(
-                        blank=True, help_text="The last day of what is billed by the month.", null=True
+                        blank=True, help_text="Last day of charges that are billed monthly.", null=True
                     ),
                 ),
                 ("learnt_days", models.PositiveSmallIntegerField(blank=True, null=True)),
@@ -74,7 +75,7 @@ class Migration(migrations.Migration):
             name="settle_days",
             field=models.PositiveSmallIntegerField(
                 blank=True,
-                help_text="Days after which a day's cost is all there, where the account says so; else it is learnt.",
+                help_text="Days until a day's cost is complete, if set; otherwise detected from imports.",
                 null=True,
                 validators=[django.core.validators.MaxValueValidator(14)],
             ),

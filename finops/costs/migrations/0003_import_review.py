@@ -67,7 +67,7 @@ class Migration(migrations.Migration):
             field=models.JSONField(
                 blank=True,
                 default=dict,
-                help_text="finops.costs.import_plan.Decision; empty until a person has decided.",
+                help_text="finops.costs.import_plan.Decision; empty before a person decides.",
             ),
         ),
         migrations.AddField(

@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
             field=models.CharField(
                 blank=True,
                 choices=[("month-first", "month/day/year"), ("day-first", "day/month/year")],
-                help_text="Of dates such as 05/09/2026 in all the files; empty: decided for each.",
+                help_text="Order of dates such as 05/09/2026 in all files; empty: detected per file.",
                 max_length=12,
             ),
         ),
@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
             field=models.CharField(
                 blank=True,
                 choices=[("point", "1,234.56"), ("comma", "1.234,56")],
-                help_text="Of all the files; empty: decided for each.",
+                help_text="Number format of all files; empty: detected per file.",
                 max_length=10,
             ),
         ),

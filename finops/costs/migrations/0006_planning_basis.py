@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
             field=models.CharField(
                 choices=[("billed", "Billed"), ("amortized", "Amortized")],
                 default="amortized",
-                help_text="Of unit cost, budgets and forecasts.",
+                help_text="Basis of unit cost, budgets and forecasts.",
                 max_length=10,
             ),
         ),

@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
             model_name="costimport",
             name="overlaps_looked_for_at",
             field=models.DateTimeField(
-                blank=True, help_text="When its months were looked for in other sources.", null=True
+                blank=True, help_text="When its months were compared with other sources.", null=True
             ),
         ),
         migrations.CreateModel(
@@ -32,7 +32,7 @@ class Migration(migrations.Migration):
                 (
                     "amount",
                     models.DecimalField(
-                        decimal_places=18, help_text="Billed cost that both have.", max_digits=38
+                        decimal_places=18, help_text="Billed cost in both sources.", max_digits=38
                     ),
                 ),
                 (

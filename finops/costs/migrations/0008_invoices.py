@@ -77,7 +77,7 @@ class Migration(migrations.Migration):
                 ("billed_cost", models.DecimalField(decimal_places=18, max_digits=38)),
                 ("charge_category", models.CharField(blank=True, max_length=500)),
                 ("description", models.TextField(blank=True)),
-                ("grain", models.TextField(blank=True, help_text="InvoiceDetailGrain, as the file has it.")),
+                ("grain", models.TextField(blank=True, help_text="InvoiceDetailGrain as in the file.")),
                 ("status", models.CharField(blank=True, help_text="Open, Issued or Voided.", max_length=500)),
                 ("issued_at", models.DateTimeField(blank=True, null=True)),
                 ("due_at", models.DateTimeField(blank=True, null=True)),

@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
                 base_field=models.CharField(blank=True, max_length=64),
                 blank=True,
                 default=list,
-                help_text="XXH3 (128 bits) of each file's content, uncompressed, once it was read.",
+                help_text="XXH3 (128 bits) of each file's uncompressed content, after reading.",
                 size=None,
             ),
         ),

@@ -12,8 +12,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="sourceoverlap",
             name="dismissed_at",
-            field=models.DateTimeField(
-                blank=True, help_text="When somebody said that the two are not the same cost.", null=True
-            ),
+            field=models.DateTimeField(blank=True, help_text="When the overlap was dismissed.", null=True),
         ),
     ]

@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
             name="cancel_requested_at",
             field=models.DateTimeField(
                 blank=True,
-                help_text="When a person canceled it; whoever runs it looks between two batches.",
+                help_text="When a person canceled it; checked between two batches.",
                 null=True,
             ),
         ),

@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
             name="share",
             field=models.DecimalField(
                 decimal_places=6,
-                help_text="Of the smaller source's billed cost of the month; of nodes of what OpenCost allocates.",
+                help_text="Share of the smaller source's billed cost of the month; for nodes, of the cost that OpenCost allocates.",
                 max_digits=7,
             ),
         ),

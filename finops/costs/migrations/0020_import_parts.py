@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
             name="parts",
             field=models.JSONField(
                 blank=True,
-                help_text="Of a large import that runs: finops.costs.services.import_parts.PartPlan.",
+                help_text="Parts of a large running import: finops.costs.services.import_parts.PartPlan.",
                 null=True,
             ),
         ),

@@ -70,7 +70,7 @@ class CostSource(AccountModel):
         null=True,
         blank=True,
         validators=[MaxValueValidator(MAX_SETTLE_DAYS)],
-        help_text="Days after which a day's cost is all there, where the account says so; else it is learnt.",
+        help_text="Days until a day's cost is complete, if set; otherwise detected from imports.",
     )
 
     class Meta:
@@ -97,14 +97,12 @@ class SourceCompleteness(AccountModel):
     """The completeness of a source's days, from its newest imports (finops.costs.completeness)."""
 
     source = models.OneToOneField(CostSource, on_delete=models.CASCADE, related_name="completeness")
-    segments = models.CharField(
-        max_length=64, help_text="Digest of the live segments that this was read from."
-    )
-    seen_on = models.DateField(help_text="The day of the newest import of the newest days.")
-    provider = models.CharField(max_length=200, blank=True, help_text="That of most cost.")
-    usage_through = models.DateField(null=True, blank=True, help_text="The newest day with daily usage.")
+    segments = models.CharField(max_length=64, help_text="Digest of the live segments that were read.")
+    seen_on = models.DateField(help_text="Day of the newest import with the newest days.")
+    provider = models.CharField(max_length=200, blank=True, help_text="Provider with the most cost.")
+    usage_through = models.DateField(null=True, blank=True, help_text="Newest day with daily usage.")
     billed_through = models.DateField(
-        null=True, blank=True, help_text="The last day of what is billed by the month."
+        null=True, blank=True, help_text="Last day of charges that are billed monthly."
     )
     learnt_days = models.PositiveSmallIntegerField(null=True, blank=True)
     partial_days = ArrayField(models.DateField(), default=list, blank=True)
@@ -121,7 +119,7 @@ class DailyCostSnapshot(AccountModel):
 
     source = models.ForeignKey(CostSource, on_delete=models.CASCADE, related_name="daily_costs")
     day = models.DateField()
-    age = models.PositiveSmallIntegerField(help_text="Days from the day to the import.")
+    age = models.PositiveSmallIntegerField(help_text="Days between the day and its import.")
     currency = models.CharField(max_length=60)
     amount = models.DecimalField(max_digits=38, decimal_places=18)
 
@@ -160,18 +158,16 @@ class CostImport(AccountModel):
         SYNC = "sync", "Sync"
 
     source = models.ForeignKey(CostSource, on_delete=models.CASCADE, related_name="imports")
-    file_name = models.CharField(
-        max_length=255, help_text="As the person knows it; several are joined by commas."
-    )
+    file_name = models.CharField(max_length=255, help_text="File names as uploaded, separated by commas.")
     files = models.JSONField(
-        default=list, help_text="Each file: name, path, bytes, and whether it is ours to remove."
+        default=list, help_text="One entry per file: name, path, bytes, and whether the import deletes it."
     )
-    defaults = models.JSONField(default=dict, help_text="Values for columns that the files lack.")
+    defaults = models.JSONField(default=dict, help_text="Values for columns that are missing in the files.")
     number_format = models.CharField(
         max_length=10,
         choices=[(NumberFormat.POINT.value, "1,234.56"), (NumberFormat.COMMA.value, "1.234,56")],
         blank=True,
-        help_text="Of all the files; empty: decided for each.",
+        help_text="Number format of all files; empty: detected per file.",
     )
     date_order = models.CharField(
         max_length=12,
@@ -180,7 +176,7 @@ class CostImport(AccountModel):
             (DateOrder.DAY_FIRST.value, "day/month/year"),
         ],
         blank=True,
-        help_text="Of dates such as 05/09/2026 in all the files; empty: decided for each.",
+        help_text="Order of dates such as 05/09/2026 in all files; empty: detected per file.",
     )
     actor_label = models.CharField(max_length=254, blank=True)
     actor_user = models.ForeignKey(
@@ -190,20 +186,20 @@ class CostImport(AccountModel):
         models.CharField(max_length=64, blank=True),
         default=list,
         blank=True,
-        help_text="XXH3 (128 bits) of each file's content, uncompressed, once it was read.",
+        help_text="XXH3 (128 bits) of each file's uncompressed content, after reading.",
     )
     origin = models.CharField(max_length=10, choices=Origin.choices, default=Origin.UPLOAD)
     decision = models.JSONField(
         default=dict,
         blank=True,
-        help_text="finops.costs.import_plan.Decision; empty until a person has decided.",
+        help_text="finops.costs.import_plan.Decision; empty before a person decides.",
     )
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
     stage = models.CharField(max_length=60, blank=True)
     bytes_total = models.BigIntegerField(default=0)
     bytes_done = models.BigIntegerField(default=0)
     rows = models.BigIntegerField(default=0)
-    months = models.JSONField(default=list, help_text="Billing months replaced, as 2026-05.")
+    months = models.JSONField(default=list, help_text="Replaced billing months, such as 2026-05.")
     report = models.JSONField(default=dict, help_text="finops.costs.focus.report.ImportReport.")
     error = models.TextField(blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
@@ -214,15 +210,15 @@ class CostImport(AccountModel):
     cancel_requested_at = models.DateTimeField(
         null=True,
         blank=True,
-        help_text="When a person canceled it; whoever runs it looks between two batches.",
+        help_text="When a person canceled it; checked between two batches.",
     )
     overlaps_looked_for_at = models.DateTimeField(
-        null=True, blank=True, help_text="When its months were looked for in other sources."
+        null=True, blank=True, help_text="When its months were compared with other sources."
     )
     parts: models.JSONField[Any, Any] = models.JSONField(
         null=True,
         blank=True,
-        help_text="Of a large import that runs: finops.costs.services.import_parts.PartPlan.",
+        help_text="Parts of a large running import: finops.costs.services.import_parts.PartPlan.",
     )
 
     class Meta:
@@ -268,19 +264,19 @@ class CostView(AccountModel):
         max_length=10,
         choices=Basis.choices,
         default=Basis.AMORTIZED,
-        help_text="Of unit cost, budgets and forecasts.",
+        help_text="Basis of unit cost, budgets and forecasts.",
     )
     charge_categories = ArrayField(
         models.CharField(max_length=60),
         default=list,
         blank=True,
-        help_text="Those that count; empty means all.",
+        help_text="Included charge categories; empty: all.",
     )
     actor_tag_keys = ArrayField(
         models.CharField(max_length=256),
         default=default_actor_tag_keys,
         blank=True,
-        help_text="Tags that name who caused a cost, the first present wins. Used when files are imported.",
+        help_text="Tag keys that name the creator of a resource, the first one present wins. Applied during imports.",
     )
     product_key = models.CharField(max_length=256, blank=True, help_text="Tag key of the product dimension.")
 
@@ -310,11 +306,11 @@ class SourceOverlap(AccountModel):
     other = models.ForeignKey(CostSource, on_delete=models.CASCADE, related_name="+")
     month = models.DateField()
     currency = models.CharField(max_length=60)
-    amount = models.DecimalField(max_digits=38, decimal_places=18, help_text="Billed cost that both have.")
+    amount = models.DecimalField(max_digits=38, decimal_places=18, help_text="Billed cost in both sources.")
     share = models.DecimalField(
         max_digits=7,
         decimal_places=6,
-        help_text="Of the smaller source's billed cost of the month; of nodes of what OpenCost allocates.",
+        help_text="Share of the smaller source's billed cost of the month; for nodes, of the cost that OpenCost allocates.",
     )
     kind = models.CharField(
         max_length=10,
@@ -322,9 +318,7 @@ class SourceOverlap(AccountModel):
         default=Kind.LINES,
         help_text="Whether both have the same lines, or one allocates the cost of nodes that the other bills.",
     )
-    dismissed_at = models.DateTimeField(
-        null=True, blank=True, help_text="When somebody said that the two are not the same cost."
-    )
+    dismissed_at = models.DateTimeField(null=True, blank=True, help_text="When the overlap was dismissed.")
 
     class Meta:
         constraints = [

@@ -28,7 +28,7 @@ class InvoiceDetail(AccountModel):
     billed_cost = models.DecimalField(max_digits=38, decimal_places=18)
     charge_category = models.CharField(max_length=500, blank=True)
     description = models.TextField(blank=True)
-    grain = models.TextField(blank=True, help_text="InvoiceDetailGrain, as the file has it.")
+    grain = models.TextField(blank=True, help_text="InvoiceDetailGrain as in the file.")
     status = models.CharField(max_length=500, blank=True, help_text="Open, Issued or Voided.")
     issued_at = models.DateTimeField(null=True, blank=True)
     due_at = models.DateTimeField(null=True, blank=True)

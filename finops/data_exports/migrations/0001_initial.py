@@ -46,27 +46,28 @@ class Migration(migrations.Migration):
                 (
                     "destination",
                     models.CharField(
-                        help_text="Name of a module in finops.data_exports.destinations.", max_length=40
+                        help_text="Module name in finops.data_exports.destinations.", max_length=40
                     ),
                 ),
                 (
                     "config",
-                    models.JSONField(blank=True, default=dict, help_text="Fields that are no secret."),
+                    models.JSONField(blank=True, default=dict, help_text="Fields without secrets."),
                 ),
                 (
                     "credentials",
-                    models.TextField(blank=True, help_text="The secret fields, sealed (finops.lib.sealing)."),
+                    models.TextField(blank=True, help_text="Secret fields, encrypted (finops.lib.sealing)."),
                 ),
                 ("credentials_changed_at", models.DateTimeField(blank=True, null=True)),
                 (
                     "external_id",
                     models.CharField(
-                        help_text="Made by us, for the trust policy of a role at the provider.", max_length=64
+                        help_text="Generated external ID for the trust policy of a role at the provider.",
+                        max_length=64,
                     ),
                 ),
                 (
                     "excluded_columns",
-                    models.JSONField(blank=True, default=list, help_text="Columns that are left out."),
+                    models.JSONField(blank=True, default=list, help_text="Excluded columns."),
                 ),
                 ("with_splits", models.BooleanField(default=True, verbose_name="shared-cost splits")),
                 (
@@ -85,9 +86,7 @@ class Migration(migrations.Migration):
                 ("next_run_at", models.DateTimeField(default=finops.lib.clock.now)),
                 (
                     "failures",
-                    models.PositiveIntegerField(
-                        default=0, help_text="Runs that failed since the last that did not."
-                    ),
+                    models.PositiveIntegerField(default=0, help_text="Failed runs since the last success."),
                 ),
                 ("failing_since", models.DateTimeField(blank=True, null=True)),
                 ("last_success_at", models.DateTimeField(blank=True, null=True)),
@@ -95,7 +94,7 @@ class Migration(migrations.Migration):
                     "changes_seen_at",
                     models.DateTimeField(
                         blank=True,
-                        help_text="Cost that was stored later is in no run that succeeded.",
+                        help_text="Cost stored after this time is in no successful run.",
                         null=True,
                     ),
                 ),
@@ -146,16 +145,14 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "month",
-                    models.DateField(
-                        help_text="The billing month of cost, the month of the charge of splits."
-                    ),
+                    models.DateField(help_text="Billing month of cost, or month of the charge for splits."),
                 ),
                 ("fingerprint", models.CharField(max_length=64)),
                 (
                     "files",
                     models.JSONField(
                         default=list,
-                        help_text="Key below the prefix, rows and bytes of each, the manifest last.",
+                        help_text="Key below the prefix, rows and bytes of each file, manifest last.",
                     ),
                 ),
                 ("rows", models.BigIntegerField(default=0)),
@@ -219,11 +216,18 @@ class Migration(migrations.Migration):
                         max_length=10,
                     ),
                 ),
-                ("stage", models.CharField(blank=True, help_text='"writing 2026-05".', max_length=100)),
+                (
+                    "stage",
+                    models.CharField(
+                        blank=True, help_text='Progress, such as "writing 2026-05".', max_length=100
+                    ),
+                ),
                 (
                     "months",
                     models.JSONField(
-                        blank=True, default=list, help_text="A finops.data_exports.schemas.MonthResult each."
+                        blank=True,
+                        default=list,
+                        help_text="One finops.data_exports.schemas.MonthResult per month.",
                     ),
                 ),
                 ("months_listed", models.PositiveIntegerField(default=0)),
@@ -234,7 +238,7 @@ class Migration(migrations.Migration):
                 ("months_failed", models.PositiveIntegerField(default=0)),
                 ("rows", models.BigIntegerField(default=0)),
                 ("bytes", models.BigIntegerField(default=0)),
-                ("error", models.TextField(blank=True, help_text="The first error, with what to do.")),
+                ("error", models.TextField(blank=True, help_text="First error and how to fix it.")),
                 ("attempts", models.PositiveSmallIntegerField(default=0)),
                 ("actor_label", models.CharField(blank=True, max_length=254)),
                 ("created_at", models.DateTimeField(default=finops.lib.clock.now, editable=False)),

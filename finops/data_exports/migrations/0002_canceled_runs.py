@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
             field=models.UUIDField(
                 default=uuid.uuid4,
                 editable=False,
-                help_text="What its files are named by; another one for each attempt.",
+                help_text="Prefix of its file names, new for each attempt.",
                 unique=True,
             ),
         ),

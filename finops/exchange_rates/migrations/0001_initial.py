@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
                 (
                     "version",
                     models.PositiveBigIntegerField(
-                        default=0, help_text="Counts changes: what is kept of rates ends by it."
+                        default=0, help_text="Number of changes; cached rates expire when it changes."
                     ),
                 ),
                 ("fetched_at", models.DateTimeField(blank=True, null=True)),

@@ -74,7 +74,7 @@ class Migration(migrations.Migration):
                     models.JSONField(
                         blank=True,
                         default=dict,
-                        help_text="Currency to amount (text); another currency: a share of its month's spend.",
+                        help_text="Currency to amount (string); for other currencies, a share of the month's spend.",
                     ),
                 ),
                 (
@@ -102,7 +102,7 @@ class Migration(migrations.Migration):
                 (
                     "key",
                     models.CharField(
-                        help_text="The public id, made of scope, currency and the first day as first found.",
+                        help_text="Public ID, derived from scope, currency and the first day when detected.",
                         max_length=24,
                     ),
                 ),
@@ -110,7 +110,7 @@ class Migration(migrations.Migration):
                 ("value", models.TextField(blank=True)),
                 (
                     "label",
-                    models.TextField(blank=True, help_text="The readable name of a value that is an id."),
+                    models.TextField(blank=True, help_text="Readable name of a value that is an ID."),
                 ),
                 ("currency", models.CharField(max_length=60)),
                 (

@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
                 (
                     "key",
                     models.CharField(
-                        help_text="The id of the recommendation, made of rule, scope and currency.",
+                        help_text="ID of the recommendation, derived from rule, scope and currency.",
                         max_length=24,
                     ),
                 ),
@@ -50,7 +50,7 @@ class Migration(migrations.Migration):
                     "scope",
                     models.JSONField(
                         default=dict,
-                        help_text="finops.insights.savings.candidates.Scope: whose cost is compared after acting.",
+                        help_text="finops.insights.savings.candidates.Scope: cost that is compared afterwards.",
                     ),
                 ),
                 ("marked_by_label", models.CharField(blank=True, max_length=254)),

@@ -53,13 +53,13 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="importedsaving",
             name="term",
-            field=models.CharField(blank=True, help_text="Of a commitment: P1Y, P3Y.", max_length=10),
+            field=models.CharField(blank=True, help_text="Term of a commitment: P1Y, P3Y.", max_length=10),
         ),
         migrations.AlterField(
             model_name="importedsaving",
             name="action",
             field=models.CharField(
-                help_text="As the provider writes it: Rightsize, PurchaseSavingsPlans, STOP_VM …",
+                help_text="Type in the provider's notation: Rightsize, PurchaseSavingsPlans, STOP_VM …",
                 max_length=60,
             ),
         ),

@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
             model_name="anomalyrun",
             name="asks",
             field=models.PositiveIntegerField(
-                default=0, help_text="How often a person changed what detection learns from."
+                default=0, help_text="Number of changes to the input of detection by people."
             ),
         ),
         migrations.AlterField(

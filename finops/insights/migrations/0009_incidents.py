@@ -49,7 +49,7 @@ class Migration(migrations.Migration):
                 (
                     "key",
                     models.CharField(
-                        help_text="The public id: the key of its first headline.", max_length=24
+                        help_text="Public ID: key of the first headline anomaly.", max_length=24
                     ),
                 ),
                 (
@@ -93,7 +93,7 @@ class Migration(migrations.Migration):
                     models.DecimalField(
                         decimal_places=18,
                         default=Decimal("0"),
-                        help_text="How much of the impact's size other incidents count.",
+                        help_text="Part of the impact that other incidents count.",
                         max_digits=38,
                     ),
                 ),
@@ -116,7 +116,7 @@ class Migration(migrations.Migration):
             name="overlaps",
             field=models.JSONField(
                 default=dict,
-                help_text="Excess by monitored dimension and value, of the anomaly's own lines: text amounts.",
+                help_text="Excess cost of the anomaly's lines by monitored dimension and value, as strings.",
             ),
         ),
         migrations.AddField(

@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
             name="parts",
             field=models.JSONField(
                 blank=True,
-                help_text="Of a detection that several workers share: its parts, and what was found in those that are done.",
+                help_text="Detection shared by several workers: its parts and the results of finished parts.",
                 null=True,
             ),
         ),

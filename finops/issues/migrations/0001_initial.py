@@ -40,11 +40,11 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "config",
-                    models.JSONField(help_text="finops.issues.tracker_configs, by kind: what is no secret."),
+                    models.JSONField(help_text="finops.issues.tracker_configs, by type, without secrets."),
                 ),
                 (
                     "credentials",
-                    models.TextField(help_text="The token or API key, sealed (finops.lib.sealing)."),
+                    models.TextField(help_text="Token or API key, encrypted (finops.lib.sealing)."),
                 ),
                 ("credentials_changed_at", models.DateTimeField(default=finops.lib.clock.now)),
                 (
@@ -133,49 +133,48 @@ class Migration(migrations.Migration):
                 (
                     "saving",
                     models.JSONField(
-                        help_text="finops.insights.savings.services.SavingSnapshot: the saving when it was handed over."
+                        help_text="finops.insights.savings.services.SavingSnapshot: the saving when the issue was created."
                     ),
                 ),
                 (
                     "marker",
-                    models.CharField(
-                        help_text="A word in the issue's text that no other has.", max_length=40
-                    ),
+                    models.CharField(help_text="Unique marker in the text of the issue.", max_length=40),
                 ),
                 (
                     "request_id",
                     models.UUIDField(
-                        default=uuid.uuid4, help_text="Of its creation, where the vendor takes one."
+                        default=uuid.uuid4,
+                        help_text="Idempotency key of the creation, if the vendor supports one.",
                     ),
                 ),
                 (
                     "remote_id",
-                    models.CharField(blank=True, help_text="What the vendor finds it by.", max_length=100),
+                    models.CharField(blank=True, help_text="ID at the vendor.", max_length=100),
                 ),
                 (
                     "remote_key",
-                    models.CharField(
-                        blank=True, help_text="What people call it: #12, OPS-7.", max_length=100
-                    ),
+                    models.CharField(blank=True, help_text="Displayed key: #12, OPS-7.", max_length=100),
                 ),
                 ("url", models.CharField(blank=True, max_length=500)),
                 (
                     "remote_status",
                     models.CharField(
-                        blank=True, help_text="The tracker's own word: In Review.", max_length=100
+                        blank=True,
+                        help_text="Status in the tracker's own wording: In Review.",
+                        max_length=100,
                     ),
                 ),
-                ("note", models.TextField(blank=True, help_text="Why it was not created, or is not found.")),
+                ("note", models.TextField(blank=True, help_text="Why it was not created or not found.")),
                 ("closed_at", models.DateTimeField(blank=True, null=True)),
                 (
                     "checked_at",
-                    models.DateTimeField(blank=True, help_text="When its state was last read.", null=True),
+                    models.DateTimeField(blank=True, help_text="When its status was last read.", null=True),
                 ),
                 (
                     "marked_at",
                     models.DateTimeField(
                         blank=True,
-                        help_text="Of the saving's dismissal that closing it made, if that is still there.",
+                        help_text="Dismissal of the saving that closing the issue created, while it exists.",
                         null=True,
                     ),
                 ),

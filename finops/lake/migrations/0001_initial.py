@@ -25,11 +25,11 @@ class Migration(migrations.Migration):
                 ),
                 ("kind", models.CharField(choices=[("cost", "cost"), ("usage", "usage")], max_length=8)),
                 ("source_id", models.BigIntegerField()),
-                ("month", models.DateField(help_text="The first day of the month.")),
+                ("month", models.DateField(help_text="First day of the month.")),
                 (
                     "path",
                     models.CharField(
-                        help_text="Below LAKE_URL; unguessable, and never used twice.", max_length=200
+                        help_text="Path below LAKE_URL; unguessable and never reused.", max_length=200
                     ),
                 ),
                 ("columns", models.JSONField(help_text="Column names, base columns first.")),

@@ -23,10 +23,13 @@ class Migration(migrations.Migration):
                 (
                     "path",
                     models.CharField(
-                        help_text="Below LAKE_URL; never used twice.", max_length=200, unique=True
+                        help_text="Path below LAKE_URL; never reused.", max_length=200, unique=True
                     ),
                 ),
-                ("without", models.JSONField(help_text="Columns of the segment that it lacks.")),
+                (
+                    "without",
+                    models.JSONField(help_text="Columns of the segment that the rollup does not have."),
+                ),
                 ("rows", models.BigIntegerField()),
                 ("bytes", models.BigIntegerField()),
                 ("checksum", models.CharField(help_text="SHA-256 of the file, in hex.", max_length=64)),

@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
             name="carried_by",
             field=models.DateField(
                 blank=True,
-                help_text="Corrections of `month` that came with this month's file: its first day. Empty: the month's own lines.",
+                help_text="Corrections of `month` imported with this month's file: its first day. Empty: the month's own lines.",
                 null=True,
             ),
         ),

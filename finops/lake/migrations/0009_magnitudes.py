@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
             name="magnitudes",
             field=models.JSONField(
                 blank=True,
-                help_text="Of each amount column the digits before the point of its largest amount; empty: not known.",
+                help_text="Integer digits of the largest value of each amount column; empty: unknown.",
                 null=True,
             ),
         ),

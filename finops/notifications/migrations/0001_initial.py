@@ -48,7 +48,7 @@ class Migration(migrations.Migration):
                 ("title", models.CharField(max_length=200)),
                 ("text", models.CharField(blank=True, max_length=500)),
                 ("path", models.CharField(help_text="Of the page that shows it.", max_length=300)),
-                ("key", models.CharField(help_text="SHA-256 of what happened.", max_length=64)),
+                ("key", models.CharField(help_text="SHA-256 of the event.", max_length=64)),
                 ("created_at", models.DateTimeField(default=finops.lib.clock.now, editable=False)),
                 (
                     "account",

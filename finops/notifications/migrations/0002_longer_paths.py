@@ -8,6 +8,6 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name="notification",
             name="path",
-            field=models.CharField(max_length=2000, help_text="Of the page that shows it, with its query."),
+            field=models.CharField(max_length=2000, help_text="URL of its page, with the query."),
         ),
     ]

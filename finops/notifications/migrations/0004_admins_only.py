@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
             model_name="notification",
             name="admins_only",
             field=models.BooleanField(
-                default=False, help_text="Whether its page and its text are for admins and owners alone."
+                default=False, help_text="Whether its page and text are restricted to admins and owners."
             ),
         ),
     ]

@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
                 ("segments", models.TextField()),
                 ("source_state", models.TextField()),
                 ("first_used_at", models.DateTimeField()),
-                ("last_used_at", models.DateTimeField(help_text="To the hour.")),
+                ("last_used_at", models.DateTimeField(help_text="Rounded to the hour.")),
                 (
                     "account",
                     models.ForeignKey(
@@ -69,13 +69,13 @@ class Migration(migrations.Migration):
                 ("last_day", models.DateField(blank=True, null=True)),
                 (
                     "has_usage",
-                    models.BooleanField(default=False, help_text="Whether usage events count in it."),
+                    models.BooleanField(default=False, help_text="Whether it includes usage events."),
                 ),
                 ("summary", models.CharField(max_length=600)),
                 (
                     "answer",
                     models.BinaryField(
-                        help_text="The figures: the answer without its texts, JSON compressed by zlib."
+                        help_text="Figures: the answer without its texts, as JSON compressed by zlib."
                     ),
                 ),
                 (

@@ -27,7 +27,10 @@ class Migration(migrations.Migration):
                         auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                ("day", models.PositiveSmallIntegerField(help_text="Of the month after the report's.")),
+                (
+                    "day",
+                    models.PositiveSmallIntegerField(help_text="Day of the month after the report's month."),
+                ),
                 (
                     "sent_month",
                     models.DateField(blank=True, help_text="First day of the last month sent.", null=True),
@@ -35,9 +38,11 @@ class Migration(migrations.Migration):
                 ("sent_at", models.DateTimeField(blank=True, null=True)),
                 (
                     "requested_at",
-                    models.DateTimeField(blank=True, help_text="Send now, until it is sent.", null=True),
+                    models.DateTimeField(
+                        blank=True, help_text="Requested to be sent now; cleared when sent.", null=True
+                    ),
                 ),
-                ("problem", models.TextField(blank=True, help_text="Why the last try sent nothing.")),
+                ("problem", models.TextField(blank=True, help_text="Why the last attempt sent nothing.")),
                 ("paused_at", models.DateTimeField(blank=True, null=True)),
                 ("created_at", models.DateTimeField(default=finops.lib.clock.now, editable=False)),
                 (
@@ -78,7 +83,7 @@ class Migration(migrations.Migration):
                     "team",
                     models.ForeignKey(
                         blank=True,
-                        help_text="None: the whole account.",
+                        help_text="Empty: the whole account.",
                         null=True,
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="+",

@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="reportschedule",
             name="hour",
-            field=models.PositiveSmallIntegerField(default=0, help_text="Of the day, in the time zone."),
+            field=models.PositiveSmallIntegerField(default=0, help_text="Time of day in the time zone."),
         ),
         migrations.AddField(
             model_name="reportschedule",

@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
             model_name="unitmetric",
             name="per",
             field=models.PositiveBigIntegerField(
-                default=1, help_text="Number of units that the unit cost is shown for."
+                default=1, help_text="Number of units per displayed unit cost."
             ),
         ),
         migrations.AlterConstraint(
