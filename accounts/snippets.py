@@ -159,7 +159,7 @@ def hints_for(url: str) -> list[Hint]:
         Hint(
             "vscode",
             "VS Code",
-            "In .vscode/mcp.json, or by the command MCP: Add Server. Start it, and it asks you to sign in.",
+            "In .vscode/mcp.json, or by the command MCP: Add Server. Start the server and sign in when prompted.",
             _json({"servers": {"finops": {"type": "http", "url": url}}}),
         ),
         Hint(

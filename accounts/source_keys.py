@@ -120,7 +120,7 @@ class SourceKeys(Generic[K, S, C]):
             raise UserError(f"{source.name} has no key to replace. Generate one.")
         if replaces not in (None, old.pk):
             raise UserError(
-                "This key was already replaced, and a new key is shown only once. If nobody copied it, regenerate it."
+                "This key was already replaced, and a new key is shown only once. If it was not copied, regenerate it."
             )
         _end(old)
         return self._new(source, actor, "regenerate", replaces=old.pk)

@@ -111,7 +111,7 @@ def check_environment(**kwargs: Any) -> list[CheckMessage]:
     from finops.settings import env
 
     return [
-        checks.Warning(f"{name} is set, and nothing reads it.", hint=advice, id="finops.W003")
+        checks.Warning(f"{name} is set but not used.", hint=advice, id="finops.W003")
         for name, advice in environment.problems(os.environ, env.names).items()
     ]
 

@@ -36,7 +36,7 @@ NOT_A_NUMBER: Final = "quantity must be a number"
 BLANK_UNIT: Final = "unit must be a string that is not blank"
 OUT_OF_RANGE: Final = "quantity must be below 10^20 in size, rounded to 12 decimal places"
 LONG_DIMENSION_KEY: Final = f"dimensions must have keys of up to {MAX_DIMENSION_KEY} characters"
-TOO_MANY_KEYS: Final = f"dimensions must not bring the source beyond {MAX_DIMENSION_KEYS:,} different keys"
+TOO_MANY_KEYS: Final = f"dimensions must not raise the source above {MAX_DIMENSION_KEYS:,} different keys"
 OTHER_CONTENT: Final = "event_id must not be that of an event with other content"
 
 

@@ -105,7 +105,7 @@ def _messages() -> Iterator[RejectionMessage]:
     for field, value, when in _WRONG:
         yield RejectionMessage(violation({**_VALID, field: value}) or "", when)
     yield RejectionMessage(LONG_DIMENSION_KEY, "a longer key")
-    when = f"the source has {MAX_DIMENSION_KEYS:,} keys, and this event has another; events of known keys are taken on"
+    when = f"the source has {MAX_DIMENSION_KEYS:,} keys, and this event has another; events with known keys are still accepted"
     yield RejectionMessage(TOO_MANY_KEYS, when)
     yield RejectionMessage(OTHER_CONTENT, "an event with this event_id and other content is stored")
 

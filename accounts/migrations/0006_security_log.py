@@ -73,7 +73,7 @@ class Migration(migrations.Migration):
                         choices=[
                             ("sign_in", "Signed in"),
                             ("fail_sign_in", "Sign-in failed"),
-                            ("fail_second_factor", "Second factor was wrong"),
+                            ("fail_second_factor", "Wrong second factor"),
                             ("add_second_factor", "Second factor added"),
                             ("remove_second_factor", "Second factor removed"),
                             ("generate_recovery_codes", "Recovery codes generated"),

@@ -40,7 +40,7 @@ class SecurityEvent(models.Model):
     class Kind(models.TextChoices):
         SIGN_IN = "sign_in", "Signed in"
         FAIL_SIGN_IN = "fail_sign_in", "Sign-in failed"
-        FAIL_SECOND_FACTOR = "fail_second_factor", "Second factor was wrong"
+        FAIL_SECOND_FACTOR = "fail_second_factor", "Wrong second factor"
         ADD_SECOND_FACTOR = "add_second_factor", "Second factor added"
         REMOVE_SECOND_FACTOR = "remove_second_factor", "Second factor removed"
         GENERATE_RECOVERY_CODES = "generate_recovery_codes", "Recovery codes generated"

@@ -152,7 +152,7 @@ class AuthorizeView(BaseAuthorizationView):
         try:
             auth_request = self._parse_request()
             if "none" in request.GET.get("prompt", "").split():
-                raise _refusal(auth_request, "consent_required", "The person is asked each time.")
+                raise _refusal(auth_request, "consent_required", "Requires confirmation each time.")
         except OAuthToolkitError as error:
             return self.error_response(error, application=None)
         saved_choice = request.session.pop(_CHOICE, {})

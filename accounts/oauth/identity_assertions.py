@@ -79,7 +79,7 @@ def _signed_claims(text: Any, provider: IdentityProvider, request: Request) -> d
         if not isinstance(key_id, str) or "crit" in header:
             refuse("The assertion's header is not supported.", request)
         if str(header.get("typ", "")).lower().removeprefix("application/") != TYPE:
-            refuse(f"The assertion's typ must be {TYPE}: an ID token is none.", request)
+            refuse(f"The assertion's typ must be {TYPE}: an ID token is not accepted.", request)
         if header.get("alg") not in ALGORITHMS:
             refuse("The assertion must be signed by RSA, EC or Ed25519.", request)
         claims = jwt.decode(text, signing_keys(provider, key_id), algorithms=ALGORITHMS).claims

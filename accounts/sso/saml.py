@@ -113,7 +113,7 @@ def read_metadata(xml: str) -> dict[str, str]:
     url = values.get("singleSignOnService", {}).get("url", "")
     if not (values.get("entityId") and url and any(keys)):
         raise UserError(
-            "The metadata lacks the entity ID, a HTTP-Redirect sign-on URL or a signing certificate.",
+            "The metadata has no entity ID, HTTP-Redirect sign-on URL or signing certificate.",
             field="metadata",
         )
     return {

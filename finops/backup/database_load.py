@@ -38,7 +38,7 @@ def check_migrations(record: BackupRecord) -> None:
     ]
     if missing:
         raise BackupError(
-            f"The backup is of a newer version: this one lacks {len(missing)} of its migrations, such as {missing[-1]}. "
+            f"The backup is from a newer version: this version does not have {len(missing)} of its migrations, such as {missing[-1]}. "
             "Install that version or a later one, and restore with it."
         )
 
@@ -50,7 +50,7 @@ def check_empty(record: BackupRecord, *, replace: bool) -> None:
     own = {table.name for table in record.tables} | set(connection.introspection.django_table_names()) | _OWN
     if foreign := sorted(tables - own):
         raise BackupError(
-            f"The database has tables of another program, such as {foreign[0]}. Restore into a database of its own."
+            f"The database has tables of another program, such as {foreign[0]}. Restore into a separate database."
         )
     with connection.cursor() as cursor:
         for table in (name for name in _IN_USE if name in tables and not replace):

@@ -115,7 +115,7 @@ def _check_segment(
         if repair:
             _update_statistics(segment)
         yield LakeProblem(
-            segment.path, difference, "Run with --repair: the manifest takes the file's figures.", repair
+            segment.path, difference, "Run with --repair to copy the file's figures to the manifest.", repair
         )
     if repair and segment.magnitudes is None:
         _store_magnitudes(segment)

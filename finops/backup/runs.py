@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 HISTORY: Final = timedelta(days=400)
 """How many finished runs are kept."""
 
-INTERRUPTED: Final = "The run was interrupted: its process ended. The next run uses what it stored."
+INTERRUPTED: Final = "The run was interrupted: its process ended. The next run reuses the stored files."
 
 
 def run_backup(

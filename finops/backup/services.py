@@ -153,7 +153,7 @@ def _write_record(target: BackupTarget, record: BackupRecord) -> None:
         target.put(file, path)
     with target.open(path) as written:
         if written.read() != text:
-            raise DamagedObject(f"{path} is not what was written.")
+            raise DamagedObject(f"{path} differs from the written file.")
 
 
 def backup_ids(target: BackupTarget) -> list[str]:

@@ -286,6 +286,6 @@ def _server_identity(config: AzureBlobConfig, base_url: str, scope: str = SCOPE)
         )
     if not base_url.startswith("https://") or not _host(base_url).endswith(tuple(_CLOUDS)):
         raise SourceError(
-            "With the server's identity, the endpoint must be one of Azure's own.", field="endpoint"
+            "With the server's identity, the endpoint must be an Azure endpoint.", field="endpoint"
         )
     return ServerIdentity(config.client_id, scope)

@@ -73,7 +73,7 @@ _PUSHES = _object(pushes={"type": "array", "maxItems": 50, "items": _object(**_S
 _ERROR = _object(
     error=_object(
         code={"type": "string", "description": "A fixed word for programs, such as conflict."},
-        message={"type": "string", "description": "What is wrong, and what to do."},
+        message={"type": "string", "description": "Error and how to fix it."},
     )
 )
 
@@ -127,7 +127,7 @@ def document() -> Schema:
         "info": {
             "title": "Cost pushes",
             "version": "1",
-            "description": "Push FOCUS rows a billing month at a time. Each push replaces the month of its source.",
+            "description": "Push FOCUS rows one billing month at a time. Each push replaces the month in its source.",
         },
         "servers": [{"url": settings.PUBLIC_URL}],
         "security": [{"cost_key": []}],

@@ -189,7 +189,7 @@ def limit_provider(*, provider: IdentityProvider, limit: CostAccessLimit | None,
     UserError for a provider of the whole service."""
     account = provider.account
     if account is None:
-        raise UserError("A provider of the whole service adds nobody to an account.", field="limit")
+        raise UserError("A provider of the whole service adds no members to accounts.", field="limit")
     with account_scope(account):
         lock_account(account)
         before = limit_of_provider(provider)

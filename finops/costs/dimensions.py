@@ -331,7 +331,7 @@ _column(
     "account_id",
     label="account_name",
 )
-_column("usage_type", "Usage type", "The SKU's meter, else the SKU.", "usage_type")
+_column("usage_type", "Usage type", "Meter of the SKU, or the SKU.", "usage_type")
 _column("sku", "SKU", "The provider's SKU ID.", "sku_id")
 _column("resource", "Resource", "Machine, bucket, database …", "resource_id", label="resource_name")
 registry.register(DimensionKind("source", "Source", "The cost source of the line.", _source))
@@ -344,7 +344,7 @@ _column(
 )
 _column("currency", "Currency", "The currency of the bill, such as EUR; not converted.", OWN_CURRENCY)
 registry.register(
-    DimensionKind("product", "Product", "The account's product key, else the service.", _product)
+    DimensionKind("product", "Product", "The account's product key, or the service.", _product)
 )
 _column(
     "actor", "Actor", "The user, role, API key or creator tag that caused the cost.", "actor", absent=UNKNOWN
@@ -379,4 +379,4 @@ _column(
     of_bill=True,
 )
 registry.register(DimensionKind("tag:", "Tag", "A tag of the provider, by its key: tag:env.", _tag))
-registry.register(DimensionKind(EXTENSION, "x_ column", "A provider's own column: x_CostCenter.", _extension))
+registry.register(DimensionKind(EXTENSION, "x_ column", "A provider-specific column: x_CostCenter.", _extension))

@@ -243,7 +243,7 @@ class Cluster:
 
     def _cannot_run(self, program: str, error: PermissionError) -> str:
         if self.owner is None:
-            return f"{self.home} or {program} cannot be entered by this user ({error}). Was it made by root?"
+            return f"{self.home} or {program} cannot be opened by this user ({error}). Check whether root created it."
         return (
             f"PostgreSQL must not run as root, and running {program} as {self.owner.name} fails ({error}). "
             f"Run as another user, or set DATABASE_URL to a server of your own."

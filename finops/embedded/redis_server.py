@@ -47,7 +47,7 @@ class RedisServer:
             make_private_dir(folder)
         place = self.socket.parent
         if place.is_symlink() or place.stat().st_uid != os.geteuid():
-            raise EmbeddedError(f"{place} is somebody else's. Remove it, or run as that user.")
+            raise EmbeddedError(f"{place} belongs to another user. Remove it, or run as that user.")
         place.chmod(0o700)
         self.socket.unlink(missing_ok=True)
         write_private(self._configuration, "\n".join(self._settings()))

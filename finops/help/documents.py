@@ -47,8 +47,8 @@ SECTIONS: Final[dict[str, tuple[Document, ...]]] = {
         ),
         _document(GLOSSARY, "Glossary", "the terms of pages and answers"),
         _document("currency", "Currency", "display currency and exchange rates"),
-        _document("cost-tags", "Cost tags", "dimensions of one's own, made of rules"),
-        _document("ai-spend", "AI spend", "billed cost of language models beside estimated cost"),
+        _document("cost-tags", "Cost tags", "custom dimensions defined by rules"),
+        _document("ai-spend", "AI spend", "billed and estimated cost of language models"),
         _document("cost-access", "Limited cost access", "who sees what cost"),
     ),
     "Cost in": (
@@ -62,7 +62,7 @@ SECTIONS: Final[dict[str, tuple[Document, ...]]] = {
     "Usage and events in": (
         _document("ingestion-api", "Pushing usage", "the push API for product usage"),
         _document("cloudevents-and-otlp", "Usage in other formats", "CloudEvents and OpenTelemetry metrics"),
-        _document("change-events", "Change events", "deployments, releases and incidents beside cost"),
+        _document("change-events", "Change events", "deployments, releases and incidents shown with cost"),
     ),
     "Data out": (
         _document("data-exports", "Data exports", "FOCUS Parquet to a bucket on a schedule"),

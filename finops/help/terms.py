@@ -113,7 +113,7 @@ TERMS: Final[dict[str, HelpTerm]] = {
     "cost-tag": _term(
         "Cost tag",
         "Allocation",
-        "A dimension of your own, made of rules over other dimensions. Applies to all past cost at once.",
+        "A custom dimension defined by rules on other dimensions. Applies to all past cost immediately.",
     ),
     "tag-coverage": _term(
         "Tag coverage",

@@ -29,7 +29,7 @@ _INFOS: Final = (
         (
             "In GitHub, open Settings, Developer settings, Fine-grained tokens, and choose Generate new token.",
             "Resource owner: the repository's. Repository access: Only select repositories, this one.",
-            "Repository permissions: Issues, Read and write. Metadata, Read-only, comes with it. Nothing else.",
+            "Repository permissions: Issues, Read and write. Metadata: Read-only is added automatically. No other permission is needed.",
             "Generate the token and copy it. A bot's own account keeps working when people leave.",
         ),
         "https://docs.github.com/authentication/keeping-your-account-and-data-secure/managing-your-personal-access-tokens",

@@ -20,7 +20,7 @@ MAX_LIMIT = 50
 class RecentEventsQuery(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
     days: Annotated[int, Meta(ge=1, le=MAX_DAYS)] = 7
-    after: Annotated[int, Meta(description="ID of the newest event that you know.", ge=0)] = 0
+    after: Annotated[int, Meta(description="ID of the newest event already received.", ge=0)] = 0
     limit: Annotated[int, Meta(ge=1, le=MAX_LIMIT)] = 20
 
 

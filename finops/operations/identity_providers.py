@@ -78,7 +78,7 @@ SIGN_ON_ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         ),
         "enforce": RowAction(
             "Enforce sign-on",
-            "People of its verified domains sign in here alone. Sign in through it first: nobody else tests it for you.",
+            "People of its verified domains sign in here alone. Sign in with it first to test it.",
             _change_enforcement(True, "Sign-in through it is required."),
             lambda provider: not provider.is_enforced and provider.disabled_at is None,
             True,
@@ -111,7 +111,7 @@ SIGN_ON_ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         ),
         "delete": RowAction(
             "Delete provider",
-            "Its domains and links to people are deleted. People stay members and sign in otherwise.",
+            "Its domains and links to people are deleted. People stay members and sign in another way.",
             service_call(delete_provider, "provider", "The provider is deleted."),
             is_danger=True,
         ),

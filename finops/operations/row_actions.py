@@ -125,7 +125,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         ),
         "suspend": RowAction(
             "Suspend account",
-            "Pages, keys and connected apps get 403 at once, and no task runs. Data is kept. Members see why.",
+            "Pages, keys and connected apps get 403 immediately, and no task runs. Data is kept. Members see the reason.",
             service_call(suspend_account, "account", "The account is suspended."),
             lambda account: account.suspended_at is None,
             True,
@@ -138,7 +138,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         ),
         "delete": RowAction(
             "Delete account",
-            "In 14 days these rows and all files of the account are deleted for good. Owner and admins get an e-mail; until then the "
+            "In 14 days these rows and all files of the account are permanently deleted. Owner and admins get an e-mail; until then the "
             "account works and can be restored.",
             _delete,
             lambda account: account.delete_after is None,
@@ -147,7 +147,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         ),
         "delete-now": RowAction(
             "Delete now",
-            "Ends the 14 days: a worker deletes every row and file of the account at once. This cannot be undone.",
+            "Ends the 14 days: a worker deletes all rows and files of the account immediately. This cannot be undone.",
             _delete_now,
             lambda account: account.delete_after is not None and account.delete_after > clock.now(),
             True,
@@ -213,7 +213,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
     "accounts.MCPKey": {
         "revoke": RowAction(
             "Revoke key",
-            "Programs with this key get 401 at once. A revoked key cannot be restored.",
+            "Programs with this key get 401 immediately. A revoked key cannot be restored.",
             service_call(revoke_mcp_key, "key", "The key is revoked."),
             is_offered=lambda key: key.revoked_at is None,
             is_danger=True,
@@ -222,7 +222,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
     "accounts.OAuthConnection": {
         "disconnect": RowAction(
             "Disconnect app",
-            "Its tokens stop working at once.",
+            "Its tokens stop working immediately.",
             service_call(disconnect, "connection", "The app is disconnected.", reason="by the operator"),
             is_danger=True,
         )
@@ -230,7 +230,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
     "accounts.ServiceAccount": {
         "delete": RowAction(
             "Delete service account",
-            "Its secret or key and its tokens stop working at once.",
+            "Its secret or key and its tokens stop working immediately.",
             service_call(
                 delete_service_account,
                 "service_account",
@@ -243,7 +243,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
     "sso.AssertionClient": {
         "remove": RowAction(
             "Remove client",
-            "Everyone connected through it is disconnected at once.",
+            "Everyone connected through it is disconnected immediately.",
             service_call(remove_assertion_client, "client", "The client is removed."),
             is_danger=True,
         )
@@ -251,7 +251,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
     "accounts.OAuthApplication": {
         "delete": RowAction(
             "Delete client",
-            "Every connection of this client ends at once, in all accounts.",
+            "All connections of this client end immediately, in all accounts.",
             _delete_client,
             is_danger=True,
         )
@@ -351,7 +351,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         ),
         "cancel": RowAction(
             "Cancel delivery",
-            "It is not tried again. An attempt in progress may still arrive.",
+            "It is not retried. An attempt in progress may still arrive.",
             service_call(cancel_delivery, "delivery", "The delivery is canceled."),
             lambda delivery: delivery.status == "waiting",
             True,

@@ -142,7 +142,7 @@ def request_report(*, schedule: ReportSchedule, actor: Actor) -> None:
     schedule, and for the sixth request of the account within an hour."""
     account = schedule.account
     if seconds_to_wait("report sends", f"account {account.pk}", limit=SENDS_AN_HOUR, seconds=3600):
-        raise UserError(f"{SENDS_AN_HOUR} reports were sent by hand within an hour. Try again later.")
+        raise UserError(f"{SENDS_AN_HOUR} reports were sent manually within an hour. Try again later.")
     with transaction.atomic(), account_scope(account):
         row = _lock(schedule)
         if row.paused_at is not None:

@@ -147,7 +147,7 @@ class ConnectionWatch(threading.Thread):
                 with suppress(OSError):
                     sockets[key][0].shutdown(socket.SHUT_RDWR)
         if to_close:
-            log.warning("Ended %d connections: too slow, or too many of one address.", len(to_close))
+            log.warning("Closed %d connections: too slow, or too many from one address.", len(to_close))
 
     def _over_deadline(self, now: float) -> set[tuple[str, int]]:
         of_peers = self._requests.of_peers()

@@ -25,7 +25,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m finops.worker", description="Run the worker of the console."
     )
-    parser.add_argument("queue", nargs="?", choices=QUEUES, help="what it does (default: everything)")
+    parser.add_argument("queue", nargs="?", choices=QUEUES, help="queues to run (default: all)")
     parser.add_argument("--beat", action="store_true", help="be the clock as well; exactly one is")
     arguments = parser.parse_args()
     # Before any thread, since niceness is a thread's and passed on to those it starts; and before the application is

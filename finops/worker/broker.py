@@ -7,7 +7,7 @@ from kombu.exceptions import OperationalError
 from finops.celery import app
 from finops.lib.circuit_breaker import CircuitBreaker
 
-_breaker = CircuitBreaker("The broker", "beat asks for what is due")
+_breaker = CircuitBreaker("The broker", "beat queries due tasks")
 
 
 def publish(task: str, *arguments: int, expires: float) -> None:

@@ -40,7 +40,7 @@ _KEPT_SECONDS: Final = 86_400
 LONGEST_PERIOD: Final = timedelta(days=1)
 """The longest period of beat's tasks."""
 
-_breaker = CircuitBreaker("Redis", "nobody can say whether worker and beat live")
+_breaker = CircuitBreaker("Redis", "the state of worker and beat is unknown")
 
 
 def worker_of(queue: str) -> str:

@@ -33,7 +33,7 @@ ANSWER = (
     "Headline: what to commit per hour in each currency, or that nothing is worth it; the discount, and whether it was entered.",
     "Last 60 days: `committed`, `saving`, `utilization`, `coverage`, in each currency.",
     "Table, the back-test: month, on demand, saving of this advice, savings of the vendor's rules; a month that is null with its reason.",
-    "Risk: `break_even_utilization`, and `tolerated_fall` beside `largest_fall`, in one sentence.",
+    "Risk: `break_even_utilization`, and `tolerated_fall` compared with `largest_fall`, in one sentence.",
     "What existing commitments waste and what expires soon: use or renew that before anything is bought.",
     "Every assumption of the answers, in a short list.",
     NEXT,

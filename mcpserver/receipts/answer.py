@@ -47,7 +47,7 @@ def verified_answer(call: ToolCall, receipt: str) -> VerifiedAnswer:
             account=account,
             summary="Nothing verified: receipt is empty.",
             warnings=[],
-            hint="Answers about cost carry their receipt in the field receipt.",
+            hint="Answers about cost have a receipt in the field receipt.",
             console_url=call.console_url(PAGE),
         )
     verification = verify(call, receipt)

@@ -17,7 +17,7 @@ SHOWN_CHANGES = 5
 def summary(verification: Verification) -> str:
     day = f"{verification.receipt.at:%Y-%m-%d}"
     if not verification.is_intact:
-        return f"Not proven: the stored receipt of {day} is not what its code was made of. The row or SECRET_KEY was changed."
+        return f"Not proven: the stored receipt of {day} does not match its code. The row or SECRET_KEY was changed."
     if verification.then.figures is None:
         return _without_bills_of_then(verification, day)
     if not verification.is_same_then:
@@ -61,7 +61,7 @@ def _restatement_reasons(verification: Verification) -> list[str]:
     months = [restatement_text(each) for each in verification.restatements.months if _is_changed(each)]
     more = len(months) - SHOWN_MONTHS + verification.restatements.left_out
     reasons = months[:SHOWN_MONTHS] + ([f"{more} more months"] if len(months) > SHOWN_MONTHS else [])
-    return [*reasons, *changed_settings(verification)] or ["sources brought more days since"]
+    return [*reasons, *changed_settings(verification)] or ["sources have delivered more days since"]
 
 
 def _restatement_note(verification: Verification) -> str:

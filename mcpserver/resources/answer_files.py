@@ -38,7 +38,7 @@ def read(tools: ToolRegistry, uri: str, call: ToolCall, *, not_found: int) -> Re
     tool = tools.get(link.tool) if link else None
     csv = tool.csv if tool else None
     if link is None or tool is None or csv is None:
-        message = "Resource not found. Links to answers are valid for the credential that asked."
+        message = "Resource not found. Links to answers are valid only for the credential that received them."
         raise RpcError(not_found, message, data={"uri": uri})
     name = f"{tool.name}.csv"
     outcome = outcome_of(name, call, lambda: _compute(tool, csv, link, call), advice=NARROWER)

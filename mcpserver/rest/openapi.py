@@ -102,7 +102,7 @@ def _arguments_schema(tool: Tool) -> Schema:
 def _answer_schema(tool: Tool) -> Schema:
     schema = whole_answer_schema(tool.answer)
     if tool.has_receipt:
-        receipt = _text("What verifyAnswer takes.")
+        receipt = _text("Arguments of verifyAnswer.")
         schema = {**schema, "properties": {**schema["properties"], "receipt": receipt}}
     if not tool.converts:
         return schema
@@ -138,8 +138,8 @@ def _configuration_paths() -> Schema:
             **_problems(*_COMMON_STATUSES, 422),
         },
     }
-    plan = "What applying a file would change. Writes nothing."
-    apply = "Applies a file, all or nothing. Applied again it changes nothing."
+    plan = "Changes that applying a file would make. Writes nothing."
+    apply = "Applies a file atomically. Applying it again changes nothing."
     return {
         "/api/v1/configuration": {"get": export},
         "/api/v1/configuration/plan": {
@@ -161,7 +161,7 @@ def _file_operation(name: str, summary: str, description: str) -> Schema:
         "description": description,
         "security": _security(ToolAccess.WRITE),
         "parameters": [
-            _query_parameter("delete", delete, "Delete rows that the file leaves out, of its kinds.")
+            _query_parameter("delete", delete, "Delete objects that are not in the file, for the types in the file.")
         ],
         "requestBody": {"required": True, "content": {YAML: {"schema": {"type": "string"}}}},
         "responses": {
@@ -247,10 +247,10 @@ def _text(description: str) -> Schema:
 def _problem() -> Schema:
     properties: dict[str, Any] = {
         "type": {**_text("Address of the problem's description."), "format": "uri"},
-        "title": _text("What kind of problem."),
+        "title": _text("Type of the problem."),
         "status": {"type": "integer", "description": "The HTTP status."},
-        "detail": _text("What is wrong, with which value, and what to do."),
-        "field": _text("The argument at fault; left out where there is none."),
+        "detail": _text("Error, invalid value and how to fix it."),
+        "field": _text("The invalid argument, if there is one."),
         "incident": _text("Number of a server error in the log; left out for other problems."),
     }
     required = ["type", "title", "status", "detail"]

@@ -96,10 +96,10 @@ class CreateAlertSubscriptionArguments(msgspec.Struct, frozen=True, kw_only=True
     channel: Annotated[int | str, Meta(description="Name or ID, from listAlertChannels.")]
     trigger: TriggerName
     budget: Annotated[int | str | None, Meta(description="For trigger budget: name or ID.")] = None
-    thresholds: Annotated[list[int], Meta(description="Percent of its amount. Default: 80, 100.")] = []
+    thresholds: Annotated[list[int], Meta(description="Percent of the budget. Default: 80, 100.")] = []
     measure: Literal["actual", "forecast"] | None = None
     scope: Annotated[
-        ScopeName | None, Meta(description=("For anomalies. Default: from the fields below, else account."))
+        ScopeName | None, Meta(description=("For anomalies. Default: from the fields below, or account."))
     ] = None
     cost_source: Annotated[int | str | None, Meta(description="Name or ID.")] = None
     team: Annotated[int | str | None, Meta(description="Name or ID.")] = None

@@ -60,7 +60,7 @@ class CreateBudgetArguments(msgspec.Struct, frozen=True, kw_only=True):
         str, Meta(description="Such as USD. Cost in others counts only with a display currency.")
     ]
     period: Literal["monthly", "quarterly", "yearly"] = "monthly"
-    scope: Annotated[ScopeName | None, Meta(description="Default: from the fields below, else account.")] = (
+    scope: Annotated[ScopeName | None, Meta(description="Default: from the fields below, or account.")] = (
         None
     )
     cost_source: Annotated[int | str | None, Meta(description="Name or ID.")] = None

@@ -237,7 +237,7 @@ def test_a_key_takes_the_place_of_the_secret_and_of_another_key(cast: Cast) -> N
     row = create(cast)
     client = admin_of(cast)
     assert (
-        "The client secret and its tokens stop working at once."
+        "The client secret and its tokens stop working immediately."
         in client.get(f"{LIST}{row.pk}/key/").content.decode()
     )
 

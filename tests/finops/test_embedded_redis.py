@@ -94,7 +94,7 @@ def test_a_folder_that_somebody_else_made_is_refused(tmp_path: Path, monkeypatch
     redis.socket.parent.mkdir(parents=True)
     monkeypatch.setattr(os, "geteuid", lambda: redis.socket.parent.stat().st_uid + 1)
 
-    with pytest.raises(embedded.EmbeddedError, match="somebody else's"):
+    with pytest.raises(embedded.EmbeddedError, match="belongs to another user"):
         redis.prepare()
 
 

@@ -10,7 +10,7 @@ from finops.lake import queries as lake_queries
 from tests.cast import Cast, signed_in
 from tests.ingestion.push_client import Door, event, inbox, open_door, reasons
 
-TOO_MANY = "dimensions must not bring the source beyond 1,000 different keys"
+TOO_MANY = "dimensions must not raise the source above 1,000 different keys"
 LONG = "dimensions must have keys of up to 255 characters"
 FULL = {f"key {number:04} {'ä' * 200}": "value" for number in range(1_000)}
 DRY = "?dry_run=true"

@@ -132,7 +132,7 @@ def test_two_versions_of_the_lake_on_one_database(django_db_setup: None, redis: 
                 assert refused["isError"]
                 assert "A newer version of the console wrote some of this data" in text(refused)
                 refusal = end_of_start(place, "-m", "finops.worker")
-                assert "A newer version of the console wrote files of this lake" in refusal
-                assert "restore the backup" in refusal
+                assert "Files of this lake were written by a newer version of the console" in refusal
+                assert "restore a backup" in refusal
         finally:
             new.kill()

@@ -176,7 +176,7 @@ def group_patch(body: dict[str, Any]) -> Callable[[ScimGroup], GroupAttributes]:
         runs.append(PatchOp[GroupResource].model_construct(operations=run))
     if others > MAX_OTHER_OPERATIONS:
         raise ScimRefusal(
-            f"A patch has at most {MAX_OTHER_OPERATIONS} operations besides those that add, remove or replace members by their value."
+            f"A patch has at most {MAX_OTHER_OPERATIONS} operations, not counting those that add, remove or replace members by value."
         )
 
     def change(row: ScimGroup) -> GroupAttributes:

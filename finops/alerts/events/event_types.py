@@ -131,7 +131,7 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
         EventType(
             Event.IMPORT_FINISHED.value,
             "Import finished",
-            "An import of cost finished and is counted.",
+            "A cost import finished and counts.",
             NoArguments,
             {"import_id": {"type": "integer"}, "source": _TEXT},
         ),

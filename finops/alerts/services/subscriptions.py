@@ -258,7 +258,7 @@ def _watch(account: Account, actor: Actor, row: AlertSubscription) -> tuple[str,
     insights.change_anomaly_settings(
         account=account, actor=actor, watches=[*watches, dimension], minimum_impacts={}
     )
-    note = f"Anomalies by {dimension} are now monitored besides services. Change this in Anomalies, Settings."
+    note = f"Anomalies by {dimension} are now monitored in addition to services. Change this in Anomalies, Settings."
     return (note,)
 
 

@@ -21,7 +21,7 @@ from finops.lib.sentences import join_with_and, quote
 MAX_READ = 20_000
 """The maximum of events within a scope that are listed and counted, the newest."""
 
-CANDIDATES = "Events are candidates by scope and time, not causes. explainSpendChange ranks those beside a change of spend."
+CANDIDATES = "Events are candidates by scope and time, not causes. explainSpendChange ranks the events near a change of spend."
 NO_EVENT_HINT = "Widen the days, kinds or scope. Members connect sources of events under Connections."
 
 

@@ -23,7 +23,7 @@ Confidence = Literal["high", "medium", "low"]
 REASONS: Final[dict[Confidence, str]] = {
     "high": "created the resource",
     "medium": "changed the resource; its creation is not known",
-    "low": "is a service of the cloud, which acted for somebody",
+    "low": "is a cloud service that acted for another identity",
 }
 
 

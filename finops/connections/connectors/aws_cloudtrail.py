@@ -108,7 +108,7 @@ class CloudTrailConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Prefix",
-            description="Log file prefix of the trail: what stands before AWSLogs/. Usually empty.",
+            description="Log file prefix of the trail, before AWSLogs/. Usually empty.",
             examples=["trails"],
             max_length=500,
             extra_json_schema=_OF_BUCKET,

@@ -136,7 +136,7 @@ class DatabricksConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Currency of list prices",
-            description="Usage without a list price in this currency costs 0 and says so in its description.",
+            description="Usage without a list price in this currency has cost 0 and a note in its description.",
             examples=["USD"],
             pattern=r"^[A-Z]{3}$",
         ),

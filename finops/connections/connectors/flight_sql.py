@@ -48,7 +48,7 @@ class FlightSql(SqlConnector[FlightSqlConfig, FlightSqlSource]):
         return (
             SetupStep(
                 "Create a read-only user",
-                "Grant it SELECT on the tables of the query and nothing else: Flight SQL has no read-only transactions.",
+                "Grant it only SELECT on the tables of the query: Flight SQL has no read-only transactions.",
             ),
             SetupStep(
                 "Write the query",

@@ -69,7 +69,7 @@ class LangfuseConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Address",
-            description="Of Langfuse Cloud in your region, or your own server.",
+            description="URL of Langfuse Cloud in your region, or of your own server.",
             examples=["https://cloud.langfuse.com"],
             pattern=r"^https?://[^\s?#]+$",
             max_length=500,

@@ -60,7 +60,7 @@ class UsageBigQuery(UsageSqlConnector[UsageBigQueryConfig]):
             ),
             SetupStep(
                 "Write the query",
-                "One row a customer, metric and time. Sum by day: a changed row replaces the one before. BigQuery charges for what "
+                "One row per customer, metric and time. Sum by day: a changed row replaces the previous one. BigQuery charges for what "
                 "it reads each time, so query a table that is small or partitioned by time.",
                 _QUERY,
                 "sql",

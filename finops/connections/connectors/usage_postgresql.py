@@ -40,7 +40,7 @@ class UsagePostgresql(UsageSqlConnector[UsageQueryConfig]):
             SetupStep("Create a read-only role", "Grant it only the tables of the query.", _GRANT, "sql"),
             SetupStep(
                 "Write the query",
-                "One row a customer, metric and time. Sum by day: a changed row replaces the one before.",
+                "One row per customer, metric and time. Sum by day: a changed row replaces the previous one.",
                 USAGE_QUERY,
                 "sql",
             ),

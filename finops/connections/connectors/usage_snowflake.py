@@ -54,7 +54,7 @@ class UsageSnowflake(UsageSqlConnector[UsageSnowflakeConfig]):
             ),
             SetupStep(
                 "Write the query",
-                "One row a customer, metric and time. Sum by day: a changed row replaces the one before.",
+                "One row per customer, metric and time. Sum by day: a changed row replaces the previous one.",
                 _QUERY,
                 "sql",
             ),

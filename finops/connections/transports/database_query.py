@@ -21,7 +21,7 @@ FocusQuery = Annotated[
     str,
     msgspec.Meta(
         title="Query",
-        description="A SELECT whose columns are named as FOCUS names them. A view is best: SELECT * FROM it.",
+        description="A SELECT with FOCUS column names. Recommended: SELECT * from a view.",
         examples=["SELECT * FROM billing.focus_costs"],
         min_length=8,
         max_length=20_000,

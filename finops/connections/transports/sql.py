@@ -268,4 +268,4 @@ def _first_moment(month: date) -> str:
 
 def _some_month(bill: SqlBill) -> None:
     if not bill.months():
-        raise SourceError("No rows yet. The first sync imports what exists then.")
+        raise SourceError("No rows yet. The first sync imports the rows that exist then.")

@@ -180,7 +180,7 @@ def repositories_of(text: str, pattern: re.Pattern[str], example: str) -> list[R
     names = [each.name.casefold() for each in repositories]
     twice = next((name for name in names if names.count(name) > 1), "")
     if twice:
-        raise ValueError(f"{quote(twice)} stands there twice. Write its scope in one line")
+        raise ValueError(f"{quote(twice)} appears twice. Write its scope on one line")
     return repositories
 
 

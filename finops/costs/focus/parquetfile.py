@@ -230,7 +230,7 @@ def check_schema(file: pq.ParquetFile, size: int, name: str) -> None:
     if len(names) > MAX_COLUMNS or metadata.num_columns > MAX_LEAVES:
         raise FocusFileError(
             f"{name} has {len(names):,} columns ({metadata.num_columns:,} with what they consist of); at most {MAX_COLUMNS:,} "
-            f"({MAX_LEAVES:,}) can be read. Leave out those that no cost question needs."
+            f"({MAX_LEAVES:,}) can be read. Remove columns that are not needed."
         )
     for index in range(metadata.num_columns):
         column = metadata.schema.column(index)

@@ -121,7 +121,7 @@ class GitHubClient(TrackerClient):
                 return TrackerFinding(label)
             if error.status in (403, 404):
                 return TrackerFinding(
-                    label, "The token lacks the repository permission Issues: Read and write."
+                    label, "The token does not have the repository permission Issues: Read and write."
                 )
             return TrackerFinding(label, error.message)
         except TrackerUnavailable as error:
@@ -220,7 +220,7 @@ class GitHubClient(TrackerClient):
     def _explain(self, error: TrackerRefusal) -> TrackerRefusal:
         """Return what to do about the status of a repository's response."""
         texts = {
-            403: f"The token lacks the repository permission Issues: Read and write. GitHub: {error.words}",
+            403: f"The token does not have the repository permission Issues: Read and write. GitHub: {error.words}",
             404: f"{self.config.repository} is not found, or the token has no access to it.",
             410: _NO_ISSUES,
         }

@@ -141,7 +141,7 @@ class LinearClient(TrackerClient):
         if codes & {"AUTHENTICATION_ERROR", "UNAUTHENTICATED"}:
             return TrackerRefusal(f"Linear does not accept the API key. {_KEY_FIX}", status=401, words=words)
         if "FORBIDDEN" in codes:
-            text = "The API key lacks a permission: it needs Read and Create issues"
+            text = "The API key needs the permissions Read and Create issues"
             return TrackerRefusal(f"{text}, and the team {self.config.team_key}. Linear: {words}", status=403)
         return TrackerRefusal(f"Linear refuses the request: {words}", status=400, words=words)
 

@@ -64,8 +64,8 @@ def refuse_other_versions() -> None:
     newest = _newest_version()
     if newest > LAKE_VERSION:
         raise OtherVersion(
-            f"A newer version of the console wrote files of this lake (version {newest}; this one reads {LAKE_VERSION}). "
-            "Start the newer version. To go back, restore the backup of before the upgrade with the version that wrote it."
+            f"Files of this lake were written by a newer version of the console (version {newest}; this one reads {LAKE_VERSION}). "
+            "Start the newer version. To go back, restore a backup from before the upgrade with the version that wrote it."
         )
     hosts = _hosts_of_older_programs()
     if hosts:

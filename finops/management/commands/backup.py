@@ -17,7 +17,7 @@ from finops.lib.errors import UserError
 
 
 class Command(BaseCommand):
-    help = "Back up database and lake at one moment. Exit code 1: no backup, or files of the lake are missing in it."
+    help = "Back up database and lake at one point in time. Exit code 1: no backup, or lake files are missing in it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(

@@ -19,12 +19,12 @@ from finops.management.commands.backup import chosen_encryption
 
 
 class Command(BaseCommand):
-    help = "Compare manifest, files, checksums and sums of the lake. Exit code 1: something is wrong."
+    help = "Compare manifest, files, checksums and sums of the lake. Exit code 1: problems found."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--repair", action="store_true", help="repair what can be")
         parser.add_argument(
-            "--from", dest="target", help="target of a backup to take missing and damaged files from"
+            "--from", dest="target", help="backup target to restore missing and damaged files from"
         )
         parser.add_argument("--backup", default="", help="id of the backup (default: the newest)")
         parser.add_argument("--key-file", help="file with the backup key (default: BACKUP_KEY)")

@@ -26,7 +26,7 @@ class Command(BaseCommand):
         parser.add_argument("action", choices=("export", "plan", "apply"))
         parser.add_argument("account", help="slug of the account")
         parser.add_argument("file", nargs="?", default="-", help="YAML file; - for standard input")
-        parser.add_argument("--kind", action="append", default=[], help="export this kind only")
+        parser.add_argument("--kind", action="append", default=[], help="export only this type")
         parser.add_argument("--delete", action="store_true", help="delete rows that the file leaves out")
 
     def handle(

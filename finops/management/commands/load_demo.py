@@ -20,13 +20,13 @@ from finops.lib.errors import UserError
 
 class Command(BaseCommand):
     help = (
-        "Load (or bring up to yesterday) the demo company, its people, and its MCP keys. Safe to run twice."
+        "Load the demo company, its members and its MCP keys, or update them to yesterday. Safe to run twice."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         either = parser.add_mutually_exclusive_group()
         either.add_argument(
-            "--if-empty", action="store_true", help="leave the demo's cost and usage alone when there is any"
+            "--if-empty", action="store_true", help="keep the demo's cost and usage if it exists"
         )
         either.add_argument(
             "--reset", action="store_true", help="remove the demo's accounts and people first"
@@ -41,7 +41,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if settings.PRODUCTION:
             raise CommandError(
-                "A production console has no demo data. `make run` in a checkout of its own starts a console with it. "
+                "A production console has no demo data. `make run` in a separate checkout starts a console with it. "
                 "To load it into this database anyway: FINOPS_ENV=development manage.py load_demo, with the "
                 "other variables as they are."
             )
@@ -56,7 +56,7 @@ class Command(BaseCommand):
             f"Demo ready in {loaded.seconds:.1f} s, {loaded.rows:,} cost lines imported, "
             f"{loaded.events:,} usage events added."
         )
-        self._say(f"Written to {handout.path()}, readable by you alone:")
+        self._say(f"Written to {handout.path()}, readable by you only:")
         for field, value in loaded.handout.items():
             self._say(f"  {field:<20}{value}")
         others = ", ".join(f"{email} ({role.label.lower()})" for email, (_, role) in COLLEAGUES.items())

@@ -24,7 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("--backup", default="", help="id of the backup (default: the newest)")
         parser.add_argument("--key-file", help="file with the backup key (default: BACKUP_KEY)")
         parser.add_argument(
-            "--replace", action="store_true", help="delete what the database has, if it is not empty"
+            "--replace", action="store_true", help="delete the contents of the database, if it is not empty"
         )
         parser.add_argument(
             "--other-keys", action="store_true", help="restore under another SECRET_KEY or KEY_PEPPER"

@@ -53,7 +53,7 @@ class Command(BaseCommand):
             "--port", type=int, default=os.environ.get("PORT", "8000"), help="default: PORT or 8000"
         )
         parser.add_argument(
-            "--host", default="127.0.0.1", help="address to listen on (default: this machine alone)"
+            "--host", default="127.0.0.1", help="address to listen on (default: localhost only)"
         )
         parser.add_argument(
             "--no-demo", action="store_true", help="do not load demo data into an empty console"
@@ -183,7 +183,7 @@ class Up:
             cluster = embedded.development_cluster(settings.VAR_DIR)
             stopped += ["PostgreSQL"] if cluster.stop_leftover() else []
         if stopped:
-            self.say(f"An earlier start was killed; stopped what it left running: {', '.join(stopped)}.")
+            self.say(f"An earlier start was killed; stopped its remaining processes: {', '.join(stopped)}.")
         self._note()
 
     def _bind(self) -> socket.socket:

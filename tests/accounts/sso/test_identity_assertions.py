@@ -240,9 +240,9 @@ def test_an_assertion_that_fails_a_check_gives_no_token(
         ("public key", {}, "signed by RSA, EC or Ed25519"),
         ("stranger", {}, "not signed by Acme OIDC"),
         ("stranger", {"kid": "unknown"}, "not signed by Acme OIDC"),
-        ("provider", {"typ": "JWT"}, "an ID token is none"),
-        ("provider", {"typ": None}, "an ID token is none"),
-        ("provider", {"typ": "at+jwt"}, "an ID token is none"),
+        ("provider", {"typ": "JWT"}, "an ID token is not accepted"),
+        ("provider", {"typ": None}, "an ID token is not accepted"),
+        ("provider", {"typ": "at+jwt"}, "an ID token is not accepted"),
         ("stranger", {"jku": "http://127.0.0.1:1/keys"}, "not signed by Acme OIDC"),
     ],
 )

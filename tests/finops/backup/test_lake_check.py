@@ -47,7 +47,7 @@ def test_what_is_wrong_is_named_and_repaired_from_a_backup(company: LiveServer, 
         f"{paths['segment']} is missing. Run with --repair --from TARGET of a backup, or import 2026-02"
         in output
     )
-    assert f"{paths['rollup']} has another checksum than the manifest says." in output
+    assert f"{paths['rollup']} has a different checksum than in the manifest." in output
     assert f"{orphan} is named by no row." in output
     assert "3 problems left in the lake." in output
 

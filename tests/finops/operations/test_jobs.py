@@ -151,7 +151,7 @@ def test_a_delivery_that_waits_is_canceled_and_not_tried_again(cast: Cast, actin
     deliveries.update(status="waiting", next_attempt_at=clock.now(), delivered_at=None)
     url = f"/admin/alerts/alertdelivery/{pk}/actions/cancel/"
 
-    assert "not tried again" in acting.get(url).content.decode()
+    assert "not retried" in acting.get(url).content.decode()
     acting.post(url)
 
     delivery = deliveries.get(pk=pk)

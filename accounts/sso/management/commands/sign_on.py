@@ -52,7 +52,7 @@ class Command(BaseCommand):
         for name, text in (
             ("enforce", "enforce single sign-on for its domains"),
             ("stop-enforcing", "stop enforcing single sign-on"),
-            ("disable", "let nobody sign in through a provider of the whole service"),
+            ("disable", "turn off a provider of the whole service"),
             ("enable", "let people sign in through it again"),
             ("test", "check the provider's settings"),
             ("delete", "delete a provider; people stay"),

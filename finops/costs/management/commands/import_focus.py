@@ -38,7 +38,7 @@ class Command(BaseCommand):
             action="append",
             default=[],
             metavar="COLUMN=VALUE",
-            help="a value, for every row, of a column that the files lack; @OtherColumn copies that column",
+            help="a value for a column that is missing in the files; @OtherColumn copies that column",
         )
         parser.add_argument(
             "--confirm",

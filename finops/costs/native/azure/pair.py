@@ -120,7 +120,7 @@ class Pair:
             ]
         notes += [
             f"The exports differ in {month}: lines that both have come to {_short(actual[month, currency])} {currency} in the "
-            f"actual and {_short(amortized[month, currency])} {currency} in the amortized cost. Those of the actual cost were taken."
+            f"actual and {_short(amortized[month, currency])} {currency} in the amortized cost. The actual cost was used."
             for month, currency in sorted(actual.keys() | amortized.keys())
             if actual[month, currency] != amortized[month, currency]
         ]

@@ -322,7 +322,7 @@ def test_the_check_tries_each_permission_and_shows_no_token(cast: Cast, github: 
         ({"repositories": "checkout"}, "'checkout' is no repository. For example: acme/checkout"),
         ({"repositories": "acme/checkout payments"}, "'payments' is no scope. Write dimension=value"),
         ({"repositories": "acme/checkout servise=EC2"}, "'servise' is none. Nearest: service"),
-        ({"repositories": "acme/checkout\nAcme/Checkout"}, "stands there twice"),
+        ({"repositories": "acme/checkout\nAcme/Checkout"}, "appears twice"),
         ({"token": ""}, "nter the personal access token"),
         ({"access": "app"}, "nter app ID, installation ID and private key of the App"),
         ({"deployments": False, "releases": False, "pull_requests": False}, "hoose a kind of events"),

@@ -181,7 +181,7 @@ def test_the_token_of_the_server_goes_to_no_endpoint_but_azures(settings: Settin
         "https://a.blob.core.windows.net.example.com",
     ):
         chosen = AzureExportsConfig(container="exports", access="server_identity", endpoint=endpoint)
-        with pytest.raises(SourceError, match="one of Azure's own"):
+        with pytest.raises(SourceError, match="must be an Azure endpoint"):
             CONNECTOR.months(chosen)
 
 
