@@ -218,7 +218,7 @@ ASSISTANT_PROMPTS = (
     AssistantPrompt(
         "commitment_purchase_plan",
         "Plan a commitment purchase",
-        "What hourly commitment to buy, its break-even and risk, and a back-test of the advice.",
+        "Hourly commitment to buy, its break-even and risk, and a back-test of the plan.",
     ),
     AssistantPrompt(
         "cost_simulation",

@@ -28,7 +28,7 @@ from tests.postgres import PRODUCT_VARIABLES
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "var" / "bench"
 LONG = {"backup", "mixed", "month_memory"}
-"""Only by their name: ten minutes and more."""
+"""Benchmarks that run only by name because they take ten minutes or more."""
 
 
 def main(names: Sequence[str]) -> None:

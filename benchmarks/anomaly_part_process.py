@@ -1,4 +1,5 @@
-"""A worker for `bench_anomaly_parts`: looks at each part whose number it reads, and says the processor seconds that it took."""
+"""A worker for `bench_anomaly_parts`: runs detection on each part whose number it reads and prints the processor
+seconds."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ DAYS, QUIET_DAYS = 270, 180
 KINDS = ("spike", "step", "ramp", "drop", "new")
 
 VISIBLE = 0.3
-"""What is planted moves at least this many average days of money, or nothing is said to be planted."""
+"""Planted anomalies change cost by at least this many average days; smaller ones are not counted as planted."""
 
 Shape = Callable[[random.Random], Callable[[date, int], float]]
 Noise = Callable[[random.Random], Callable[[], float]]
@@ -29,7 +29,7 @@ Noise = Callable[[random.Random], Callable[[], float]]
 
 @dataclass(frozen=True)
 class PlantedAnomaly:
-    """What was done to a series, and when."""
+    """The change to a series and its days."""
 
     kind: str
     first: int
@@ -38,7 +38,7 @@ class PlantedAnomaly:
 
 @dataclass(frozen=True)
 class Case:
-    """One series; `planted` None: nothing is wrong with it."""
+    """One series; `planted` is None if it has no anomaly."""
 
     name: str
     start: date
@@ -48,7 +48,7 @@ class Case:
 
 @dataclass(frozen=True)
 class World:
-    """A family of series: shapes, noises, how anomalies look, the day that series begin."""
+    """A family of series: shapes, noise, anomaly types, first day."""
 
     name: str
     first_seed: int
@@ -59,7 +59,7 @@ class World:
 
 
 def cases(world: World, count: int) -> list[Case]:
-    """So many series of a world: a third without anomaly, the others of every kind in turn."""
+    """Return `count` series of a world: a third without anomaly, the others with each type in turn."""
     result = []
     for number in range(count):
         rng = random.Random(world.first_seed + number)
@@ -80,7 +80,7 @@ def cases(world: World, count: int) -> list[Case]:
 
 
 def _measured_change(before: Sequence[float], after: Sequence[float], planted: PlantedAnomaly) -> float:
-    """Money from the first planted day on; of what is new, all of it."""
+    """Return the cost change from the first planted day on; for new series, all cost."""
     if planted.kind == "new":
         return sum(after)
     return abs(sum(after[planted.first :]) - sum(before[planted.first :]))
@@ -119,7 +119,7 @@ def _training_week(rng: random.Random) -> Callable[[date, int], float]:
 
 
 def _covered_month_end(rng: random.Random) -> Callable[[date, int], float]:
-    """Invoice runs that reserved machines carry at weekends: the bill shows those of weekdays."""
+    """Invoice runs covered by reservations at weekends: the bill shows only those on weekdays."""
     more = rng.uniform(0.3, 1.5)
 
     def value(day: date, index: int) -> float:
@@ -131,7 +131,7 @@ def _covered_month_end(rng: random.Random) -> Callable[[date, int], float]:
 
 
 def _customers(rng: random.Random) -> Callable[[date, int], float]:
-    """A step up of a few percent whenever a customer is won."""
+    """A step up of a few percent for each new customer."""
     wins = sorted(rng.randrange(DAYS) for _ in range(rng.randrange(3, 12)))
     size = rng.uniform(0.02, 0.06)
     return lambda day, index: 1 + size * sum(win <= index for win in wins)
@@ -148,13 +148,13 @@ def _uniform(rng: random.Random) -> Callable[[], float]:
 
 
 def _spiky(rng: random.Random) -> Callable[[], float]:
-    """Calm, with a loud day now and then."""
+    """Low noise with occasional spikes."""
     size, loud = rng.uniform(0.02, 0.05), rng.uniform(0.1, 0.25)
     return lambda: 1 + rng.gauss(0, loud if rng.random() < 0.08 else size)
 
 
 def _wandering(rng: random.Random) -> Callable[[], float]:
-    """A walk that is pulled back, slowly."""
+    """A mean-reverting random walk."""
     step, place = rng.uniform(0.005, 0.02), [0.0]
 
     def value() -> float:
@@ -217,7 +217,7 @@ TUNING = World(
 
 
 def _weekday_profile(rng: random.Random) -> Callable[[date, int], float]:
-    """Each weekday its own height, and a swell over the quarter."""
+    """A level per weekday and a slow wave over the quarter."""
     profile = [rng.uniform(0.55, 1.3) for _ in range(7)]
     swell, phase = rng.uniform(0.0, 0.08), rng.uniform(0, 6.3)
     return lambda day, index: profile[day.weekday()] * (1 + swell * math.sin(index / 91 * 6.283 + phase))
@@ -279,7 +279,7 @@ def _lognormal(rng: random.Random) -> Callable[[], float]:
 
 
 def _dependent(rng: random.Random) -> Callable[[], float]:
-    """Good and bad weeks: what is high today is likely high tomorrow."""
+    """Autocorrelated noise: high days follow high days."""
     size, state = rng.uniform(0.01, 0.05), [0.0]
 
     def value() -> float:

@@ -1,4 +1,4 @@
-"""Big exports of Azure's actual cost for the benchmark of syncs: a sample's rows over and over, with their values varied."""
+"""Large exports of Azure's actual cost for the sync benchmark: the rows of a sample, repeated with varied values."""
 
 from __future__ import annotations
 

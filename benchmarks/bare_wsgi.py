@@ -1,4 +1,4 @@
-"""The console as it was before finops/web/admission.py: Django behind eight threads, nothing in front. A benchmark's peer."""
+"""The console without finops/web/admission.py: Django with eight threads. Baseline of a benchmark."""
 
 from __future__ import annotations
 

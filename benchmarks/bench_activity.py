@@ -56,7 +56,7 @@ def measure() -> list[Row]:
 
 
 class _NullRecorder:
-    """In the place of a note."""
+    """A recorder that records nothing."""
 
     def __enter__(self) -> _NullRecorder:
         return self
@@ -90,7 +90,7 @@ def _by_the_writer() -> Iterator[None]:
 
 @contextmanager
 def _by_the_call() -> Iterator[None]:
-    """One INSERT a call, before its answer goes."""
+    """One INSERT per call, before its response."""
     note = recorder.note
 
     def at_once(call: Any) -> None:
@@ -145,7 +145,8 @@ def _calls(cast: Cast) -> Iterator[Row]:
 
 
 def _round(send: Callable[[], None], way: Callable[[], Any]) -> tuple[float, float, float]:
-    """Of one call, in ms: the median by the clock; CPU of this process and of PostgreSQL over the whole round."""
+    """Return milliseconds per call: the median by the clock; CPU of this process and of PostgreSQL over the whole
+    round."""
     server, times = postmaster(), []
     used, database = time.process_time(), cpu_seconds(server)
     with way():

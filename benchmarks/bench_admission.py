@@ -1,8 +1,8 @@
-"""What admission (finops/web) adds to a request, and what 200 slow clients cost those that behave.
+"""The cost of admission (finops/web) per request, and the effect of 200 slow clients on other clients.
 
-Three servers on the same data take short turns in one run: the product's, and Django with nothing in front behind eight
-threads, and behind as many as the product has. So what the threads cost and what admission costs are seen apart, and
-what else the machine does meanwhile hits all three.
+Three servers on the same data take short turns in one run: the product's, and Django without admission with eight
+threads and with the product's number of threads. This separates the cost of threads from the cost of admission; other
+load on the machine affects all three.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _keys() -> tuple[str, str]:
 
 
 def _in_process() -> Iterator[Row]:
-    """Microseconds that admission adds around an application that does nothing."""
+    """Return the microseconds that admission adds to an application that does nothing."""
 
     def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         return [b""]

@@ -1,9 +1,10 @@
-"""How well anomalies are found: precision, recall, days until they are said, by kind, beside the rules of peers.
+"""Quality of anomaly detection: precision, recall, days until detection, by type, compared with rules of other
+products.
 
-BENCH_ANOMALY_SERIES (600) made-up series that nothing was tuned on (`anomaly_worlds.JUDGING`), and 21 public labelled ones
-(`tests/data/anomalies`). All rules see the same days, have their odd days joined to runs alike, and get the same
-smallest impact: SMALLEST of what 30 days of the series cost. Then whole accounts (`unseen_worlds`) at the smallest impact that
-the product takes where the account set none.
+BENCH_ANOMALY_SERIES (600) synthetic series that were not used for tuning (`anomaly_worlds.JUDGING`), and 21 public
+labelled ones (`tests/data/anomalies`). All rules get the same days, the same merging of unusual days into runs, and
+the same minimum impact: SMALLEST of 30 days of the series' cost. Then whole accounts (`unseen_worlds`) with the
+product's default minimum impact.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ SMALLEST = 0.01
 NAB = Path(__file__).parents[1] / "tests" / "data" / "anomalies" / "nab_daily.json"
 YOUNG_DAYS = 45
 LATEST = 3
-"""A run that begins up to so many days after a label still means it."""
+"""A run that starts up to this many days after a label still matches it."""
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """A run that a rule would show: its days, when it was first said, which way."""
+    """A run that a rule reports: its days, the day of its first report, its direction."""
 
     first: int
     last: int
@@ -61,7 +62,7 @@ def seven_day_mean(start: date, values: Sequence[float | None]) -> list[Alarm]:
 
 
 def three_sigma(start: date, values: Sequence[float | None]) -> list[Alarm]:
-    """The textbook's: mean and three standard deviations of the last 28 days."""
+    """The textbook rule: mean and three standard deviations of the last 28 days."""
     return _runs(
         values,
         lambda history, index: fmean(history[-28:]),
@@ -71,7 +72,7 @@ def three_sigma(start: date, values: Sequence[float | None]) -> list[Alarm]:
 
 
 def same_weekday(start: date, values: Sequence[float | None]) -> list[Alarm]:
-    """The median of the last four same weekdays, and 30 %."""
+    """The median of the last four same weekdays, with a tolerance of 30 %."""
     return _runs(
         values,
         lambda history, index: median([history[index - 7 * week] for week in (1, 2, 3, 4)]),
@@ -81,8 +82,8 @@ def same_weekday(start: date, values: Sequence[float | None]) -> list[Alarm]:
 
 
 def smallest_difference(start: date, values: Sequence[float | None]) -> list[Alarm]:
-    """Yotascale's: of yesterday, the 7-day mean, four same weekdays, days of the month and month ends, the nearest;
-    tolerance 1.14 % of the 30-day mean."""
+    """Yotascale's rule: the smallest difference to yesterday, the 7-day mean, four same weekdays, days of the month
+    and month ends; tolerance 1.14 % of the 30-day mean."""
 
     def nearest(history: Sequence[float], index: int) -> float:
         day, value = start + timedelta(days=index), values[index] or 0.0
@@ -112,7 +113,7 @@ def _runs(
     tolerate: Callable[[Sequence[float], float], float],
     warm: int,
 ) -> list[Alarm]:
-    """Odd days of one direction, at most two calm days apart, as one run."""
+    """Return runs of unusual days in one direction with gaps of at most two normal days."""
     history: list[float] = []
     alarms: list[tuple[Alarm, float]] = []
     for index, each in enumerate(values):
@@ -139,7 +140,7 @@ def _smallest(values: Sequence[float | None]) -> float:
 
 @dataclass
 class Score:
-    """What a rule said of some series."""
+    """Results of a rule for a set of series."""
 
     planted: int = 0
     hit: int = 0
@@ -179,7 +180,8 @@ def young(cases_given: Sequence[Case]) -> list[Case]:
 
 
 def score(rule: Rule, cases_given: Sequence[Case], quiet: int = QUIET_DAYS) -> dict[str, Score]:
-    """By kind, and over all under an empty name. A run is right when it overlaps what was planted, in its direction."""
+    """Return scores by type, and over all types under an empty name. A run is correct if it overlaps a planted
+    anomaly in the same direction."""
     scores = {name: Score(late=[]) for name in ("", *KINDS)}
     for case in cases_given:
         runs = [run for run in rule(case.start, case.values) if run.last >= quiet]
@@ -204,7 +206,8 @@ def score(rule: Rule, cases_given: Sequence[Case], quiet: int = QUIET_DAYS) -> d
 
 
 def _is_aftermath(case: Case, run: Alarm) -> bool:
-    """The way back within ten days of a planted end, in the other direction: neither right nor wrong."""
+    """Return whether the run is the return to normal within ten days of a planted end, in the other direction:
+    neither correct nor wrong."""
     planted = case.planted
     return bool(
         planted and planted.first <= run.first <= planted.last + 10 and run.up == (planted.kind == "drop")
@@ -259,7 +262,8 @@ def _short(name: str, score_of_rule: Score) -> Row:
 
 
 def _public(name: str, rule: Rule) -> Row:
-    """Labels from the fourth week on count: before, no rule knows enough."""
+    """Return scores on the public series. Labels count from the fourth week on, because before that no rule has
+    enough history."""
     labelled = hit = alarm_count = right = 0
     for each in json.loads(NAB.read_text()).values():
         start = date.fromisoformat(each["start"])
@@ -282,7 +286,7 @@ def _public(name: str, rule: Rule) -> Row:
 
 
 def visible_detections(account: unseen_worlds.AccountCase, service: unseen_worlds.Service) -> list[Detection]:
-    """What the product would show of a service where the account set no smallest impact."""
+    """Return the anomalies that the product shows for a service if the account has no minimum impact."""
     month = sum(sum(each.values[-30:]) for each in account.services)
     smallest = default_minimum(exact(month), exact(sum(service.values[-30:])))
     begin = account.start + timedelta(days=unseen_worlds.DAYS - unseen_worlds.WATCHED)

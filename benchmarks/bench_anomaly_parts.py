@@ -1,7 +1,8 @@
-"""Detection in parts by one worker process and by two, in turns of one run; and what four would take, by arithmetic.
+"""Detection in parts by one and by two worker processes, in turns of one run, and a projection for four.
 
-BENCH_PART_SERIES (1,600) services with a line a day for 240 days, of amounts of their own, in parts of 100. A turn gives one process
-two parts, then two processes one each; processes have started before. Then what all parts found is brought together.
+BENCH_PART_SERIES (1,600) services with one line per day for 240 days, each with its own amounts, in parts of 100. A
+turn gives one process two parts, then two processes one each; the processes have already started. Then the results of
+all parts are merged.
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ def _worker(account: Account) -> Iterator[subprocess.Popen[str]]:
 
 
 def _look(process: subprocess.Popen[str], numbers: Sequence[int]) -> float:
-    """Processor seconds of these parts."""
+    """Return the processor seconds of these parts."""
     return _timed([(process, numbers)])[1]
 
 

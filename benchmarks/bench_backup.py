@@ -1,8 +1,9 @@
-"""Backup and restore of a large lake, against what the machine can do with the same bytes in the same run.
+"""Backup and restore of a large lake, compared with basic operations on the same bytes in the same run.
 
-Files of random bytes stand for Parquet, which zstd has compressed: what they hold is nothing to a backup. Into a folder the
-peers are `cp` with `sync`, and `sha256sum`; into a bucket a bare upload to the same server and a bare download. Each turn is
-peer, backup, backup without changes, restore, into a target of its own. BENCH_BACKUP_MB (2,000; a fifth of it for the bucket), BENCH_BACKUP_TURNS (3).
+Files of random bytes stand for zstd-compressed Parquet; their content does not matter for a backup. For a folder the
+peers are `cp` with `sync`, and `sha256sum`; for a bucket, a plain upload to the same server and a plain download.
+Each turn is peer, backup, backup without changes, restore, with a separate target. BENCH_BACKUP_MB (2,000; a fifth of
+it for the bucket), BENCH_BACKUP_TURNS (3).
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ def _backup_and_restore(target: str, files: list[Path], environment: dict[str, s
 
 
 def _in_process(command: str, target: str, environment: dict[str, str]) -> Spent:
-    """In a process of its own, whose start is not counted: a restore wants to be alone with the database."""
+    """Run in a child process, whose start is not counted, because a restore needs exclusive use of the database."""
     connection.close()
     connection.close_pool()  # type: ignore[attr-defined] # PostgreSQL's has it
     output = subprocess.run(
@@ -160,7 +161,7 @@ def _in_process(command: str, target: str, environment: dict[str, str]) -> Spent
 
 
 def child(command: str, target: str) -> None:
-    """A backup or restore in this process; prints what it took."""
+    """Run a backup or restore in this process and print its figures."""
     from finops.backup.encryption import encryption_of
     from finops.backup.restoration import restore_backup
     from finops.backup.services import create_backup
@@ -197,7 +198,7 @@ def _spent(work: Callable[[], None]) -> Spent:
 
 
 def _rows(target: str, megabytes: int, turns: list[Turn]) -> list[Row]:
-    """Ratios are by the clock, of each turn, their median."""
+    """Return rows whose ratios are the median of each turn's ratio by the clock."""
     peers = [name for name in turns[0] if name not in ("backup", "unchanged", "restore")]
     rows: list[Row] = []
     for name in turns[0]:

@@ -1,9 +1,10 @@
-"""An account of a billion lines, by DuckDB and by Sail: seconds, processor seconds, and what more cores make of them.
+"""An account with a billion lines, by DuckDB and by Sail: seconds, processor seconds, and a projection for more
+cores.
 
-Twelve months of a million lines are written, and linked under other names until there are BENCH_BILLION_LINES (1,000,000,000);
-one more month, of other amounts, is written by itself, so that a sum that took a file for another's link would differ. What is
-read is real: every link is opened, and its columns are decoded anew. Sail runs as a local cluster of two workers beside the
-console. Processor seconds are the engine's own, which neighbours on the machine hardly change; seconds of the clock are.
+Twelve months of a million lines are written and hard-linked under other names until there are BENCH_BILLION_LINES
+(1,000,000,000); one more month with different amounts is written separately, so that a sum would reveal if a file was
+read instead of another. All links are opened and their columns decoded. Sail runs as a local cluster of two workers
+on the same machine. Processor seconds are the engine's own and depend little on other load; wall-clock seconds do.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ OTHER_MONTH = date(2024, 12, 1)
 SECONDS = 3_600.0
 TARGETS = {"a year by service and month": 5.0, "a year's top 20 resources": 20.0}
 WORKERS, CORES = 4, 8
-"""Of the cluster that the aims are for: machines, and cores of each."""
+"""Machines of the target cluster, and cores per machine."""
 
 
 def measure() -> list[Row]:
@@ -60,7 +61,7 @@ def measure() -> list[Row]:
 
 
 def _write_other_month(account: Account) -> None:
-    """Every amount with the other sign: sums that no link has."""
+    """Write every amount with the opposite sign, so that its sums differ from those of all links."""
     batches = list(lake_data._batches(OTHER_MONTH, lake_data.FEW_TAGS))
     place = batches[0].schema.get_field_index("billed_cost")
     new = segments.write_segment(
@@ -80,7 +81,7 @@ def _negated(batch: pa.RecordBatch, place: int) -> pa.RecordBatch:
 
 
 def _link_years(account: Account, years: int) -> None:
-    """The year's files under names of their own, as of further sources, until there are so many years."""
+    """Link the year's files under other names, as if from more sources, until there are enough years."""
     of_year = list(LakeSegment.objects.unscoped().filter(account=account).exclude(month=OTHER_MONTH))
     rows = []
     for source in range(2, years + 1):

@@ -77,7 +77,7 @@ def _wait_until_drawn(page: Page) -> None:
 
 
 def _main_tasks(events: list[dict[str, Any]]) -> list[float]:
-    """Of the page's process: it is the one that worked longest."""
+    """Return the tasks of the page's process, which is the one with the most work."""
     threads = {
         (each["pid"], each["tid"])
         for each in events

@@ -1,7 +1,8 @@
-"""Fifty budgets of every scope over a year of 12 million lines: how many lake queries, how long, against one query.
+"""Fifty budgets of every scope over a year of 12 million lines: number and duration of lake queries, compared with
+one query.
 
-*One query* is the dearest of those that the statuses ask: a year by day of one cost tag. *Alone* asks for each budget
-by itself, as a page of each would.
+*One query* is the most expensive query of the statuses: a year by day of one cost tag. *Alone* runs the queries of each budget
+separately, as a page per budget would.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def _fill(account: Account) -> None:
 
 
 def _rules(number: int) -> list[dict[str, Any]]:
-    """Ten values, each by a service or a tag."""
+    """Return ten values, each defined by a service or a tag."""
     keys = ("service", "tag:app", "tag:env")
     key = keys[number % len(keys)]
     return [
@@ -97,7 +98,7 @@ def _count_queries(account: Account) -> Row:
 
 
 def _budgets(account: Account) -> list[Budget]:
-    """In the currency that the invented lines have."""
+    """Create budgets in the currency of the synthetic lines."""
     budgets = budgets_of(account)
     for budget in budgets:
         budget.currency = "currency-00000000"
@@ -135,7 +136,7 @@ def _times(account: Account) -> list[Row]:
 
 
 def _sums_of(account: Account, budgets: list[Budget]) -> object:
-    """The lake's part alone."""
+    """Run only the lake queries."""
     year = DateRange(date(2025, 1, 1), date(2025, 12, 31))
     requests = [CostRequest(budget, year) for budget in budgets]
     return daily_costs(account, requests, load_sources(account))

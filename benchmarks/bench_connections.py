@@ -1,7 +1,8 @@
 """A month from an S3 server into the lake: listing, manifest, download and import, as a sync does it.
 
-Beside it, in the same run: pyarrow reading the same objects from the same server into memory, which checks nothing and stores
-nothing. Azure's files are delivered as AWS lays them out, since what is measured is the mapping. The aim is 0.8 of its speed. The server is moto's, in a process of its own on the same two cores.
+Peer in the same run: pyarrow reads the same objects from the same server into memory, without checks and without
+storing. Azure's files are delivered in AWS's layout, because only the mapping is measured. The target is 0.8 of the
+peer's speed. The server is moto's, in a separate process on the same two cores.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def _parquet_files(folder: Path) -> Iterator[Path]:
 
 
 def _alike_files(folder: Path) -> Iterator[Path]:
-    """As kind to a reader as can be: nearly all of a file is dictionaries."""
+    """Write files that are easiest for a reader: almost all values are in dictionaries."""
     return write_reports(folder, ROWS, FILES, different=SAMPLE_LINES)
 
 
@@ -127,7 +128,7 @@ def _azure_files(folder: Path) -> Iterator[Path]:
 
 
 def _deliver(url: str, export: str, files: Iterator[Path]) -> int:
-    """As AWS Data Exports lays it out. The bytes."""
+    """Upload files in the layout of AWS Data Exports and return the number of bytes."""
     client, urls, size = _client(url), [], 0
     for path in files:
         key = f"exports/{export}/data/BILLING_PERIOD={MONTH}/{path.name}"

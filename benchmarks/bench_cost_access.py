@@ -1,7 +1,7 @@
-"""What a limit costs a new question: a month of a million lines, by service, whose answer is not kept.
+"""The cost of a limit for an uncached query: a month of a million lines, by service.
 
-*limited* is asked within the limit `tag:team` in two values, *filtered* with the same as a filter of the question, *whole* without
-either. The limited manifest is read before, once a process and file (its row says how long it takes). They take turns.
+*limited* runs within the limit `tag:team` in two values, *filtered* with the same as a filter of the query, *whole* without
+either. The limited manifest is read first, once per process and file (its row gives the time). The three take turns.
 """
 
 from __future__ import annotations

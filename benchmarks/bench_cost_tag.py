@@ -63,7 +63,8 @@ def _value(column: str, number: int) -> str:
 
 
 def equal_rules() -> list[dict[str, Any]]:
-    """Accounts and tag values given to a hundred cost centres, as a table of who owns what becomes rules."""
+    """Return rules that assign accounts and tag values to a hundred cost centers, like a table of owners converted to
+    rules."""
     accounts = [_test("account", _value("account_id", number)) for number in range(60)]
     tags = [
         _test(f"tag:{key}", _value(f"tag:{key}", number)) for key in ("team", "app") for number in range(20)
@@ -72,7 +73,7 @@ def equal_rules() -> list[dict[str, Any]]:
 
 
 def mixed_rules() -> list[dict[str, Any]]:
-    """What people write: equalities, joined conditions, parts of names, exceptions, copies, days."""
+    """Return typical rules: equality, combined conditions, substrings, exceptions, copies, days."""
     both = [
         {
             "all": [
@@ -147,7 +148,8 @@ def _spend(account: Account, name: str, rest: dict[str, Any]) -> list[Row]:
 
 
 def _first_question(account: Account) -> list[Row]:
-    """What finding and compiling 100 rules takes: no line in the days, a new question each time, then one again."""
+    """Measure loading and compiling 100 rules: a period without lines, first with a new query each time, then with a
+    repeated one."""
     day: dict[str, Any] = {"start_date": date(2020, 1, 1), "end_date": date(2020, 1, 1)}
     again = SpendQuery(**day, group_by=["cost_tag:mixed"])
     tops = iter(range(1, 50))
@@ -164,7 +166,7 @@ def _first_question(account: Account) -> list[Row]:
 
 
 def _sums(account: Account) -> list[Row]:
-    """What every value and day of a cost tag takes, as splits and unit costs read them."""
+    """Measure the query for every value and day of a cost tag, as splits and unit costs run it."""
     queries = {
         name: SpendQuery(**YEAR, granularity="day", group_by=[dimension])
         for name, dimension in (("tag", "tag:team"), ("mixed", "cost_tag:mixed"))

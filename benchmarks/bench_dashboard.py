@@ -1,11 +1,11 @@
-"""A board of twelve widgets over a year of 12 million lines: seconds until the last is there.
+"""A dashboard of twelve widgets over a year of 12 million lines: seconds until the last widget is loaded.
 
-Each board is painted by a process of its own that has answered nothing before (`board_process.py`): cold, then again with
-what it kept. The widgets are asked for side by side, six at a time as a browser does, through the pages (Django's test
-client in threads: no network, no drawing). *typed* is the physical limit beside it in the same run: the same questions as
-SQL over the lines, one script in a DuckDB of its own with as many threads; it only sums, and says nothing in words.
+Each dashboard is loaded in a new process without caches (`board_process.py`): cold, then again with its caches.
+Widgets are requested in parallel, six at a time like a browser, through the pages (Django's test client in threads,
+without network and rendering). *typed* is the lower bound in the same run: the same queries as SQL over the lines,
+one script in a separate DuckDB with the same number of threads; it only computes sums, without texts.
 
-BENCH_LAKE_DIR=/some/folder keeps the year and its summaries for the next run (1 GB).
+BENCH_LAKE_DIR=/some/folder keeps the year and its rollups for the next run (1 GB).
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ TYPED = (
     "SELECT source, commitment_id, max(charge_date) FROM {files} WHERE commitment_id IS NOT NULL GROUP BY ALL",
     f"SELECT service, region, {_SIDES} FROM {{files}} WHERE {_TWO} GROUP BY ALL",
 )
-"""What the widgets ask; anomalies and text ask nothing of the bill."""
+"""Queries of the widgets; anomalies and text do not query the bill."""
 
 
 def measure() -> list[Row]:
@@ -142,7 +142,7 @@ def _summaries(account: Account, cpu: float) -> Row:
 
 
 def _draw(viewer: User, urls: list[str]) -> Any:
-    """What `board_process` says, in a process that nothing has warmed up."""
+    """Return the output of `board_process` in a new process without caches."""
     script = Path(__file__).with_name("board_process.py")
     ran = subprocess.run(
         [sys.executable, str(script), str(viewer.pk), *urls],
@@ -157,7 +157,7 @@ def _draw(viewer: User, urls: list[str]) -> Any:
 
 
 def _bare_seconds(account: Account) -> list[float]:
-    """Seconds and processor seconds of the questions as one script."""
+    """Return seconds and processor seconds of the queries as one script."""
     store, year = storage(), (date(2024, 12, 1), date(2025, 12, 31))
     paths = [
         store.local(each.path, each.checksum) for each in queries.live_segments(account, Kind.COST, *year)

@@ -1,6 +1,7 @@
-"""The most memory that a month of 10 million lines takes to export, and how long: into a folder, with a team and a cost tag.
+"""Peak memory and duration of exporting a month of 10 million lines to a folder, with a team and a cost tag.
 
-BENCH_EXPORT_LINES (10,000,000) in segments of a million; LAKE_MEMORY_BYTES is DuckDB's part of the memory. The peer is DuckDB's own COPY of the same files to Parquet.
+BENCH_EXPORT_LINES (10,000,000) in segments of a million; LAKE_MEMORY_BYTES is DuckDB's part of the memory. The peer
+is DuckDB's own COPY of the same files to Parquet.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def _unchanged(account: Account) -> Row:
 
 
 def _growth_in_child(run_id: int) -> float:
-    """In a process of its own, which has no memory of what was made up here."""
+    """Measure in a child process, whose memory does not include the generated data."""
     connections.close_all()
     close_pool: Any = connection
     close_pool.close_pool()  # its threads stay with this process

@@ -1,9 +1,10 @@
-"""The dearest requests of each door: CPU of this process, its threads and PostgreSQL for each KB sent (head and body).
+"""The most expensive requests of each endpoint: CPU of this process, its threads and PostgreSQL per KB sent (head and
+body).
 
-Hypothesis looks for them among shapes that are made to be dear (`dear_shapes.py`), at sizes up to what the door takes, with
-the limits of requests a minute off. A request counts as a KB at least. None may be above
-LIMIT, except a first KB that is dear whatever is in it (a question to the lake, a password's hash): such a door says in
-`bounded by` what holds a client back, and a larger request of it may not be dearer for each KB than that first one.
+Hypothesis searches shapes that are designed to be expensive (`dear_shapes.py`), up to the endpoint's maximum size,
+with rate limits turned off. A request counts as at least one KB. None may exceed LIMIT, except a first KB that is
+expensive regardless of its content (a lake query, a password hash): such an endpoint names in `bounded by` what
+limits a client, and a larger request may not cost more per KB than that first one.
 """
 
 from __future__ import annotations
@@ -43,17 +44,17 @@ LIMIT: Final = 50.0
 HEAD: Final = 400
 """Bytes of a request's line and headers, with its credential."""
 EXAMPLES: Final = 3
-"""For each shape."""
+"""Examples per shape."""
 SECONDS: Final = 8.0
-"""For each door; the first example of each shape comes in any case."""
+"""Seconds per endpoint; the first example of each shape always runs."""
 
 Send = Callable[[bytes], Any]
 
 
 @dataclass(frozen=True)
 class Door:
-    """One way in: how a body is sent, the shapes made to be dear, up to `most` bytes, and what bounds a client of a door
-    whose first KB is dear."""
+    """One endpoint: how a body is sent, its expensive shapes up to `most` bytes, and what limits a client of an
+    endpoint with an expensive first KB."""
 
     name: str
     send: Send
@@ -146,13 +147,13 @@ class _Cpu:
         self._postmaster = postmaster()
 
     def by(self, door: Door, body: bytes) -> float:
-        """Milliseconds that a request takes."""
+        """Return the milliseconds of a request."""
         began, here = self._database(), time.process_time()
         door.send(body)
         return (time.process_time() - here + self._database() - began) * 1_000
 
     def _database(self) -> float:
-        """Seconds of the backends that live, without the database's own upkeep."""
+        """Return the seconds of the running backends, without the database's maintenance processes."""
         return sum(map(_scheduled, children(self._postmaster)))
 
 

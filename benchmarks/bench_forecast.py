@@ -1,7 +1,8 @@
-"""Forecasts back-tested, of the demo company, of ramps and of public series: the product's model against naive ones and, where they are installed, the libraries.
+"""Back-tests of forecasts on the demo company, on ramps and on public series: the product's model, naive models and,
+if installed, the libraries.
 
-FORECAST_SERIES names a folder of CSV files `day,value` to test on besides the demo company, FORECAST_PEERS a Python
-that has statsforecast and statsmodels.
+FORECAST_SERIES names a folder of CSV files `day,value` to test in addition to the demo company, FORECAST_PEERS a
+Python that has statsforecast and statsmodels.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def measure() -> list[Row]:
 
 
 def _own(cases: Sequence[Case]) -> tuple[list[Means], float, dict[str, dict[str, float]]]:
-    """The product's forecasts with their back-tests and bands, CPU seconds, and how often bands held, by horizon."""
+    """Return the product's forecasts with their back-tests and ranges, CPU seconds, and the coverage of ranges, by
+    horizon."""
     hits: dict[str, list[bool]] = {key: [] for key in (*HORIZONS, BY_DAY)}
     widths: dict[str, list[float]] = {key: [] for key in (*HORIZONS, BY_DAY)}
     means: list[Means] = []
@@ -137,7 +139,7 @@ def _query_library(library: str, series: Sequence[Sequence[float]]) -> dict[str,
 
 
 def _fill_gaps(case: Case) -> list[float]:
-    """The libraries take no gaps: the day before stands in."""
+    """Fill gaps with the previous day, because the libraries do not accept gaps."""
     day, last, values = min(case.history), 0.0, []
     while day <= max(case.history):
         last = case.history.get(day, last)
@@ -151,7 +153,7 @@ def _actual(case: Case, span: DateRange) -> float:
 
 
 def _errors(cases: Sequence[Case], forecasts: Sequence[Means]) -> dict[str, dict[str, float]]:
-    """By horizon the weighted error (WAPE) of totals and of days: sizes of the errors ÷ sizes of what came."""
+    """Return by horizon the weighted error (WAPE) of totals and of days: absolute errors ÷ absolute actual values."""
     return {key: _wape(cases, forecasts, key) for key in HORIZONS}
 
 
@@ -185,7 +187,7 @@ def _row(
 
 
 def _import_rows() -> list[Row]:
-    """What importing costs a process, seconds of CPU and MB."""
+    """Return the cost of importing the libraries, in seconds of CPU and MB."""
     rows: list[Row] = []
     for library in ("statsforecast", "statsmodels"):
         for each in list(_query_library(library, []).values())[:1]:

@@ -110,7 +110,7 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 
 
 def _memory(file: Path, times: int) -> Row:
-    """The most memory (Linux) a process of its own needs to read the file so many times over, all in one import."""
+    """Return the peak memory (Linux) of a separate process that imports the file this many times in one import."""
     command = [sys.executable, "-c", _READ, str(file), str(times)]
     kilobytes = int(subprocess.check_output(command, cwd=Path(__file__).parents[1]))
     return {"file": file.name, "rows": ROWS * times, "most memory, MB": round(kilobytes / 1024)}

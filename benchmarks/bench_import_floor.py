@@ -1,8 +1,8 @@
-"""What an import costs of the processor beside the least that anything costs which reads the same files and writes the same segment.
+"""Processor time of an import, compared with the minimum for reading the same files and writing the same segment.
 
-*read*: pyarrow reads the columns that are mapped, as what they are. *write*: the finished lines are written by the lake's own
-writer, with digest and fsync. Their sum is the floor: nothing that stores the lines can cost less. *ours* reads, maps, validates and writes. Seconds
-of CPU, the median of turns that alternate, so that other work on the machine counts for little.
+*read*: pyarrow reads the mapped columns without conversion. *write*: the lake's writer writes the finished lines,
+with digest and fsync. Their sum is the floor for any program that stores the lines. *ours* reads, maps, validates and writes. Seconds
+of CPU, the median of alternating turns, to reduce the effect of other load.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _row(form: str, write_files: Callable[[Path], Iterable[Path]]) -> Row:
 
 
 def _mapped_columns(files: list[FocusFile]) -> list[str]:
-    """Of the files, in any order; of FOCUS all."""
+    """Return the mapped columns of the files, in any order; for FOCUS all columns."""
     reader = open_files(files, {}, AUTOMATIC)[0].reader
     if not isinstance(reader, NativeReader):
         return list(reader.names)

@@ -1,7 +1,8 @@
-"""Which anomalies are one incident, on accounts whose truth is known (`incident_worlds`), by the share that joins them.
+"""Grouping of anomalies into incidents on accounts with known results (`incident_worlds`), by the threshold for
+joining.
 
-A pair is right when both are of one planted event. `money`: what open incidents sum up to, and what all anomalies would, by what
-was planted. *Causes alone* has no measured overlap, as before docs/adr/0047.
+A pair is correct if both belong to one planted event. `money`: total of open incidents and of all anomalies, divided
+by the planted amount. *Causes alone* has no measured overlap, as before docs/adr/0047.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lake queries against the same SQL typed into a DuckDB of one's own, over the same files."""
+"""Lake queries compared with the same SQL in a separate DuckDB over the same files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SHARE, ALLOWANCE = 1.3, 10.0
 
 @dataclass(frozen=True)
 class Question:
-    """The same question twice: as an expression, and as one would type it. {files} stands for the list of files."""
+    """The same query twice: as an expression and as handwritten SQL. {files} stands for the list of files."""
 
     name: str
     days: tuple[date, date]
@@ -152,7 +152,7 @@ def _sort_rows(table: pa.Table) -> list[tuple[Any, ...]]:
 
 
 def _dates(table: pa.Table) -> pa.Table:
-    """date_trunc gives a timestamp in DuckDB and a date in the lake."""
+    """Convert dates, because date_trunc returns a timestamp in DuckDB and a date in the lake."""
     types = [pa.date32() if pa.types.is_timestamp(field.type) else field.type for field in table.schema]
     return table.cast(pa.schema(list(zip(table.column_names, types, strict=True))))
 
@@ -172,7 +172,7 @@ def _five_years_against_one(five: Account, one: Account) -> Row:
 
 
 def _scales(account: Account) -> list[Row]:
-    """What 18 decimals cost against 12 and against a number of 64 bits: the same three columns, written by DuckDB."""
+    """Compare 18 decimals with 12 and with a 64-bit number: the same three columns, written by DuckDB."""
     files = _files(account, YEAR)
     folder = Path(files[0]).parent
     actions, sizes = {}, {}

@@ -1,7 +1,8 @@
-"""How long one tenant's flush takes while others upload and merge, with the worker's three programs and beat as they run.
+"""Duration of one tenant's flush while others upload and merge, with the worker's three programs and beat running as
+in production.
 
-From the last commit of 60,000 waiting events until none waits, which includes up to 3 s until beat asks. The cases take turns.
-BENCH_LANES_ROUNDS says how often (5).
+Measured from the last commit of 60,000 pending events until none is pending, including up to 3 s until beat's next
+check. The cases take turns. BENCH_LANES_ROUNDS sets the number of rounds (5).
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from tests.servers import ROOT, _end, _end_with_the_tests
 ROUNDS = int(os.environ.get("BENCH_LANES_ROUNDS", "5"))
 EVENTS = 60_000
 MORE_EVENTS = 70_000
-"""Of those whose flush is to be done first."""
+"""Events of tenants whose flush has priority."""
 LINES = 400_000
 MERGED = 400_000
 PATIENCE = 300.0
@@ -134,7 +135,7 @@ def _begin_merges(accounts: list[Account]) -> None:
 
 
 def _settle(accounts: list[Account]) -> None:
-    """Nothing of the turn before is left."""
+    """Wait until all work of the previous turn is finished."""
     for job in UsageUpload.objects.unscoped().exclude(status__in=["done", "canceled"]):
         with account_scope(job.account):
             services.cancel_upload(job=job, actor=ACTOR)

@@ -1,8 +1,9 @@
-"""Late bills: comparisons, forecasts and false anomalies of made-up accounts whose last days fill up over some days.
+"""Late bills: comparisons, forecasts and false anomalies of synthetic accounts whose last days are completed over
+several days.
 
-Each account has a source that is late and one that is not. "any line" takes a day for complete when it has any line, as
-the product did; "documented" is the first import of a provider that says three days; "learnt" is after fifteen daily
-imports. All go through the functions of the product; the truth is what the days hold in the end.
+Each account has one late source and one that is not late. "any line" treats a day with any line as complete, as the
+product did before; "documented" is the first import of a provider that documents three days; "learnt" is after
+fifteen daily imports. All use the functions of the product; the reference is the final cost of each day.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ Costs = Mapping[str, Mapping[date, float]]
 
 @dataclass(frozen=True)
 class World:
-    """What an account costs in the end, by source and service, and how its late source fills up: the share of a day
-    that is there at each age."""
+    """Final cost of an account by source and service, and how its late source is completed: the share of a day that
+    is present at each age."""
 
     today: date
     costs: Mapping[int, Costs]
@@ -54,7 +55,7 @@ class World:
         return self.today - DAY
 
     def observed_costs(self, source: int, on: date) -> Costs:
-        """What a source has after an import on a day."""
+        """Return the costs of a source after an import on a day."""
         return {
             service: {day: cost * self._share(source, on, day) for day, cost in days.items() if day < on}
             for service, days in self.costs[source].items()
@@ -95,7 +96,8 @@ def _service(random: Random, today: date) -> dict[date, float]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of one account: errors as shares of the truth, whether the band holds it, anomalies that are none, days left out."""
+    """Results of one account: errors as shares of the reference, whether the range contains it, false anomalies,
+    excluded days."""
 
     comparison: float
     forecast: float
@@ -144,7 +146,7 @@ def _days(world: World, source: int, way: str) -> SourceDays:
 
 
 def _growth(world: World, source: int) -> list[dict[int, float]]:
-    """What fifteen daily imports have seen of each day, by its age."""
+    """Return the cost of each day by age, as seen by fifteen daily imports."""
     days: dict[date, dict[int, float]] = {}
     for back in range(14, -1, -1):
         on = world.today - DAY * back
@@ -161,7 +163,7 @@ def _total(costs: Costs, days: DateRange | None) -> float:
 
 
 def _comparison(world: World, coverage: Coverage) -> float:
-    """How far the change of the last seven days is from the true one, in points of a share."""
+    """Return the error of the change of the last seven days, in percentage points."""
     week = DateRange(world.today - DAY * 7, world.newest)
     comparison = comparison_ranges_by_source(
         compare_to="previous_period", days=week, period="last_7_days", coverage=coverage
@@ -182,7 +184,7 @@ def _comparison(world: World, coverage: Coverage) -> float:
 
 
 def _forecast(world: World, coverage: Coverage) -> tuple[float, bool]:
-    """How far the month's forecast is from what it comes to, as a share, and whether its band holds that."""
+    """Return the relative error of the month's forecast and whether its range contains the final amount."""
     month = DateRange(month_start(world.today), month_end(world.today))
     parts = [
         CostPart(coverage.last_complete_days[source], _by_day(world.observed_costs(source, world.today)))
@@ -211,7 +213,7 @@ def _by_day(costs: Costs) -> dict[date, Decimal]:
 
 
 def _false_anomalies(world: World, through: date) -> int:
-    """Anomalies of the last week in the late source's services that the whole days do not have."""
+    """Return anomalies of the last week in the late source's services that do not exist with complete days."""
     if (world.today - through).days > len(world.shares):
         return 0  # the days are whole
     costs_seen = world.observed_costs(LATE, world.today)

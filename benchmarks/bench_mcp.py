@@ -1,7 +1,7 @@
-"""The MCP door: what it costs itself, beside the lake query of a real question, and over HTTP with real clients.
+"""The MCP endpoint: its own cost, compared with the lake query of a real tool call, and over HTTP with real clients.
 
-In-process figures are the best of many turns, since they are about the code and not about what else runs; those over
-HTTP are medians and percentiles of what clients see.
+In-process figures are the best of many turns, because they measure the code and not other load; those over HTTP are
+medians and percentiles as seen by clients.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def measure() -> list[Row]:
 
 
 def _door(key: str, credential: Credential) -> Iterator[Row]:
-    """A tool that does nothing, and each part of what surrounds it."""
+    """Measure a tool that does nothing and each step around it."""
     toys = make_toys()
     toys.freeze()
     toy_server = make_server(toys)
@@ -132,7 +132,7 @@ def _question(
     credential: Credential,
     send: Callable[[bytes], bytes],
 ) -> Row:
-    """The whole call, what the lake does in it, and where the rest goes."""
+    """Measure the whole call, its lake part and the remaining parts."""
     call, body = _call(credential), _body(tool.name, arguments)
     decoded = decode_arguments(tool.arguments, arguments, tool=tool.name)
     with account_scope(credential.account):
@@ -155,14 +155,14 @@ def _question(
 
 
 class _Lake:
-    """Seconds inside the engine, and inside the compiler that it calls."""
+    """Seconds in the engine and in its compiler."""
 
     running = compiling = 0.0
     queries = 0
 
 
 def _turn(action: Callable[[], object], lake: _Lake) -> tuple[float, float, float]:
-    """Milliseconds of the action, of compiling in it, and of the lake query itself."""
+    """Return milliseconds of the action, of compiling, and of the lake query."""
     lake.running, lake.compiling, lake.queries = 0.0, 0.0, 0
     began = time.perf_counter()
     action()
@@ -201,7 +201,7 @@ def _timed_lake() -> Iterator[_Lake]:
 
 
 def _over_http(key: str) -> Iterator[Row]:
-    """granian in a process of its own on the same data, asked by one client and by several."""
+    """Measure granian in a separate process on the same data, with one client and with several."""
     same = {"DATABASE_URL": os.environ["DATABASE_URL"], "VAR_DIR": os.environ["VAR_DIR"]}
     with serve(**same, **UNLIMITED) as live:
         for name, body in (
@@ -220,7 +220,7 @@ def _over_http(key: str) -> Iterator[Row]:
 
 
 def _ask_often(url: str, key: str, body: bytes, *, clients: int) -> tuple[float, float, float]:
-    """Median and p99 in ms, and requests a second."""
+    """Return median and p99 in ms, and requests per second."""
 
     def ask(times: int) -> list[float]:
         seconds = []
@@ -255,7 +255,7 @@ def _sender(endpoint: Callable[..., Any], key: str) -> Callable[[bytes], bytes]:
 
 
 def best(**actions: Callable[[], object]) -> dict[str, float]:
-    """Milliseconds of each action at its fastest. They take turns; the first turn warms up."""
+    """Return the fastest time of each action in ms. Actions take turns; the first turn is warm-up."""
     timings: dict[str, list[float]] = {name: [] for name in actions}
     for _ in range(TURNS * 4):
         for name, action in actions.items():

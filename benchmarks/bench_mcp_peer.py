@@ -1,10 +1,11 @@
-"""The MCP door against the official Python SDK's server: `tools/call querySpend` over HTTP on the same data.
+"""The MCP endpoint compared with the official Python SDK's server: `tools/call querySpend` over HTTP on the same
+data.
 
 Ours is granian as `manage.py up` runs it; the peer is sdk_server.py, with the same query function and the same key
-check. One client for both, on the same cores. The two take turns in rounds, so what else the machine does hits both;
-a round's ratio is taken within it, and the median of the rounds is shown. BENCH_ROUNDS and BENCH_SECONDS say how many
-and how long. The query function keeps answers (ADR 0009), for both sides: two questions are asked again and again, the
-third is new each time.
+check. One client for both, on the same cores. The two take turns in rounds, so other load affects both; each ratio is
+computed within a round, and the median of the rounds is shown. BENCH_ROUNDS and BENCH_SECONDS set their number and
+duration. The query function caches results (ADR 0009) for both sides: two queries are repeated, the third is new each
+time.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _asked = itertools.count()
 
 
 def _other_days(_turn: int) -> Mapping[str, Any]:
-    """Another question each time, over all rounds: 1 to 60 days that end on one of the last 300."""
+    """Return a different query each time, over all rounds: 1 to 60 days that end on one of the last 300."""
     number = next(_asked)
     end = clock.today() - timedelta(days=1 + number * 7 % 300)
     start = end - timedelta(days=(number // 300 + number * 13) % 60)
@@ -139,7 +140,7 @@ def _headers(key: str) -> dict[str, str]:
 
 @contextmanager
 def _sdk_server() -> Iterator[str]:
-    """The peer in a process of its own on the data of this world; its `/mcp` URL."""
+    """Start the peer in a separate process on the same data; yields its `/mcp` URL."""
     port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.sdk_server", str(port)], cwd=ROOT, stdin=subprocess.DEVNULL

@@ -1,8 +1,9 @@
-"""A console at work: accounts of 20 people each, their pages, assistants, pushes, imports and syncs, for an hour.
+"""Mixed load on a console: accounts of 20 people each, their pages, assistants, pushes, imports and syncs, for an
+hour.
 
-`make bench-mixed MINUTES=60`. The service is that of `manage.py up`, with its own PostgreSQL and Redis, all web processes
-and workers; the clients are a process beside it (benchmarks/mixed_load.py), so they take from the same cores. The load is
-in benchmarks/mixed_plan.py; BENCH_MIXED_ACCOUNTS and _PEOPLE make it smaller.
+`make bench-mixed MINUTES=60`. The service runs as under `manage.py up`, with its own PostgreSQL and Redis, all web
+processes and workers; the clients are a separate process (benchmarks/mixed_load.py) on the same cores. The load is
+defined in benchmarks/mixed_plan.py; BENCH_MIXED_ACCOUNTS and _PEOPLE reduce it.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ FORMS = {"import", "sync", "exchange rate"}
 
 @dataclass
 class Looks:
-    """What was looked at each LOOK_SECONDS: minutes since the begin, MB by program, what waits, and the machine's load."""
+    """Samples every LOOK_SECONDS: minutes since the start, MB by program, queue sizes, and the machine's load."""
 
     minutes: list[float] = field(default_factory=list)
     memory: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
@@ -110,7 +111,7 @@ def _look(console: Console, looks: Looks, minutes: float) -> None:
 
 
 def program(name: str) -> str:
-    """What the processes of one kind have in common."""
+    """Return the common name of processes of one kind."""
     return next((kind for kind in ("web server", "worker") if kind in name), name)
 
 
@@ -153,12 +154,13 @@ def is_failure(answer: Answer) -> bool:
 
 
 def is_success(answer: Answer) -> bool:
-    """A form that is sent answers with a redirect; a page that does has lost its session."""
+    """Return whether the response is a success. A submitted form redirects; a page that redirects has lost its
+    session."""
     return 200 <= answer.status < 300 or (answer.status == 302 and answer.kind in FORMS)
 
 
 def percentile(answers: Sequence[Answer], percent: int) -> float:
-    """In milliseconds, by nearest rank; 0 of none."""
+    """Return the percentile in milliseconds, by nearest rank; 0 without requests."""
     seconds = sorted(each.seconds for each in answers)
     return seconds[math.ceil(percent / 100 * len(seconds)) - 1] * 1_000 if seconds else 0.0
 
@@ -190,7 +192,7 @@ def _times(kind: str, group: Sequence[Answer]) -> Row:
 
 
 def _statuses(answers: Sequence[Answer]) -> list[Row]:
-    """Everything that is no success, with the first answer of each."""
+    """Return all unsuccessful statuses, with the first response of each."""
     bad = [each for each in answers if not is_success(each)]
     return [
         {
@@ -206,7 +208,7 @@ def _statuses(answers: Sequence[Answer]) -> list[Row]:
 
 
 def _memory(looks: Looks) -> list[Row]:
-    """Thirds, and the growth an hour of the last two thirds: the first fills caches."""
+    """Return thirds and the growth per hour in the last two thirds; the first third fills caches."""
     return [
         {**row, "growth, MB/h": slope(looks.minutes, looks.memory[str(row["memory, MB"])])}
         for row in thirds({name: values for name, values in looks.memory.items() if len(values) >= 3})
@@ -214,7 +216,7 @@ def _memory(looks: Looks) -> list[Row]:
 
 
 def _by_minute(looks: Looks) -> list[Row]:
-    """The last look of each minute, in MB."""
+    """Return the last sample of each minute, in MB."""
     last = {int(minute): at for at, minute in enumerate(looks.minutes)}
     return [
         {
@@ -227,7 +229,7 @@ def _by_minute(looks: Looks) -> list[Row]:
 
 
 def slope(minutes: Sequence[float], values: Sequence[float]) -> float:
-    """By least squares over the last two thirds, an hour; 0 of fewer than three looks."""
+    """Return the slope per hour by least squares over the last two thirds; 0 with fewer than three samples."""
     minutes, values = minutes[-len(values) :], list(values)
     first = len(values) // 3
     if len(values) - first < 3:

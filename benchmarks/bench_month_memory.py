@@ -1,4 +1,4 @@
-"""The most memory that the import of a large month takes: the worker's child, as it is resident, over 10 million lines."""
+"""Peak memory of importing a large month: resident memory of the worker's child process with 10 million lines."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _row(account: Account, form: str, make: Callable[[Path], Iterator[Path]]) ->
 
 
 class _Recorder:
-    """`finops.lib.child_process` for the one function that imports call."""
+    """Replacement for `finops.lib.child_process` with the one function that imports call."""
 
     def __init__(self, run: Callable[..., ChildResult]) -> None:
         self.run = run
@@ -87,7 +87,8 @@ def _parquet_files(folder: Path) -> Iterator[Path]:
 
 
 def _csv_files(folder: Path) -> Iterator[Path]:
-    """Each a line of its own and then the same lines, packed once: a gzip file may have several members."""
+    """Write files with one unique line and then the same lines, compressed once: a gzip file can have several
+    members."""
     plain = folder / "plain.csv"
     write_csv(plain, LINES // FILES - 1)
     with plain.open("rb") as file:

@@ -1,6 +1,7 @@
-"""Signing in by OAuth: what a credential costs on each call, and what a token costs once an hour.
+"""OAuth: the cost of a credential per call, and of a token per hour.
 
-All in this process, through the whole middleware where it says HTTP. `statements` counts SQL, savepoints included.
+Everything runs in this process, through the whole middleware for rows marked HTTP. `statements` counts SQL, including
+savepoints.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ REAL = {
     "usage_source_id": UsageSource,
     "customer_pk": Customer,
 }
-"""Arguments of URLs that the demo has rows for; any other row is made as the isolation walk makes it."""
+"""Arguments of URLs for which the demo has rows; other rows are created as in tests/isolation."""
 
 
 def measure() -> list[Row]:

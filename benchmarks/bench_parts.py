@@ -45,7 +45,7 @@ TURNS = int(os.environ.get("BENCH_PARTS_TURNS", "3"))
 WORKERS = (1, 2, 4)
 MONTHS, SEGMENTS = 8, 16
 LARGE = 100_000_000
-"""Lines of the month, and events of the year, that the arithmetic is for."""
+"""Lines of the month, and events of the year, for the projection."""
 
 Worker = subprocess.Popen[str]
 Spent = tuple[float, float]

@@ -1,5 +1,5 @@
-"""What PostgreSQL's disk takes a row: each kind is created through its service or endpoint, and the tables that grew, with indexes
-and TOAST, are divided by their number. For the sizing in docs/operations.md."""
+"""Disk space of PostgreSQL per row: rows of each kind are created through their service or endpoint, and the growth
+of the tables, with indexes and TOAST, is divided by their number. Source of the sizing in docs/operations.md."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _audit_entries(cast: Cast) -> tuple[str, int]:
 
 
 def _mcp_calls(cast: Cast) -> tuple[str, int]:
-    """Questions of an assistant, each with its entry in Assistant activity and its receipt."""
+    """Create tool calls of an assistant, each with its activity log entry and receipt."""
     first = date(2026, 1, 1)
     add_source(cast.account, [cost(first + timedelta(days=day), 10 + day) for day in range(60)])
     door = Door(mint(cast))

@@ -88,7 +88,7 @@ def _over_http(keys: list[str]) -> Iterator[Row]:
 
 
 def _two_processes(keys: list[str]) -> Row:
-    """The same with two web processes, which share the limit in Redis: one alone leaves a core idle in part."""
+    """Measure two web processes that share the rate limit in Redis; one process leaves a core partly idle."""
     with redis_server() as redis:
         same = {
             **os.environ,
@@ -119,7 +119,7 @@ def _of_two(url: str, keys: list[str]) -> Row:
 def _cores(
     url: str, headers: list[dict[str, str]], kinds: list[tuple[str, int, Bodies]], buffer: bytes
 ) -> Iterator[Row]:
-    """The cores' time for 1,000 events by whom it is spent, which a busy machine changes little."""
+    """Return processor time per 1,000 events by process, which depends little on other load."""
     server, postgres = web_server(), postmaster()
 
     def spent() -> list[float]:
@@ -143,7 +143,7 @@ def _of(every: list[bytes]) -> Bodies:
 
 
 def _with_event_ids(every: list[bytes]) -> Bodies:
-    """Every event of every request has an id that was never sent before; about 0.4 ms of the client's time."""
+    """Add a new event ID to every event of every request; takes about 0.4 ms of the client's time."""
     marked = []
     for body in every:
         events = json.loads(body)["events"]

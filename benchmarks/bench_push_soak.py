@@ -1,7 +1,7 @@
-"""One account at its full limit, 1,000 requests of 1,000 events a minute, with the worker that flushes beside it.
+"""One account at its full limit, 1,000 requests of 1,000 events per minute, with a running flush worker.
 
-Whether web, worker and PostgreSQL grow, what waits in the inbox, and what a question asked of the same web process by
-`queryUsage` costs meanwhile against the same question when all is quiet. BENCH_PUSH_SOAK_MINUTES says for how long (1).
+Measures growth of web, worker and PostgreSQL, pending events in the inbox, and the duration of `queryUsage` in the
+same web process during the load and at rest. BENCH_PUSH_SOAK_MINUTES sets the duration (1).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def measure() -> list[Row]:
 
 
 class _Samples:
-    """What was looked at while pushes came. MB of each process and waiting events by look; questions and pushes in ms."""
+    """Samples during the load. MB of each process and pending events per sample; queries and pushes in ms."""
 
     def __init__(self) -> None:
         self.memory: dict[str, list[float]] = {}
@@ -138,13 +138,14 @@ def _inbox_events() -> int:
 
 
 def _after(seconds: float, ask: Callable[[], float]) -> float:
-    """As far apart as the questions asked meanwhile: what came between has emptied the cores' caches for both."""
+    """Run queries at the same intervals as during the load, so that CPU caches are equally cold."""
     time.sleep(seconds)
     return ask()
 
 
 def _asker(web: Web) -> Callable[[], float]:
-    """Milliseconds of a month of one metric by day and customer, as an assistant asks it."""
+    """Return a function that measures the milliseconds of a month of one metric by day and customer, as an assistant
+    queries it."""
     account, actor = Account.objects.get(slug="bench-push-soak"), Actor.command("bench")
     _key, plaintext = mint_mcp_key(account=account, actor=actor, name="soak")
     days = {"start_date": "2026-11-01", "end_date": "2026-11-30"}

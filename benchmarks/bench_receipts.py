@@ -37,7 +37,7 @@ from mcpserver.receipts.issue import receipt_of
 from tests.live_settings import STORAGES
 
 SECONDS: Final = float(os.environ.get("BENCH_SECONDS", "8"))
-"""Processor time of a question."""
+"""Processor time of a query."""
 CALLS: Final = 5
 RECEIPTS: Final = 500
 VARIANTS: Final = ("without", "again", "new")
@@ -95,7 +95,7 @@ def _row(name: str, call: Call) -> Row:
 
 
 def _receipt_times(call: Callable[[], object]) -> list[float]:
-    """Microseconds of each receipt that the calls issue, from its inputs to its code, its figures encoded."""
+    """Return the microseconds of each receipt issued by the calls, from its inputs to its code, with figures encoded."""
     times: list[float] = []
     issued, encode = receipt_of, results.encode_figures
 
@@ -134,7 +134,7 @@ def _receipt_times(call: Callable[[], object]) -> list[float]:
 
 
 def _statements(variant: str, call: Callable[[], object]) -> int:
-    """Statements of a call whose answer is kept already."""
+    """Count the statements of a call with a cached answer."""
     with _variant(variant):
         call()
         with CaptureQueriesContext(connection) as captured:
@@ -143,7 +143,7 @@ def _statements(variant: str, call: Callable[[], object]) -> int:
 
 
 def _time(call: Callable[[], object], calls: int = CALLS) -> float:
-    """Microseconds of a call."""
+    """Return the microseconds of a call."""
     began = thread_time()
     for _ in range(calls):
         call()

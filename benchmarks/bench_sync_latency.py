@@ -35,7 +35,7 @@ from tests.servers import serve
 LINES = 40_000
 LONG_LINES = 150_000
 QUESTIONS = 150
-"""Of a turn."""
+"""Queries per turn."""
 WARM_UP = 40
 LIMIT = 1.5
 FIRST_DAY = date(2025, 1, 1)
@@ -80,7 +80,7 @@ def _turn(ask: Callable[[], float]) -> _Turn:
 
 
 def _begin(accounts: Sequence[Account], folder: Path, number: int) -> None:
-    """A source in each account, of the files that there are; until both read."""
+    """Create a source in each account with the existing files and wait until both are being read."""
     for account in accounts:
         services.create_connection(
             account=account,
@@ -93,7 +93,7 @@ def _begin(accounts: Sequence[Account], folder: Path, number: int) -> None:
 
 
 def _asker(client: httpx.Client, url: str, key: str) -> Callable[[], float]:
-    """Asks once, of other days each time: how many seconds it took."""
+    """Return a function that runs one query over different days each time and returns its seconds."""
     numbers = count()
 
     def ask() -> float:
@@ -123,7 +123,7 @@ def _asker(client: httpx.Client, url: str, key: str) -> Callable[[], float]:
 
 
 def pause(connection: CostConnection) -> None:
-    """No sync of it, now or later."""
+    """Pause the source: no syncs now or later."""
     services.pause_connection(connection=connection, actor=ACTOR)
     # Unscoped: every account of the benchmark.
     for sync in CostSync.objects.unscoped().filter(connection=connection, status__in=["queued", "running"]):
@@ -131,7 +131,7 @@ def pause(connection: CostConnection) -> None:
 
 
 def _cancel() -> None:
-    """End the syncs of the turn, and wait until nothing of them runs."""
+    """Cancel the syncs of the turn and wait until none is running."""
     # Unscoped: every account of the benchmark.
     for connection in CostConnection.objects.unscoped().filter(source__name__contains="years"):
         with account_scope(connection.account):

@@ -1,7 +1,8 @@
-"""Syncs: what a look at an unchanged source asks of it, and how long 200 sources that fall due together wait for theirs.
+"""Syncs: the requests of checking an unchanged source, and the wait of 200 sources that are due at the same time.
 
-From the moment that all are due until the last was looked at, with the worker's three programs and beat as they run (beat asks
-every 15 s). The sources are folders of FOCUS files, ten an account, one month each. BENCH_SYNCS_ROUNDS says how often (3).
+Measured from the time when all are due until the last is checked, with the worker's three programs and beat running
+as in production (beat checks every 15 s). The sources are folders of FOCUS files, ten per account, one month each.
+BENCH_SYNCS_ROUNDS sets the number of rounds (3).
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def _run_all() -> None:
 
 
 def _calls(connection: CostConnection) -> dict[str, int]:
-    """Calls of the connector by one sync of a source that has nothing new."""
+    """Return the connector calls of one sync of a source without new data."""
     counts: dict[str, int] = {}
     with _count_calls(type(connector_of("folder")), counts):
         sync = services.queue_sync(connection=connection, actor=ACTOR)
@@ -121,7 +122,7 @@ def _count_calls(kind: Any, counts: dict[str, int]) -> Iterator[None]:
 
 
 def _look_seconds() -> float:
-    """Until each of the connections has been looked at."""
+    """Return the seconds until each connection has been checked."""
     # Unscoped: every account of the benchmark.
     due = CostConnection.objects.unscoped().exclude(source__name__contains="years")
     _wait(

@@ -40,7 +40,7 @@ from ingestion import services
 from tests.live_settings import STORAGES
 
 SECONDS: Final = float(os.environ.get("BENCH_SECONDS", "40"))
-"""Processor time of a row: more turns for shorter calls."""
+"""Processor time per row: more turns for shorter calls."""
 CALLS: Final = 5
 VARIANTS: Final = ("bare", "off", "on")
 
@@ -80,7 +80,7 @@ def _row(name: str, call: Call, handlers: Mapping[str, WSGIHandler]) -> Row:
 
 
 def _time(call: Call, handler: WSGIHandler) -> float:
-    """Microseconds of a call."""
+    """Return the microseconds of a call."""
     call(handler)
     began = thread_time()
     for _ in range(CALLS):
@@ -98,7 +98,8 @@ def percent(these: list[float], those: list[float]) -> str:
 
 @contextmanager
 def _variant(variant: str) -> Iterator[None]:
-    """With metrics enabled outside, whose state is put aside: enabling them anew fills the processor's caches with other things."""
+    """Switch the variant. Metrics stay enabled and their state is swapped, because enabling them again would change
+    the contents of CPU caches."""
     counting = [(each, vars(each).copy()) for each in metrics.instruments]
     cursors = BaseDatabaseWrapper.make_cursor if variant == "bare" else DatabaseWrapper.make_cursor
     wrapper = connections["default"]

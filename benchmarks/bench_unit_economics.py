@@ -44,7 +44,7 @@ VARIANTS: tuple[dict[str, str], ...] = (
 
 
 def measure() -> list[Row]:
-    """One row a kind of question, and all of them together; `in limit` is of the wall time of a question anew."""
+    """Return one row per kind of query, and one for all; `in limit` refers to the wall time of an uncached query."""
     call_command("load_demo", verbosity=0)
     person, account = demo_user(), Account.objects.get(slug=SLUG)
     assert person is not None

@@ -34,7 +34,7 @@ YEAR = (date(2025, 1, 1), date(2025, 12, 31))
 EVENTS_A_MONTH = 250_000
 CUSTOMERS, METRICS = 500, ("requests", "tokens", "seats")
 WAITING = ((0, 1), (10_000, 1), (60_000, 1_000))
-"""Events that wait, and how many of the last came in one push."""
+"""Pending events, and how many of the last came in one push."""
 KEYS = ["plan", "region", "endpoint"]
 
 

@@ -186,7 +186,7 @@ QUESTIONS = [
 
 
 def _questions(account: Account) -> Iterator[Row]:
-    """As `queryUsage` answers them, whole, against what a person would type for the same rows."""
+    """Compare complete `queryUsage` answers with handwritten SQL for the same rows."""
     files = [_local(each.path) for each in queries.live_segments(account, Kind.USAGE, *YEAR)]
     with duckdb.connect() as bare, account_scope(account):
         UsageMetric.objects.bulk_create(

@@ -51,7 +51,7 @@ class UsageRow(NamedTuple):
 
 
 class Clock:
-    """Seconds by the clock and of this process, of what is done by turns."""
+    """Wall-clock seconds and processor seconds of alternating actions."""
 
     def __init__(self) -> None:
         self.seconds = self.cpu = 0.0

@@ -25,15 +25,15 @@ import duckdb
 import pyarrow as pa
 
 LINES_A_DAY: Final = 12
-"""Of one resource."""
+"""Lines per resource and day."""
 
 ACCOUNTS, REGIONS, SERVICES, APPS, TEAMS, RESOURCES, COMMITMENTS = 75, 28, 120, 1_500, 25, 40_000, 40
 SKUS: Final = 48
-"""Of the largest service in one region; the others have fewer, down to 5."""
+"""SKUs of the largest service in one region; others have fewer, at least 5."""
 
 TAGGED: Final = 0.71
 FILLED_TAGS: Final = 12
-"""Of many tag keys, one line has about so many."""
+"""Approximate number of tags per line, out of many tag keys."""
 
 WORDS: Final = {
     "charge_category": ["Usage", "Purchase", "Tax", "Credit", "Adjustment"],
@@ -46,16 +46,17 @@ WORDS: Final = {
     "currency": ["USD"],
     "source": ["1"],
 }
-"""What FOCUS prescribes; all other texts are numbered."""
+"""Values that FOCUS defines; all other texts are numbered."""
 
 
 def random(salt: str, of: str = "i") -> str:
-    """A number from 0 to 1 that the salt and `of`, an SQL expression, decide."""
+    """Return a number from 0 to 1, determined by the salt and `of`, an SQL expression."""
     return f"((hash({of} + {crc32(salt.encode()) << 20}) >> 11) / 9007199254740992.0)"
 
 
 def place(number: str, count: int, skew: float) -> str:
-    """One of so many: the first are common and most are rare, the more so the larger `skew` (1: all alike)."""
+    """Return one of `count` values: the first are common and most are rare; a larger `skew` increases the difference
+    (1: uniform)."""
     return f"CAST(floor(pow({number}, {skew}) * {count}) AS INTEGER)"
 
 

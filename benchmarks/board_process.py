@@ -1,6 +1,7 @@
-"""Paint a board in this process: `python board_process.py <viewer's id> <URL of each widget>`; the figures as JSON.
+"""Load a dashboard in this process: `python board_process.py <viewer's id> <URL of each widget>`; prints the figures
+as JSON.
 
-Django is loaded as a web server loads it; nothing has been asked before the first widget.
+Django is loaded as in a web server; no request precedes the first widget.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def main(viewer: str, urls: list[str]) -> None:
 
 
 def _paint(viewer: str, urls: list[str], params: dict[str, str]) -> Timing:
-    """Until the last widget is there."""
+    """Load all widgets and return the time until the last one."""
     began, used = time.perf_counter(), time.process_time()
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(lambda url: _ask(viewer, url, params), urls))

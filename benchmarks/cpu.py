@@ -1,4 +1,4 @@
-"""What processes spent of the cores. Unlike a rate it says the same on a busy machine."""
+"""Processor time of processes. Unlike a rate, it hardly depends on other load."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_seconds(pid: int) -> float:
-    """Of a process, its children that ended, and those that live, with theirs.
+    """Return the processor seconds of a process, its ended children, and its running children, recursively.
 
-    0 for one that is gone: its time is with its parent, which is therefore read after its children.
+    Returns 0 for a process that has ended: its time is included in its parent, which must be read after its children.
     """
     try:
         of_children = sum(map(cpu_seconds, children(pid)))
@@ -37,7 +37,7 @@ def postmaster() -> int:
 
 
 def web_server(port: int | None = None) -> int:
-    """The web server that this process started (finops.web, or granian alone), of several the one at a port."""
+    """Return the web server that this process started (finops.web, or granian alone); if several, the one at a port."""
     for child in children(os.getpid()):
         words = Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
         if {b"granian", b"finops.web"} & set(words) and port in (None, _port_of(words)):

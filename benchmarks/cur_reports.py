@@ -20,7 +20,7 @@ MONTH = 5
 RESOURCES = 50_000
 ID_LENGTH = 52
 DECIMALS = 10
-"""Of amounts, as AWS writes most of them."""
+"""Decimal places of amounts, as in most AWS reports."""
 
 
 def write_reports(folder: Path, lines: int, files: int, different: int | None = None) -> Iterator[Path]:

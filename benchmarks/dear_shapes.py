@@ -1,4 +1,4 @@
-"""Requests that are made to be dear, door by door: each shape gives a body (or query string) of about so many bytes."""
+"""Expensive requests by endpoint: each shape returns a body (or query string) of about the given size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Shape = Callable[[int], bytes]
 Shapes = dict[str, Shape]
 
 _number = count()
-"""So that no two questions are the same: answers are kept."""
+"""A counter that makes every query different, because results are cached."""
 
 
 def around(before: bytes, repeated: bytes, after: bytes) -> Shape:
@@ -32,7 +32,7 @@ _QUANTITY = VALID.replace(b"1%s", b"%s")
 
 
 def _events(event: bytes, repeated: bytes = b"", *, most: int = 1_000) -> Shape:
-    """Events of equal size; `event` has a %s where as much of `repeated` stands as there is room for."""
+    """Return events of equal size; `event` has a %s that is filled with as much of `repeated` as fits."""
 
     def shape(size: int) -> bytes:
         events = max(1, min(most, size // (len(event) + len(repeated) + 1)))
@@ -50,7 +50,7 @@ def _dimensions(size: int) -> bytes:
 
 
 def _new(fields: str) -> Shape:
-    """Events that name what no push before named."""
+    """Return events with names that no earlier push used."""
 
     def shape(size: int) -> bytes:
         run = next(_number)

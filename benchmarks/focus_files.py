@@ -1,4 +1,4 @@
-"""Big FOCUS files for the import's benchmark: the FOCUS 1.3 sample's rows over and over, with their values varied."""
+"""Large FOCUS files for the import benchmark: the rows of the FOCUS 1.3 sample, repeated with varied values."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Made-up daily cost that grows or shrinks, to forecast: what constants were chosen on, and what they are judged on.
+"""Synthetic daily cost that grows or shrinks: sets for tuning forecasts and for judging them.
 
-The sets share no shape, no noise and no seed. What "held out" showed weighed in a rule (ADR 0026); "held out, second" was made
-after that rule and run once.
+The sets share no shape, no noise and no seed. "held out" was used for one rule (ADR 0026); "held out, second" was
+created after that rule and run once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Shape = Callable[[random.Random], Callable[[date, int], float]]
 
 
 def ramps(name: str, count: int = 24) -> dict[str, dict[date, float]]:
-    """So many series of a set, each shape in turn; sizes are alike, so that they weigh the same."""
+    """Return `count` series of a set, with each shape in turn; sizes are similar, so that all have the same weight."""
     seed, shapes, noise = SETS[name]
     series = {}
     for number in range(count):
@@ -40,19 +40,19 @@ def _week(rng: random.Random) -> Callable[[date], float]:
 
 
 def _steady(rng: random.Random) -> Callable[[date, int], float]:
-    """A share more each month, all along."""
+    """Constant relative growth per month."""
     growth, week = rng.uniform(0.03, 0.15), _week(rng)
     return lambda day, index: (1 + growth) ** (index / 30) * week(day)
 
 
 def _start(rng: random.Random) -> Callable[[date, int], float]:
-    """A line that begins in the last half year."""
+    """Linear growth that starts in the last half year."""
     begin, rate, week = rng.randrange(DAYS - 240, DAYS - 90), rng.uniform(0.005, 0.02), _week(rng)
     return lambda day, index: (1 + rate * max(0, index - begin)) * week(day)
 
 
 def _end(rng: random.Random) -> Callable[[date, int], float]:
-    """A move to something else that ended: what rose rises no more."""
+    """A completed migration: growth that has ended."""
     begin, rate, week = rng.randrange(DAYS - 300, DAYS - 180), rng.uniform(0.008, 0.02), _week(rng)
     end = begin + rng.randrange(40, 100)
     return lambda day, index: (1 + rate * max(0, min(end, index) - begin)) * week(day)
@@ -64,21 +64,21 @@ def _level(rng: random.Random) -> Callable[[date, int], float]:
 
 
 def _curve(rng: random.Random) -> Callable[[date, int], float]:
-    """A launch: slow, fast, slow again."""
+    """A launch: slow, fast, then slow growth."""
     middle, width, more = rng.uniform(DAYS - 200, DAYS), rng.uniform(20, 60), rng.uniform(1, 5)
     profile = [rng.uniform(0.6, 1.2) for _ in range(7)]
     return lambda day, index: (1 + more / (1 + math.exp((middle - index) / width))) * profile[day.weekday()]
 
 
 def _away(rng: random.Random) -> Callable[[date, int], float]:
-    """A service that is moved away from, by a part each week."""
+    """A service that is migrated away in weekly steps."""
     begin, rate = rng.randrange(DAYS - 260, DAYS - 120), rng.uniform(0.02, 0.08)
     profile = [rng.uniform(0.8, 1.2) for _ in range(7)]
     return lambda day, index: (1 - rate) ** (max(0, index - begin) // 7) * profile[day.weekday()]
 
 
 def _customers(rng: random.Random) -> Callable[[date, int], float]:
-    """A step up whenever a customer is won, faster of late."""
+    """A step up for each new customer, with recent acceleration."""
     wins = [DAYS * rng.random() ** 0.6 for _ in range(rng.randrange(15, 50))]
     size, weekend = rng.uniform(0.02, 0.08), rng.uniform(0.5, 1.0)
     return lambda day, index: (
@@ -92,7 +92,7 @@ def _storage(rng: random.Random) -> Callable[[date, int], float]:
 
 
 def _wandering(rng: random.Random) -> Callable[[date, int], float]:
-    """No trend that holds: a walk."""
+    """A random walk without a persistent trend."""
     place, week = [0.0], _week(rng)
 
     def value(day: date, index: int) -> float:
@@ -103,13 +103,13 @@ def _wandering(rng: random.Random) -> Callable[[date, int], float]:
 
 
 def _stairs(rng: random.Random) -> Callable[[date, int], float]:
-    """A contract that is enlarged every quarter or so."""
+    """A contract that is extended about every quarter."""
     every, size, begin, week = rng.randrange(60, 120), rng.uniform(0.08, 0.35), rng.randrange(120), _week(rng)
     return lambda day, index: (1 + size) ** (max(0, index - begin) // every) * week(day)
 
 
 def _shifted_level(rng: random.Random) -> Callable[[date, int], float]:
-    """A part moves elsewhere within some weeks, and the rest stays."""
+    """A part moves elsewhere within weeks, and the rest remains."""
     begin, days, share_left = (
         rng.randrange(DAYS - 240, DAYS - 60),
         rng.randrange(20, 90),
@@ -120,7 +120,7 @@ def _shifted_level(rng: random.Random) -> Callable[[date, int], float]:
 
 
 def _working_days(rng: random.Random) -> Callable[[date, int], float]:
-    """Working days alone grow, the more the later."""
+    """Only working days grow, with acceleration."""
     rate, begin = rng.uniform(0.5, 3), rng.randrange(100, DAYS - 150)
     weekend = rng.uniform(0.2, 0.6)
     return lambda day, index: (
@@ -129,13 +129,13 @@ def _working_days(rng: random.Random) -> Callable[[date, int], float]:
 
 
 def _new(rng: random.Random) -> Callable[[date, int], float]:
-    """Nothing for most of a year, then a service that grows ever more slowly."""
+    """Zero for most of a year, then a service whose growth slows down."""
     begin, pace, week = rng.randrange(DAYS - 260, DAYS - 150), rng.uniform(25, 90), _week(rng)
     return lambda day, index: (1 - math.exp(-max(0, index - begin) / pace)) * week(day)
 
 
 def _year(rng: random.Random) -> Callable[[date, int], float]:
-    """A yearly season on slow growth: what rises for months turns."""
+    """A yearly season on slow growth: increases over months reverse."""
     swing, phase = rng.uniform(0.1, 0.4), rng.uniform(0, 2 * math.pi)
     growth, week = rng.uniform(0, 0.3), _week(rng)
     return lambda day, index: (

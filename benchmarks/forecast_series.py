@@ -32,7 +32,7 @@ CSV_DIRECTORY = "FORECAST_SERIES"
 
 @dataclass(frozen=True)
 class Case:
-    """What was known at the end of a day, and what came in the three horizons after it."""
+    """The known history at the end of a day, and the actual values of the three following horizons."""
 
     series: str
     history: Days

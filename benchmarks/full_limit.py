@@ -1,4 +1,4 @@
-"""One account at its full limit: events come all the time, a worker flushes and merges, somebody asks."""
+"""One account at its full limit: continuous pushes, a worker that flushes and merges, and queries."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ YEAR = (date(2025, 1, 1), date(2025, 12, 31))
 
 
 def at_full_limit(seconds: int) -> list[Row]:
-    """Two pushes a second of 8,350 events each, without the door; what a question takes in each quarter of the time."""
+    """Run two pushes per second of 8,350 events each, without the endpoint; returns the duration of a query in each
+    quarter of the time."""
     account = Account.objects.create(name="full", slug="usage-full")
     world = _World(account, seconds)
     quarters = world.run()

@@ -21,7 +21,7 @@ Bodies = Callable[[int], bytes]
 
 @dataclass(frozen=True)
 class Load:
-    """What clients saw: milliseconds of each answer, and the seconds that all of them took."""
+    """Results seen by clients: milliseconds of each response, and the total seconds."""
 
     timings: Sequence[float]
     seconds: float
@@ -72,7 +72,7 @@ async def _load(
 
 
 class _Turns:
-    """What the connections share: the next body, the end, what was measured."""
+    """Shared state of the connections: next body, end time, measurements."""
 
     def __init__(self, heads: Sequence[bytes], bodies: Bodies, ends: float) -> None:
         self.timings: list[float] = []
@@ -129,7 +129,8 @@ class _Connection(asyncio.Protocol):
 
 
 def _length(head: bytearray) -> int:
-    """Of the body. A server that does not announce it (a chunked answer) is refused: nobody here needs it."""
+    """Return the length of the body. Raises for a response without Content-Length (chunked), which no benchmark
+    needs."""
     for line in head.split(b"\r\n")[1:]:
         name, _, value = line.partition(b":")
         if name.lower() == b"content-length":

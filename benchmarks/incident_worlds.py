@@ -42,7 +42,7 @@ WORLDS = {
 
 @dataclass(frozen=True)
 class Line:
-    """The daily cost of one resource in one service; `planted`: what each event adds, by event and day."""
+    """Daily cost of one resource in one service; `planted` has the amount that each event adds, by event and day."""
 
     values: dict[str, str]
     cost: list[float]
@@ -51,7 +51,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Case:
-    """What the detector finds of an account, with the event of each view; `planted`: the money of all events."""
+    """Anomalies that the detector finds in an account, with the event of each view; `planted` is the cost of all
+    events."""
 
     views: list[View]
     events: dict[int, int]
@@ -174,7 +175,7 @@ def _view(number: int, dimension: str, value: str, lines: Sequence[Line], found:
 
 
 def _event_of(lines: Sequence[Line], view: View) -> int | None:
-    """The event that most of the view's days are of; None for noise, for a way back, and where two are alike."""
+    """Return the event with most of the view's days; None for noise, for a return to normal, and for ties."""
     first, last = (view.first - START).days, (view.last - START).days
     amounts = {event: 0.0 for line in lines for event in line.planted}
     for line in lines:

@@ -1,6 +1,6 @@
-"""A year of invented cost lines, quickly: 12 segments of a million lines, with few tags or with 200.
+"""A year of synthetic cost lines, generated quickly: 12 segments of a million lines, with few tags or with 200.
 
-With BENCH_LAKE_DIR a year is written there once and linked from there at every later run (740 MB, or 1 GB with 200 tags).
+With BENCH_LAKE_DIR, a year is written there once and hard-linked by later runs (740 MB, or 1 GB with 200 tags).
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def make_year(account: Account, year: int, keys: list[str]) -> None:
 
 
 def make_months(account: Account, of: list[date], keys: list[str]) -> None:
-    """A million lines each."""
+    """Write months of a million lines each."""
     for month in of:
         new = _read_shelf(account, month, keys) or write_month(account, month, keys)
         segments.swap_segments(account=account, kind=Kind.COST, source_id=1, months=[month], new=[new])
 
 
 def summarise(account: Account, keys: list[str]) -> None:
-    """The summaries of a year that `make_year` made, as the worker makes them."""
+    """Create the rollups of a year from `make_year`, as the worker does."""
     shelf = _shelf(keys)
     files = {
         segment: shelf / f"{segment.month}-summaries.json"
@@ -143,7 +143,7 @@ def write_month(account: Account, month: date, keys: list[str], source_id: int =
 
 
 def _shelf(keys: list[str]) -> Path | None:
-    """Where a month with these tags is kept: another folder for every change of what is made up, or how it is written."""
+    """Return the folder of a month with these tags; it changes with the generator and the writer."""
     folder = os.environ.get("BENCH_LAKE_DIR")
     if not folder:
         return None
@@ -172,7 +172,8 @@ def _read_shelf(account: Account, month: date, keys: list[str]) -> NewSegment | 
 
 
 def _batches(month: date, keys: list[str]) -> Iterator[pa.RecordBatch]:
-    """The lines of a month. Months differ in their days alone: making the rest takes longer than writing it."""
+    """Return the lines of a month. Months differ only in their days, because generating the rest takes longer than
+    writing it."""
     first = (month - date(1970, 1, 1)).days
     lines, tags = _lines(), _tags(tuple(keys))
     for start in range(0, lines.num_rows, segments.ROW_GROUP_ROWS):

@@ -1,4 +1,4 @@
-"""What processes hold in memory, and whether it grows."""
+"""Memory of processes and its growth."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from benchmarks.table import Row
 
 
 def megabytes(pid: int) -> float:
-    """Of a process and all beneath it. What several share (PostgreSQL's buffers) counts once; one that is gone, 0."""
+    """Return the megabytes of a process and its descendants. Shared memory (PostgreSQL's buffers) counts once; 0 if
+    the process has ended."""
     with suppress(FileNotFoundError, ProcessLookupError):
         of_children = sum(map(megabytes, children(pid)))
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
@@ -21,7 +22,7 @@ def megabytes(pid: int) -> float:
 
 
 def growth(action: Callable[[], object]) -> float:
-    """By how many megabytes this process grows at most while it does something."""
+    """Return the maximum growth of this process in megabytes while an action runs."""
     Path("/proc/self/clear_refs").write_text("5")  # the most ever held is what is held now
     before = _status("VmHWM")
     action()
@@ -34,8 +35,8 @@ def _status(name: str) -> float:
 
 
 def thirds(looks: Mapping[str, Sequence[float]]) -> list[Row]:
-    """A row a process: the median of each third of the looks at it, the most, the last third as a share of the one
-    before. The first third warms up: caches fill, and what waits in the inbox until the worker is there is read."""
+    """Return one row per process: the median of each third of its samples, the maximum, and the last third as a ratio
+    to the second. The first third is warm-up: caches fill, and the initial contents of the inbox are read."""
     return [_thirds(name, values) for name, values in looks.items()]
 
 

@@ -1,4 +1,5 @@
-"""What `bench_mixed` does inside the console: accounts with people, a year of bills, keys and a folder; and how old its queues are."""
+"""Setup of `bench_mixed` inside the console: accounts with people, a year of bills, keys and a folder; and the age of
+its queues."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ ROLES = (Role.ADMIN, Role.MEMBER, Role.MEMBER, Role.VIEWER)
 
 
 def create_accounts(first: int, count: int, people: int, folders: str) -> list[dict[str, Any]]:
-    """What clients need of each account. Its sessions are those of the owner first, then of its other people."""
+    """Return the data that clients need for each account. Its sessions are the owner's first, then those of other
+    people."""
     return [_create(number, people, Path(folders)) for number in range(first, first + count)]
 
 
@@ -87,7 +89,7 @@ def _connect(account: Account, actor: Actor, folder: Path) -> int:
 
 
 def queues() -> dict[str, float]:
-    """Jobs and events that wait, and the age of the oldest in seconds."""
+    """Return pending jobs and events, and the age of the oldest in seconds."""
     status = database_status()
     return {
         "jobs waiting": status.jobs_waiting,

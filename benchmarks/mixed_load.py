@@ -1,4 +1,4 @@
-"""The clients of `bench_mixed`, in a process of their own: `python -m benchmarks.mixed_load PLAN ANSWERS`.
+"""The clients of `bench_mixed`, in a separate process: `python -m benchmarks.mixed_load PLAN ANSWERS`.
 
 PLAN is JSON with the url, the plan and the accounts; ANSWERS gets a line of JSON for each request.
 """
@@ -60,7 +60,7 @@ QUESTIONS: list[tuple[str, dict[str, str]]] = [
 
 @dataclass
 class Load:
-    """All clients together. `pause` waits, and gives False once the time is over."""
+    """All clients. `pause` waits and returns False when the time is over."""
 
     url: str
     plan: Plan
@@ -92,7 +92,7 @@ class Load:
 
 
 async def visit(load: Load, account: Mapping[str, Any], session: str, chance: random.Random) -> None:
-    """Somebody opens pages one after the other, goes, and comes back. She begins anywhere in that."""
+    """Open pages one after the other, pause, and repeat, starting at a random point."""
     plan, client = load.plan, load.client(account, session)
     phase = chance.uniform(0, plan.visit_seconds + plan.away_seconds)
     left = plan.visit_pages - int(phase // plan.think_seconds)
@@ -147,7 +147,7 @@ async def repeat(
 
 
 async def push_at_limit(load: Load, account: Mapping[str, Any]) -> None:
-    """A request each 60 ms whatever the others take, as several senders together do."""
+    """Send a request every 60 ms regardless of response times, like several senders together."""
     client, begin, sent = load.client(account), time.monotonic(), 0
     running: set[asyncio.Task[Any]] = set()
     while await load.pause(max(0.0, begin + sent * LIMIT_SECONDS - time.monotonic())):
@@ -169,7 +169,7 @@ def push(client: Tenant, kind: str, count: int) -> None:
 
 
 def programs_of(load: Load, account: Mapping[str, Any], number: int) -> list[Awaitable[None]]:
-    """What pushes, uploads, syncs and enters rates for an account."""
+    """Return the programs that push, upload, sync and enter rates for an account."""
     plan, owner = load.plan, load.client(account, account["sessions"][0])
     token = "a" * 32
     signed = {
@@ -209,7 +209,7 @@ def programs_of(load: Load, account: Mapping[str, Any], number: int) -> list[Awa
 
 
 def write_month(folder: Path, extra: int) -> None:
-    """The provider restates the current month, with so many lines more than at first."""
+    """Restate the current month with this many more lines than at first."""
     month = today().replace(day=1)
     first = bill(month)
     last = first.splitlines(keepends=True)[-1]
@@ -221,7 +221,7 @@ def write_month(folder: Path, extra: int) -> None:
 
 
 def today() -> date:
-    """That of the console, which is in UTC."""
+    """Return today's date in the console, which uses UTC."""
     return datetime.now(UTC).date()
 
 

@@ -8,29 +8,29 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Plan:
-    """Seconds are means; each pause is between half and one and a half of it."""
+    """Seconds are means; each pause is between half and one and a half of its mean."""
 
     minutes: float = 60.0
     accounts: int = 50
     people: int = 20
-    """Of an account, each with a session."""
+    """People per account, each with a session."""
     visit_pages: int = 10
     think_seconds: float = 30.0
     away_seconds: float = 1_200.0
     assistants: int = 2
-    """Of an account."""
+    """Assistants per account."""
     burst_questions: int = 5
     burst_seconds: float = 2.0
-    """Between the questions of a burst."""
+    """Seconds between the calls of a burst."""
     idle_seconds: float = 120.0
-    """Between the bursts of an assistant."""
+    """Seconds between the bursts of an assistant."""
     push_seconds: float = 10.0
     limit_events: int = 100
-    """Of each push of the account that pushes at its limit, 1,000 requests a minute."""
+    """Events per push of the account that pushes at its limit, 1,000 requests per minute."""
     import_seconds: float = 600.0
     sync_seconds: float = 900.0
     rate_seconds: float = 300.0
-    """Between the exchange rates that somebody of an account enters."""
+    """Seconds between the exchange rates that a member of an account enters."""
 
     @property
     def seconds(self) -> float:
@@ -42,12 +42,12 @@ class Plan:
 
     @property
     def at_once(self) -> float:
-        """People at the console at a time."""
+        """People who use the console at the same time."""
         share = self.visit_seconds / (self.visit_seconds + self.away_seconds)
         return self.accounts * self.people * share
 
     def rates(self) -> dict[str, tuple[str, float]]:
-        """Requests a second of each kind, with the arithmetic."""
+        """Return requests per second of each kind, with the calculation."""
         burst = self.burst_questions * self.burst_seconds + self.idle_seconds
         cycle = self.visit_seconds + self.away_seconds
         people, assistants = self.accounts * self.people, self.accounts * self.assistants
@@ -76,7 +76,7 @@ class Plan:
 
 
 def plan_of_environment() -> Plan:
-    """The plan with what BENCH_MIXED_MINUTES, …_ACCOUNTS, …_PEOPLE and …_LIMIT_EVENTS say."""
+    """Return the plan with the values of BENCH_MIXED_MINUTES, …_ACCOUNTS, …_PEOPLE and …_LIMIT_EVENTS."""
     given = {
         name: os.environ.get(f"BENCH_MIXED_{name.upper()}")
         for name in ("minutes", "accounts", "people", "limit_events")

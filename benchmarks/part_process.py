@@ -1,6 +1,6 @@
-"""A worker for `bench_parts`: does what each line that it reads names, and says the processor seconds that it took.
+"""A worker for `bench_parts`: runs the action named by each input line and prints its processor seconds.
 
-Parts are read in this process, not in a child of it: a child is 35 ms and its own lake.
+Parts are read in this process, not in a child process: a child takes 35 ms and needs its own lake.
 """
 
 from __future__ import annotations

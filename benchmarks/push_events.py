@@ -11,7 +11,7 @@ CUSTOMERS = 400
 
 
 def bodies(size: int, *, wrong: int = 0, count: int = 8) -> list[bytes]:
-    """Bodies of realistic events. Every so many-th event has a quantity that is no number."""
+    """Return bodies of realistic events. Every nth event has an invalid quantity."""
     chance = random.Random(size)
     return [
         json.dumps({"events": [_event(chance, at, wrong) for at in range(size)]}).encode()

@@ -1,4 +1,4 @@
-"""Where the time of one push goes, step by step, in this process."""
+"""Time of one push by step, in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a benchmark found, and how it is printed."""
+"""Results of a benchmark and their output."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def as_text(rows: Sequence[Row]) -> str:
 
 @dataclass(frozen=True)
 class Timing:
-    """Milliseconds by the clock, and of all cores together (less shaken by what else the machine does)."""
+    """Wall-clock milliseconds, and processor milliseconds of all cores (less affected by other load)."""
 
     clock: float
     cpu: float
 
 
 def medians(times: int, **actions: Callable[[], object]) -> dict[str, float]:
-    """Milliseconds of each action by the clock, as `taken` finds them."""
+    """Return the median wall-clock milliseconds of each action, measured by `taken`."""
     return {name: each.clock for name, each in timings(times, **actions).items()}
 
 
 def timings(times: int, **actions: Callable[[], object]) -> dict[str, Timing]:
-    """What each action takes, the median of `times` runs. The actions take turns, so that a busy moment of the
-    machine hits all of them; the first turn of each only warms up."""
+    """Return the median timing of each action over `times` runs. Actions take turns, so other load affects all of
+    them; the first turn of each is warm-up."""
     turns: dict[str, list[Timing]] = {name: [] for name in actions}
     for turn in range(times + 1):
         for name, action in actions.items():

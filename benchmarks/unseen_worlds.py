@@ -38,7 +38,7 @@ class PlantedAnomaly:
 
 @dataclass(frozen=True)
 class Service:
-    """`planted` None: nothing is wrong with it."""
+    """`planted` is None if the service has no anomaly."""
 
     name: str
     values: Sequence[float]
@@ -142,7 +142,7 @@ def _weekly_batch(rng: random.Random) -> Callable[[date, int], float]:
 
 
 def _bursts(rng: random.Random) -> Callable[[date, int], float]:
-    """Jobs that people start: every ten to twenty days, of much the same size."""
+    """Jobs started by people: every ten to twenty days, of similar size."""
     gap, size, days = rng.uniform(9, 20), rng.uniform(1, 5), rng.choice([1, 1, 2])
     at, busy = 0.0, set()
     while at < DAYS:
@@ -152,7 +152,7 @@ def _bursts(rng: random.Random) -> Callable[[date, int], float]:
 
 
 def _gaussian(rng: random.Random, size: float) -> Callable[[], float]:
-    """Small services are the noisier ones."""
+    """Gaussian noise, larger for small services."""
     spread = min(0.22, rng.uniform(0.01, 0.07) * (100 / size) ** 0.12)
     return lambda: 1 + rng.gauss(0, spread)
 
@@ -236,7 +236,7 @@ def _support(rng: random.Random) -> Callable[[date, int], float]:
 
 
 def _quarter_end(rng: random.Random) -> Callable[[date, int], float]:
-    """A close of books: the last days of a quarter."""
+    """A quarter-end closing: the last days of a quarter."""
     more, days = rng.uniform(1, 5), rng.choice([2, 3, 4])
 
     def value(day: date, index: int) -> float:
@@ -247,7 +247,7 @@ def _quarter_end(rng: random.Random) -> Callable[[date, int], float]:
 
 
 def _two_batches(rng: random.Random) -> Callable[[date, int], float]:
-    """Heavy jobs on two weekdays, of unlike size."""
+    """Large jobs on two weekdays, of different size."""
     first, second = rng.sample(range(7), 2)
     sizes, idle = {first: rng.uniform(2, 5), second: rng.uniform(0.8, 2)}, rng.uniform(0.02, 0.3)
     return lambda day, index: idle + sizes.get(day.weekday(), 0.0)

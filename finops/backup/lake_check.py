@@ -143,7 +143,7 @@ def _damage(path: str, checksum: str, size: int) -> str:
         with storage().original(path) as file:
             if (actual := file.stat().st_size) != size:
                 return f"has {actual:,} bytes, the manifest says {size:,}"
-            return "" if sha256(file) == checksum else "has another checksum than the manifest says"
+            return "" if sha256(file) == checksum else "has a different checksum than in the manifest"
     except FileNotFoundError:
         return "is missing"
 

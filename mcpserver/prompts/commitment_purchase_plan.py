@@ -44,7 +44,7 @@ ANSWER = (
 @prompt(
     name="commitment_purchase_plan",
     title="Plan a commitment purchase",
-    description="What hourly commitment to buy, its break-even and risk, and a back-test of the advice.",
+    description="Hourly commitment to buy, its break-even and risk, and a back-test of the plan.",
     arguments=(PROVIDER, DISCOUNT),
 )
 def commitment_purchase_plan(ctx: PromptContext) -> Script:

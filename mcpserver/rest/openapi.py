@@ -161,7 +161,9 @@ def _file_operation(name: str, summary: str, description: str) -> Schema:
         "description": description,
         "security": _security(ToolAccess.WRITE),
         "parameters": [
-            _query_parameter("delete", delete, "Delete objects that are not in the file, for the types in the file.")
+            _query_parameter(
+                "delete", delete, "Delete objects that are not in the file, for the types in the file."
+            )
         ],
         "requestBody": {"required": True, "content": {YAML: {"schema": {"type": "string"}}}},
         "responses": {

@@ -60,9 +60,7 @@ class CreateBudgetArguments(msgspec.Struct, frozen=True, kw_only=True):
         str, Meta(description="Such as USD. Cost in others counts only with a display currency.")
     ]
     period: Literal["monthly", "quarterly", "yearly"] = "monthly"
-    scope: Annotated[ScopeName | None, Meta(description="Default: from the fields below, or account.")] = (
-        None
-    )
+    scope: Annotated[ScopeName | None, Meta(description="Default: from the fields below, or account.")] = None
     cost_source: Annotated[int | str | None, Meta(description="Name or ID.")] = None
     team: Annotated[int | str | None, Meta(description="Name or ID.")] = None
     cost_tag: Annotated[int | str | None, Meta(description="Key or ID, with cost_tag_value.")] = None

@@ -38,8 +38,8 @@ def simulate(call: ToolCall, arguments: SimulationQuery) -> SimulationAnswer:
     title="Plan a commitment purchase",
     access=ToolAccess.READ,
     description="""
-        What hourly commitment to buy, its break-even and risk, and what this advice would have saved in each of the last 12
-        months against doing nothing and AWS's rule.
+        Recommended hourly commitment, its break-even and risk, and a back-test of its savings in each of the last 12 months
+        against no purchase and AWS's rule.
     """,
     examples=[{"discount_percent": 27}],
 )
