@@ -343,9 +343,7 @@ _column(
     "commitment", "Commitment", "The reservation or savings plan.", "commitment_id", label="commitment_name"
 )
 _column("currency", "Currency", "The currency of the bill, such as EUR; not converted.", OWN_CURRENCY)
-registry.register(
-    DimensionKind("product", "Product", "The account's product key, or the service.", _product)
-)
+registry.register(DimensionKind("product", "Product", "The account's product key, or the service.", _product))
 _column(
     "actor", "Actor", "The user, role, API key or creator tag that caused the cost.", "actor", absent=UNKNOWN
 )
@@ -379,4 +377,6 @@ _column(
     of_bill=True,
 )
 registry.register(DimensionKind("tag:", "Tag", "A tag of the provider, by its key: tag:env.", _tag))
-registry.register(DimensionKind(EXTENSION, "x_ column", "A provider-specific column: x_CostCenter.", _extension))
+registry.register(
+    DimensionKind(EXTENSION, "x_ column", "A provider-specific column: x_CostCenter.", _extension)
+)

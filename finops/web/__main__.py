@@ -24,9 +24,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m finops.web", description="Run the web server of the console."
     )
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen on (default: localhost only)"
-    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: localhost only)")
     parser.add_argument("--port", type=int, default=int(os.environ.get("PORT", "8000")))
     parser.add_argument("--processes", type=int, default=int(os.environ.get("WEB_PROCESSES", "1")))
     parser.add_argument("--descriptor", type=int, help="of a listening socket that this process was given")
