@@ -194,9 +194,7 @@ POOL: Final = Gauge(
     "finops_database_pool_connections", "Connections to PostgreSQL, open and in use.", "state"
 )
 POOL_WAITING: Final = Gauge("finops_database_pool_waiting", "Threads that wait for a connection.")
-BEAT_TICK: Final = Gauge(
-    "finops_beat_last_tick_timestamp_seconds", "Time of beat's last check, as Unix time."
-)
+BEAT_TICK: Final = Gauge("finops_beat_last_tick_timestamp_seconds", "Unix time of beat's last check.")
 BEAT_DUE: Final = Gauge("finops_beat_entries_due", "Entries of its schedule that are due and not yet sent.")
 BEAT_SENT: Final = Counter("finops_beat_messages_total", "Messages that beat sent, by outcome.", "outcome")
 PROCESSES: Final = Gauge("finops_processes", "Programs that run.", "program")
