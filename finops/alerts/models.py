@@ -26,9 +26,7 @@ class AlertChannel(AccountModel):
 
     name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
     kind = models.CharField(max_length=20, choices=Kind.choices)
-    target = models.TextField(
-        help_text="Encrypted JSON, by type: url, addresses, routing_key, signing_secret."
-    )
+    target = models.TextField(help_text="Encrypted JSON: url, addresses, routing_key, signing_secret.")
     shown_target = models.CharField(max_length=300, blank=True, help_text="Displayed part of the target.")
     tested_at = models.DateTimeField(
         null=True, blank=True, help_text="Time of the last delivered test message."
@@ -58,9 +56,7 @@ class AlertRecipient(AccountModel):
     """An e-mail address that got a confirmation request for alerts of the account, or unsubscribed from them."""
 
     address = models.EmailField(max_length=254, help_text="In lowercase.")
-    requested_at = models.DateTimeField(
-        null=True, blank=True, help_text="Time of the last confirmation e-mail."
-    )
+    requested_at = models.DateTimeField(null=True, blank=True, help_text="The last confirmation e-mail.")
     confirmed_at = models.DateTimeField(null=True, blank=True)
     unsubscribed_at = models.DateTimeField(null=True, blank=True)
 
@@ -291,9 +287,7 @@ class EventSubscription(AccountModel):
         IMPORT_FINISHED = "import.finished", "Import finished"
         FORECAST_CHANGED = "forecast.changed", "Forecast changed"
 
-    public_id = models.CharField(
-        max_length=40, help_text="Derived from credential, callback, event and arguments."
-    )
+    public_id = models.CharField(max_length=40, help_text="From credential, callback, event, arguments.")
     event = models.CharField(max_length=40, choices=Event.choices)
     arguments = models.JSONField(default=dict, blank=True)
     target = models.TextField(help_text="Encrypted JSON: url, signing_secret, previous_secret.")

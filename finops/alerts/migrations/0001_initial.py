@@ -49,7 +49,7 @@ class Migration(migrations.Migration):
                 (
                     "target",
                     models.TextField(
-                        help_text="Encrypted JSON, by type: url, addresses, routing_key, signing_secret."
+                        help_text="Encrypted JSON: url, addresses, routing_key, signing_secret."
                     ),
                 ),
                 (

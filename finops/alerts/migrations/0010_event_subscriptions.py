@@ -39,9 +39,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "public_id",
-                    models.CharField(
-                        help_text="Derived from credential, callback, event and arguments.", max_length=40
-                    ),
+                    models.CharField(help_text="From credential, callback, event, arguments.", max_length=40),
                 ),
                 (
                     "event",
