@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 Number = Decimal | int
-_NAMES: Final = ("part", "name", "dimension", "value", "source", "month", "date", "start_date")
+_NAMES: Final = ("provider", "part", "name", "dimension", "value", "source", "month", "date", "start_date")
 """Fields that name an element of a list, besides its group."""
 
 _NO_AMOUNTS: Final = ("share", "ratio", "days", "lines", "other_groups")

@@ -24,14 +24,14 @@ THEN = (
         "the refusal names: give me its address."
     ),
     (
-        "For each plan with a commitment, call `simulateCost` with the same `filters` and one entry of `purchases`: the plan's "
-        "`per_hour`, `discount_percent` and `currency`. When I expect usage to change, add `growth`."
+        "For each plan with a commitment, call `simulateCost` with the same `filters`, filtered by the `provider` of the plan, and one entry "
+        "of `purchases`: the plan's `per_hour`, `discount_percent` and `currency`. When I expect usage to change, add `growth`."
     ),
 )
 
 ANSWER = (
-    "Headline: what to commit per hour in each currency, or that nothing is worth it; the discount, and whether it was entered.",
-    "Last 60 days: `committed`, `saving`, `utilization`, `coverage`, in each currency.",
+    "Headline: what to commit per hour with each provider, or that nothing is worth it; the discount, and whether it was entered.",
+    "Last 60 days: `committed`, `saving`, `utilization`, `coverage`, of each plan.",
     "Table, the back-test: month, on demand, saving of this advice, savings of the vendor's rules; a month that is null with its reason.",
     "Risk: `break_even_utilization`, and `tolerated_fall` compared with `largest_fall`, in one sentence.",
     "What existing commitments waste and what expires soon: use or renew that before anything is bought.",
@@ -73,7 +73,7 @@ def commitment_purchase_plan(ctx: PromptContext) -> Script:
             Step(
                 "planCommitmentPurchase",
                 {"filters": filters, "discount_percent": discount},
-                "The advice in each currency, its risk and its back-test.",
+                "The advice for each provider, its risk and its back-test.",
             ),
             Step(
                 "listSavingsRecommendations",

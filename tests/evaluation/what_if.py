@@ -97,13 +97,26 @@ def _on_demand_days(
     raw: RawFiles, start: datetime.date, end: datetime.date
 ) -> dict[str, dict[datetime.date, Fraction]]:
     """Usage at standard prices by currency and day; the demo's bills have no hours."""
+    days: dict[str, dict[datetime.date, Fraction]] = {}
+    for (_provider, currency), amounts in _provider_days(raw, start, end).items():
+        of_currency = days.setdefault(currency, {})
+        for day, amount in amounts.items():
+            of_currency[day] = of_currency.get(day, Fraction(0)) + amount
+    return days
+
+
+def _provider_days(
+    raw: RawFiles, start: datetime.date, end: datetime.date
+) -> dict[tuple[str, str], dict[datetime.date, Fraction]]:
+    """Usage at standard prices by provider, currency and day."""
     statement = (
-        f"select BillingCurrency, day, sum(EffectiveCost) from lines where day between '{start}' and '{end}' and {COVERABLE} "
+        "select ProviderName, BillingCurrency, day, sum(EffectiveCost) from lines "
+        f"where day between '{start}' and '{end}' and {COVERABLE} "
         "and ChargePeriodEnd <= ChargePeriodStart + interval 48 hours group by all"
     )
-    days: dict[str, dict[datetime.date, Fraction]] = {}
-    for currency, day, amount in raw.rows(statement):
-        days.setdefault(currency, {})[day] = Fraction(amount)
+    days: dict[tuple[str, str], dict[datetime.date, Fraction]] = {}
+    for provider, currency, day, amount in raw.rows(statement):
+        days.setdefault((provider, currency), {})[day] = Fraction(amount)
     return days
 
 
@@ -161,15 +174,15 @@ def _purchase(per_hour: int) -> dict[str, Any]:
 def _advice(raw: RawFiles) -> Figures:
     """The lowest of the commitments that would have saved most in the last 7, 30 and 60 days, by trying every level."""
     figures: Figures = {}
-    longest = _on_demand_days(raw, YESTERDAY - datetime.timedelta(days=59), YESTERDAY)
-    for currency, amounts in longest.items():
+    longest = _provider_days(raw, YESTERDAY - datetime.timedelta(days=59), YESTERDAY)
+    for scope, amounts in longest.items():
         levels = []
         for count in (7, 30, 60):
             first = YESTERDAY - datetime.timedelta(days=count - 1)
             levels.append(_best_level([amount for day, amount in amounts.items() if day >= first], count))
         per_hour = min(levels) * (100 - DISCOUNT) / 100
-        figures[currency, "per_hour"] = _decimal(per_hour).quantize(Decimal("0.001"), ROUND_DOWN)
-        figures[currency, "on_demand"] = _decimal(sum(amounts.values(), Fraction(0)))
+        figures[*scope, "per_hour"] = _decimal(per_hour).quantize(Decimal("0.001"), ROUND_DOWN)
+        figures[*scope, "on_demand"] = _decimal(sum(amounts.values(), Fraction(0)))
     return figures
 
 
@@ -196,7 +209,7 @@ def about_purchases() -> Iterator[Question]:
             {"discount_percent": DISCOUNT},
             _advice,
             lambda answer: {
-                (each["currency"], part): exact(each[part])
+                (each["provider"], each["currency"], part): exact(each[part])
                 for each in answer["plans"]
                 for part in ("per_hour", "on_demand")
             },

@@ -40,6 +40,7 @@ from finops.insights.purchase_plans.schemas import (
     PurchasePlanQuery,
     WindowAdvice,
 )
+from finops.insights.purchase_plans.text import UnplannedUsage
 from finops.lib.errors import UserError
 from finops.lib.money import exact_difference, exact_product, exact_sum
 from finops.lib.periods import DateRange, add_months, month_end, month_start
@@ -72,7 +73,7 @@ class PlanDays:
 def plan_purchase(
     account: Account, query: PurchasePlanQuery, *, deadline: float | None = None
 ) -> PurchasePlanAnswer:
-    """A plan for each currency with on-demand usage that a commitment could cover, in addition to existing
+    """A plan for each provider and currency with on-demand usage that a commitment could cover, in addition to existing
     commitments. Exact.
 
     Raises UserError for what the caller can correct. Cost: one lake query over the lines of fourteen months, one or
@@ -100,15 +101,17 @@ def plan_purchase(
             field="discount_percent",
             page="commitments/purchase/",
         )
-    plans.sort(key=lambda plan: (-plan.on_demand, plan.currency))
-    unknown = sorted({each.currency for each in usages} - {plan.currency for plan in plans})
-    several = [
-        each.currency for each in usages if each.has_several_providers and each.currency not in unknown
+    plans.sort(key=lambda plan: (-plan.on_demand, plan.provider, plan.currency))
+    planned = {(plan.provider, plan.currency) for plan in plans}
+    unknown = [
+        UnplannedUsage(each.provider, each.currency, on_demand(slots_of(each.usage, days.lookback)))
+        for each in usages
+        if (each.provider, each.currency) not in planned
     ]
     notes = source_notes(account, sources, question.filters, days.lookback)
     return PurchasePlanAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=text.summary(plans, unknown, several, days.lookback, notes.clause),
+        summary=text.summary(plans, unknown, days.lookback, days.before - days.first, notes.clause),
         period=_period(days.lookback),
         plans=plans,
         assumptions=text.assumptions(plans),
@@ -165,7 +168,7 @@ def _without_cost(account: Account, sources: Sources) -> PurchasePlanAnswer:
 
 
 def _plan(query: PurchasePlanQuery, usage: PlanUsage, days: PlanDays) -> PurchasePlan | None:
-    """The plan of one currency; None without a discount."""
+    """The plan of one provider and currency; None without a discount."""
     entered = query.discount_percent
     discount = exact_product(entered, PERCENT) if entered is not None else usage.covered_discount
     if discount is None or not 0 < discount < 1:
@@ -180,6 +183,7 @@ def _plan(query: PurchasePlanQuery, usage: PlanUsage, days: PlanDays) -> Purchas
     ours = back_test(OURS, usage.usage, days.months, days.first, discount)
     vendor = [back_test(rule, usage.usage, days.months, days.first, discount) for rule in VENDOR]
     return PurchasePlan(
+        provider=usage.provider,
         currency=usage.currency,
         per_hour=per_hour,
         covers_per_hour=capacity,

@@ -46,6 +46,7 @@ class PlanMonth(msgspec.Struct, frozen=True, kw_only=True):
 # Of the last 60 days: committed, covered_on_demand, on_demand, saving, utilization, coverage. `tolerated_fall`: by which share usage may
 # fall until the commitment costs as much as on demand; `largest_fall`: from one of the months to the next.
 class PurchasePlan(msgspec.Struct, frozen=True, kw_only=True):
+    provider: str
     currency: str
     per_hour: Decimal
     covers_per_hour: Decimal

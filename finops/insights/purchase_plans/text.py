@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
 from typing import Final
 
+from finops.insights.purchase_plans.figures import WINDOWS
 from finops.insights.purchase_plans.schemas import PurchasePlan
 from finops.lib.periods import DateRange
 from finops.lib.sentences import exact_number, join_with_and, money, percent_text
@@ -17,48 +21,83 @@ BACK_TEST: Final = (
     "rest of the 12 months. AWS rule: the same from the last 7, 30 or 60 days."
 )
 BY_HOUR: Final = "A commitment covers each hour separately and costs the same when unused. Usage at standard prices counts, not spot."
+EACH_PROVIDER: Final = "Each provider has a plan of its own, also the AWS rule. It is assumed that the provider sells hourly commitments for this usage."
 BY_DAY: Final = "Where bills have no hours, usage is spread evenly over the day. This overstates savings."
+
+
+@dataclass(frozen=True)
+class UnplannedUsage:
+    """On-demand usage of the last 60 days whose discount is unknown."""
+
+    provider: str
+    currency: str
+    on_demand: Decimal
 
 
 def summary(
     plans: Sequence[PurchasePlan],
-    unknown: Sequence[str],
-    several: Sequence[str],
+    unknown: Sequence[UnplannedUsage],
     days: DateRange,
+    history: timedelta,
     clause: str,
 ) -> str:
-    """The first sentence of the answer. `unknown`: currencies without a discount; `several`: currencies with usage of several
-    providers."""
+    """The first sentence of the answer. `unknown`: usage without a discount; `history`: complete days of bills without a
+    gap."""
     if not plans:
         return f"{NO_USAGE.format(start=days.start, end=days.end)}{clause}."
-    caveats = [f"without {join_with_and(list(unknown))}, whose discount is unknown"] if unknown else []
-    if several:
-        caveats.append(
-            f"{join_with_and(list(several))} has usage of several providers, and a commitment covers one: filter by provider"
-        )
+    caveats = []
+    if any(plan.per_hour for plan in plans) and len({plan.provider for plan in plans}) > 1:
+        caveats.append("assuming that each provider sells hourly commitments for this usage")
+    if unknown:
+        left_out = [_on_demand_text(each) for each in unknown]
+        caveats.append(f"without {join_with_and(left_out)}, whose discount is unknown")
     by_day = max(plan.days_by_day for plan in plans)
     if by_day:
         noun = "day has" if by_day == 1 else "days have"
         caveats.append(f"{by_day} {noun} no hourly usage, which overstates savings")
     rest = f"; {'; '.join(caveats)}" if caveats else ""
-    return f"{'; '.join(map(_plan_text, plans))}{rest}{clause}."
+    return f"{'; '.join(_advice_texts(plans, history.days))}{rest}{clause}."
+
+
+def _advice_texts(plans: Sequence[PurchasePlan], history: int) -> list[str]:
+    """Plans with a commitment first, each with its back-test; the others together by their reason."""
+    texts = [_plan_text(plan) for plan in plans if plan.per_hour]
+    others = [plan for plan in plans if not plan.per_hour]
+    if not others:
+        return texts
+    if history < max(WINDOWS):
+        names = join_with_and([_on_demand_text(plan) for plan in others])
+        noun = "day" if history == 1 else "days"
+        return [
+            *texts,
+            f"Too few days to recommend a commitment: bills cover {history} {noun} without a gap, and {max(WINDOWS)} are needed, for {names}",
+        ]
+    names = join_with_and([f"{_on_demand_text(plan)}; {_past(plan)}" for plan in others])
+    return [*texts, f"No commitment would have paid off in each of the last 7, 30 and 60 days for {names}"]
+
+
+def _on_demand_text(usage: PurchasePlan | UnplannedUsage) -> str:
+    return f"{usage.provider} ({money(usage.on_demand, usage.currency)} on demand)"
+
+
+def _past(plan: PurchasePlan) -> str:
+    tested = sum(month.saving is not None for month in plan.months)
+    if not tested:
+        return "there are too few days for a back-test"
+    rules = [f"{money(each.saved, plan.currency)} by {each.days} days" for each in plan.vendor]
+    noun = "month" if tested == 1 else "months"
+    return (
+        f"in {tested} {noun} this rule would have saved {money(plan.saved, plan.currency)} against doing nothing (the AWS "
+        f"rule {join_with_and(rules)})"
+    )
 
 
 def _plan_text(plan: PurchasePlan) -> str:
-    rules = [f"{money(each.saved, plan.currency)} by {each.days} days" for each in plan.vendor]
-    tested = sum(month.saving is not None for month in plan.months)
-    past = (
-        f"in {tested} months this rule would have saved {money(plan.saved, plan.currency)} against doing nothing (the AWS "
-        f"rule {join_with_and(rules)})"
-        if tested
-        else "there are too few days for a back-test"
-    )
-    if not plan.per_hour:
-        return f"No commitment in {plan.currency} would have paid off in each of the last 7, 30 and 60 days; {past}"
     used = f"{percent_text(plan.utilization)} used" if plan.utilization is not None else "unused"
     return (
-        f"Commit {exact_number(plan.per_hour)} {plan.currency} per hour more: in the last 60 days it would have been {used} and "
-        f"saved {money(plan.saving, plan.currency)}; {past}"
+        f"{plan.provider}: commit {exact_number(plan.per_hour)} {plan.currency} per hour more; in the last 60 days it would have "
+        f"been {used} and saved {money(plan.saving, plan.currency)} of {money(plan.on_demand, plan.currency)} on demand; "
+        f"{_past(plan)}"
     )
 
 
@@ -69,6 +108,7 @@ def assumptions(plans: Sequence[PurchasePlan]) -> list[str]:
         RULE,
         BACK_TEST,
         BY_HOUR,
+        EACH_PROVIDER,
         *(_discount(plan) for plan in plans),
         *([BY_DAY] if any(plan.days_by_day for plan in plans) else []),
     ]
@@ -77,7 +117,7 @@ def assumptions(plans: Sequence[PurchasePlan]) -> list[str]:
 def _discount(plan: PurchasePlan) -> str:
     reason = "as entered" if plan.is_discount_entered else "as usage that commitments cover now"
     return (
-        f"{plan.currency}: {exact_number(plan.discount_percent)} % below on-demand prices, {reason}. Below "
+        f"{plan.provider}, {plan.currency}: {exact_number(plan.discount_percent)} % below on-demand prices, {reason}. Below "
         f"{percent_text(plan.break_even_utilization)} utilization it costs more than on demand."
     )
 

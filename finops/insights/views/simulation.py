@@ -20,7 +20,7 @@ from ingestion.queries import metrics_of
 
 EFFECTS: Final = ("kind", "name", "currency", "amount")
 MONTHS: Final = (
-    *("currency", "month", "on demand", "commitment per hour", "saving", "utilization"),
+    *("provider", "currency", "month", "on demand", "commitment per hour", "saving", "utilization"),
     *("saving by the AWS rule of 7 days", "of 30 days", "of 60 days"),
 )
 
@@ -75,6 +75,7 @@ class PurchasePlanPage(CostQueryPage[PurchasePlanQuery, PurchasePlanAnswer]):
         rows = [
             [
                 *(
+                    plan.provider,
                     plan.currency,
                     month.month,
                     month.on_demand,

@@ -65,27 +65,86 @@ def test_steady_usage_is_committed_to_as_a_whole(acme: Account) -> None:
     assert [month.month for month in plan.months] == [f"2025-{number:02}" for number in range(1, 13)]
 
 
-def test_usage_of_several_providers_is_said_as_no_commitment_covers_it(acme: Account) -> None:
+def test_each_provider_has_a_plan_of_its_own(acme: Account) -> None:
     lines = [
         line
-        for provider in ("AWS", "Google Cloud")
-        for line in usage_of(ALL, lambda _day, _hour: 2, provider=provider)
+        for provider, amount in (("AWS", 2), ("Google Cloud", 4))
+        for line in usage_of(ALL, _every_hour(amount), provider=provider)
     ]
-    by_provider = [CostFilter(dimension="provider", values=["AWS"])]
+    of_aws = [CostFilter(dimension="provider", values=["AWS"])]
 
-    both = answer_of(acme, lines)
-    one = plan_purchase(acme, PurchasePlanQuery(discount_percent=HALF, filters=by_provider))
+    answer = answer_of(acme, lines)
+    one = plan_purchase(acme, PurchasePlanQuery(discount_percent=HALF, filters=of_aws))
 
-    clause = "; USD has usage of several providers, and a commitment covers one: filter by provider"
-    assert [clause in answer.summary for answer in (both, one)] == [True, False]
-    assert [answer.plans[0].per_hour for answer in (both, one)] == list(decimals(2, 1))
+    assert [(plan.provider, plan.per_hour, plan.saved) for plan in answer.plans] == [
+        ("Google Cloud", Decimal(2), Decimal(365 * 24 * 2)),
+        ("AWS", Decimal(1), Decimal(365 * 24)),
+    ]
+    assert one.plans == [answer.plans[1]]
+    assert answer.summary.startswith("Google Cloud: commit 2 USD per hour more; ")
+    assert "; AWS: commit 1 USD per hour more; " in answer.summary
+    assumption = "assuming that each provider sells hourly commitments for this usage"
+    assert [assumption in each.summary for each in (answer, one)] == [True, False]
+
+
+def _every_hour(amount: int) -> Callable[[date, int], int]:
+    return lambda _day, _hour: amount
+
+
+def test_plans_sum_up_to_the_raw_lines_of_each_provider_and_currency(acme: Account) -> None:
+    scopes = [("AWS", "USD", 2), ("AWS", "EUR", 3), ("Google Cloud", "USD", 5), (None, "USD", 7)]
+    lines = [
+        line
+        for provider, currency, amount in scopes
+        for line in usage_of(ALL, _every_hour(amount), provider=provider, currency=currency)
+    ]
+    spot = [on_demand("1", charge_date=day, pricing_category="Dynamic") for day in each_day(ALL)]
+
+    answer = answer_of(acme, [*lines, *spot])
+
+    raw: dict[tuple[str, str, str], Fraction] = {}
+    for line in lines:
+        key = (line["provider"] or "(none)", line["currency"], f"{line['charge_date']:%Y-%m}")
+        raw[key] = raw.get(key, Fraction(0)) + Fraction(Decimal(line["effective_cost"]))
+    months = {
+        (plan.provider, plan.currency, month.month): Fraction(month.on_demand)
+        for plan in answer.plans
+        for month in plan.months
+    }
+    assert months == {key: amount for key, amount in raw.items() if key[2] >= "2025-01"}
+
+
+def test_the_discount_of_a_provider_is_no_other_providers(acme: Account) -> None:
+    covered = [commitment_line("75", "Used", day=day, provider="AWS") for day in each_day(ALL)]
+    usage = [
+        line
+        for provider in ("AWS", "Google Cloud")
+        for line in usage_of(ALL, _every_hour(4), provider=provider)
+    ]
+
+    answer = answer_of(acme, [*covered, *usage], discount_percent=None)
+
+    assert [plan.provider for plan in answer.plans] == ["AWS"]
+    assert "without Google Cloud (5,760.00 USD on demand), whose discount is unknown" in answer.summary
+
+
+def test_too_short_a_history_is_the_reason_for_no_commitment(acme: Account) -> None:
+    days = DateRange(ALL.end - timedelta(days=18), ALL.end)
+
+    answer = answer_of(acme, usage_of(days, _every_hour(4), provider="AWS"))
+
+    assert answer.summary.startswith(
+        "Too few days to recommend a commitment: bills cover 19 days without a gap, and 60 are needed, "
+        "for AWS (1,824.00 USD on demand)"
+    )
+    assert "paid off" not in answer.summary
 
 
 def test_an_hour_a_day_is_not_worth_a_commitment_however_dear(acme: Account) -> None:
     answer = answer_of(acme, usage_of(ALL, lambda _day, hour: 1000 if hour == 3 else 0))
 
     assert answer.plans[0].per_hour == 0
-    assert answer.summary.startswith("No commitment in USD would have paid off")
+    assert answer.summary.startswith("No commitment would have paid off in each of the last")
 
 
 def test_growth_of_the_last_week_is_the_vendors_advice_and_not_ours(acme: Account) -> None:
@@ -182,7 +241,7 @@ def test_a_currency_without_a_discount_is_named_first(acme: Account) -> None:
     answer = answer_of(acme, [*lines, *usage], discount_percent=None)
 
     assert [plan.currency for plan in answer.plans] == ["USD"]
-    assert "without EUR, whose discount is unknown" in answer.summary
+    assert "without AWS (5,760.00 EUR on demand), whose discount is unknown" in answer.summary
 
 
 def test_a_plan_is_of_what_its_filters_choose(acme: Account) -> None:
