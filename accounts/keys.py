@@ -154,5 +154,5 @@ def authenticate_mcp_key(plaintext: str, *, client: str = "") -> MCPKey | None:
         "display_currency",
         "suspended_at",
     )
-    account = Account(**dict(zip(names, row[5:12], strict=True)), limits=json.loads(row[12]))
+    account = Account.with_columns(**dict(zip(names, row[5:12], strict=True)), limits=json.loads(row[12]))
     return MCPKey(id=row[0], name=row[1], scope=row[2], lookup=row[3], account=account)

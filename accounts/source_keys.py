@@ -89,7 +89,7 @@ class SourceKeys(Generic[K, S, C]):
         if row is None or not hmac.compare_digest(bytes(row[1]), digest):
             return None
         names = ("id", "name", "slug", "fiscal_start_month", "suspended_at")
-        account = Account(**dict(zip(names, row[3:8], strict=True)), limits=json.loads(row[8]))
+        account = Account.with_columns(**dict(zip(names, row[3:8], strict=True)), limits=json.loads(row[8]))
         return self.credential(key_id=row[0], source_id=row[2], account=account, lookup=lookup)
 
     def lock(self, key_id: int) -> bool:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
-from django.db import models
+from django.db import DEFAULT_DB_ALIAS, models
 from django.db.models.functions import Lower
 
 from finops.lib import clock
@@ -195,6 +195,13 @@ class Account(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @classmethod
+    def with_columns(cls, **values: Any) -> Account:
+        """Return a stored account of which a statement read only these columns. Any other column takes a query on first
+        access, where `Account(…)` would have the default of a new account."""
+        names = [field.attname for field in cls._meta.concrete_fields if field.attname in values]
+        return cls.from_db(DEFAULT_DB_ALIAS, names, [values[name] for name in names])
 
     @property
     def owner(self) -> User | None:

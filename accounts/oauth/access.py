@@ -85,7 +85,7 @@ def use_access_token(token: str, *, client: str = "") -> TokenUse | None:
         access=access,
         user=None if service_account else User(id=person[0], email=person[1], name=person[2]),
         application=OAuthApplication(id=client_row[0], client_id=client_row[1], name=client_row[2]),
-        account=Account(
+        account=Account.with_columns(
             id=account_row[0],
             name=account_row[1],
             slug=account_row[2],

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.credentials import Access, CredentialKind, authenticate_bearer
 from accounts.keys import PREFIX, authenticate_mcp_key, lookup_of, mint_mcp_key, revoke_mcp_key
-from accounts.models import AuditEntry, MCPKey
+from accounts.models import Account, AuditEntry, MCPKey
 from accounts.scoping import account_scope
 from finops.lib import clock
 from finops.lib.errors import UserError
@@ -29,6 +29,17 @@ def test_a_minted_key_opens_its_account_with_its_scope(cast: Cast) -> None:
     assert credential.account == cast.account
     assert credential.access is Access.READ_WRITE
     assert credential.may_write
+
+
+def test_settings_of_its_account_that_the_key_check_did_not_read_have_their_stored_values(cast: Cast) -> None:
+    Account.objects.filter(pk=cast.account.pk).update(currencies=["EUR", "USD"], session_max_hours=8)
+    _key, plaintext = mint_mcp_key(account=cast.account, name="A", scope="read", actor=cast.actor)
+
+    authenticated = authenticate_mcp_key(plaintext)
+
+    assert authenticated is not None
+    assert authenticated.account.currencies == ["EUR", "USD"]
+    assert authenticated.account.session_max_hours == 8
 
 
 def test_a_key_reads_only_unless_asked_otherwise(cast: Cast) -> None:

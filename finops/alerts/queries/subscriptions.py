@@ -122,20 +122,11 @@ def _rows(
     every = subscriptions.select_related(*RELATED, "created_by").annotate(last_fired_at=last_fired_at)
     rows = list(every.order_by("-created_at", "-pk")[part or slice(None)])
     watches = anomaly_settings(account).watches if rows else []
-    billed = _billed_currencies(account) if any(each.currency for each in rows) else []
+    billed = account.currencies if any(each.currency for each in rows) else []
     shown = [account.display_currency] if account.display_currency else billed
     # Anomalies keep the currency that they were detected in, also one without an exchange rate.
     detected = list(dict.fromkeys([*shown, *billed])) if billed else []
     return [_row(each, watches, detected if each.trigger == Trigger.ANOMALY else shown) for each in rows]
-
-
-def _billed_currencies(account: Account) -> Sequence[str]:
-    """Return the currencies of the account's cost. An account of a key is loaded without them: one query then."""
-    return (
-        account.currencies
-        or Account.objects.values_list("currencies", flat=True).filter(pk=account.pk).first()
-        or []
-    )
 
 
 def _row(row: AlertSubscription, watches: Sequence[str], currencies: Sequence[str]) -> SubscriptionRow:
