@@ -28,8 +28,8 @@ ANSWER = (
 
 THEN = (
     (
-        "For the model that rose most call `querySpend` once more with the arguments of the first call, `granularity` `day` and a "
-        "filter on `ai_model` besides, to see since when."
+        "For the model with the largest increase, call `querySpend` again with the arguments of the first call, `granularity` `day` "
+        "and a filter on `ai_model`, to see when it started."
     ),
 )
 

@@ -23,8 +23,8 @@ OFFERS = {
 
 THEN = (
     (
-        "For the one that rose most call `querySpend` once more with the arguments of the first call, `granularity` `day` and "
-        "a filter on it besides, to see since when."
+        "For the one with the largest increase, call `querySpend` again with the arguments of the first call, `granularity` `day` "
+        "and a filter on it, to see when it started."
     ),
 )
 
