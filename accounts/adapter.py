@@ -118,5 +118,5 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         **options: Any,
     ) -> None:
         if message_template == CONFIRMATION_SENT and getattr(request, "mail_is_kept", False):
-            return  # it was not
+            return  # the mail was not sent
         super().add_message(request, level, message_template, *args, **options)

@@ -41,7 +41,7 @@ def record_each(
 ) -> None:
     """Add an entry as `record` does for each target and its detail, in one statement for 2,000; none without a target."""
     entries = [_entry(account, actor, action, target, detail) for target, detail in targets]
-    # Unscoped: of the account that is named.
+    # Unscoped: the caller names the account.
     AuditEntry.objects.unscoped().bulk_create(entries, batch_size=2_000)
 
 

@@ -131,7 +131,7 @@ def _key_field(**options: Any) -> forms.CharField:
 
 
 class ServiceAccountForm(NewKeyForm):
-    """`scope` is its access: a service account has the same two as a key."""
+    """The form of a service account. `scope` is its access: the same two choices as for a key."""
 
     key = _key_field(
         required=False, help_text=f"{KEY_HELP} Optional: without a key, the console creates a client secret."
@@ -272,7 +272,7 @@ class ProfileForm(forms.Form):
 
 
 def format_example(locale: str, region: str) -> str:
-    """`United States: Oct 23, 1,234.56`."""
+    """Return an example of the formats: `United States: Oct 23, 1,234.56`."""
     with reader_formats(locale):
         return (
             f"{region}: {dates.day(date(clock.today().year, 10, 23))}, {numbers.number(Decimal('1234.56'))}"

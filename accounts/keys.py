@@ -118,7 +118,7 @@ def revoke_mcp_key(*, key: MCPKey, actor: Actor) -> None:
         )
 
 
-# Texts are cast: where a migration changes a column's length, PostgreSQL refuses what it has prepared with the old one.
+# Texts are cast: when a migration changes a column's length, PostgreSQL refuses statements prepared with the old length.
 # One statement: find, check, record the use. A crash may lose a last-used time, so its commit does not wait for the disk.
 _USE = """
 WITH async_commit AS (SELECT set_config('synchronous_commit', 'off', true))

@@ -31,7 +31,7 @@ class Limit:
     effect: str = ""
     """What another value means, as a sentence."""
     zero: str = ""
-    """What 0 means, where it is no number: "Forever". Such a limit accepts it beside minimum to maximum."""
+    """Meaning of 0 where 0 is no number: "Forever". Such a limit accepts 0 besides minimum to maximum."""
 
     @property
     def default(self) -> int:
@@ -179,7 +179,7 @@ RETENTIONS: Final = (
         zero="Forever",
     ),
 )
-"""How long data of an account is kept. Of what the account sets itself, the limit is its ceiling."""
+"""How long data of an account is kept. Where the account sets a retention itself, the limit is its ceiling."""
 
 LIMITS: Final = (
     Limit("MCP_RATE_LIMIT_PER_MINUTE", "MCP and REST requests per minute, each key", MOST_REQUESTS),
@@ -215,8 +215,8 @@ def limit_of(account: Account, name: str) -> int:
 
 
 def lake_memory_of(account: Account) -> int | None:
-    """Return the memory of the account's own DuckDB, in bytes; None where it shares the process's: an operator set none, or one
-    that this machine does not have."""
+    """Return the memory of the account's own DuckDB, in bytes; None if the account shares the process's: no operator
+    set a value, or this machine does not have that much."""
     value = account.limits.get(LAKE_MEMORY)
     return value * memory.MB if value is not None and LIMITS_BY_NAME[LAKE_MEMORY].accepts(value) else None
 
@@ -229,8 +229,8 @@ def own_limits(name: str) -> dict[int, int]:
 
 
 def older_than_retention(name: str, field: str) -> Q:
-    """Return the condition on rows of an account whose `field`, a time, is before the account's retention; none of one that keeps
-    them forever. One query."""
+    """Return the condition on rows of accounts whose `field`, a time, is before the account's retention. Rows of an
+    account that keeps them forever do not match. One query."""
     limit, own = LIMITS_BY_NAME[name], own_limits(name)
 
     def is_older(days: int) -> Q:

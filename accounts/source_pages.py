@@ -1,5 +1,5 @@
-"""Pages of a source that programs push to with a key of its own: usage, change events, cost. Views of these apps call them behind
-their doors."""
+"""Pages of a source that programs push to with its own key: usage, change events, cost. Views of these apps call them
+after the access check."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ KeyT = TypeVar("KeyT", bound=models.Model)
 
 @dataclass(frozen=True, kw_only=True)
 class SourceKeyPages(Generic[SourceT, KeyT]):
-    """The key card of a source. `url_name` and `argument`: of the source's page. `source_of` answers 404 for another account's.
-    What a service refuses is a message on the source's page."""
+    """The key card of a source. `url_name` and `argument` are those of the source's page. `source_of` raises Http404
+    for a source of another account. Errors of a service are messages on the source's page."""
 
     url_name: str
     argument: str
@@ -36,7 +36,8 @@ class SourceKeyPages(Generic[SourceT, KeyT]):
     key_page: Callable[[AccountRequest, SourceT, KeyT, str], HttpResponse]
 
     def generate(self, request: AccountRequest, source_id: int) -> HttpResponse:
-        """The answer shows the key: the one place where its plaintext ever is. A reload is refused, not repeated."""
+        """Create the first key and show it: no other response contains its plaintext. A reload is refused, not
+        repeated."""
         row = self.source_of(source_id)
         with ErrorMessages(request):
             key, plaintext = self.generate_key(source=row, actor=request.actor)
@@ -44,10 +45,11 @@ class SourceKeyPages(Generic[SourceT, KeyT]):
         return self.to_source(request, row)
 
     def regenerate(self, request: AccountRequest, source_id: int) -> HttpResponse:
-        """As on generating. The form names the key that it replaces, so a reload replaces no second one."""
+        """Replace the key and show the new one, as `generate` does. The form names the replaced key, so a reload
+        replaces none."""
         row = self.source_of(source_id)
         text = request.POST.get("replaces", "")
-        replaces = (id_of(text) or 0) if text else None  # 0 is no key's, so that what is no id replaces none
+        replaces = (id_of(text) or 0) if text else None  # no key has ID 0, so an invalid ID replaces none
         with ErrorMessages(request):
             key, plaintext = self.regenerate_key(source=row, actor=request.actor, replaces=replaces)
             return self.key_page(request, row, key, plaintext)
@@ -67,7 +69,7 @@ class SourceKeyPages(Generic[SourceT, KeyT]):
 
 @dataclass(frozen=True, kw_only=True)
 class SourcePages(SourceKeyPages[SourceT, KeyT]):
-    """The same of a source that is its name and its key. `source_page` shows it, also with a form that came back."""
+    """Pages of a source that has a name and a key only. `source_page` renders the source, also with an invalid form."""
 
     form: type[forms.Form]
     new_template: str

@@ -66,7 +66,8 @@ class OAuthApplication(AbstractApplication):
 class OAuthConnection(AccountModel):
     """A person's permission for a client to work in an account, and its scope. Deleted with the membership.
 
-    Without a person it is that of a service account, whose client works for the account itself. Codes and tokens belong to it and have no rights of their own: deleting it ends them all, at once. `access` is the most
+    Without a person, the permission of a service account, whose client works for the account itself. Codes and tokens
+    belong to the connection and have no rights of their own: deleting it ends them all, at once. `access` is the most
     that the person consented to; a token may never do more than that or than the person's role.
     """
 
@@ -113,11 +114,11 @@ class OAuthConnection(AccountModel):
 
 
 class ServiceAccount(AccountModel):
-    """A program of an account that gets access tokens without a person (RFC 6749, 4.4): by a secret, or where it has keys or a JWKS
-    URL by a JWT that it signs (RFC 7523).
+    """A program of an account that gets access tokens without a person (RFC 6749, 4.4): by a secret, or by a JWT that
+    it signs (RFC 7523) if it has keys or a JWKS URL.
 
-    Its connection has the access, the client and the tokens; deleting the client deletes everything. It outlives the
-    person who created it.
+    Its connection has the access, the client and the tokens; deleting the client deletes everything. A service
+    account outlives the person who created it.
     """
 
     connection = models.OneToOneField(
@@ -161,13 +162,13 @@ class ServiceAccount(AccountModel):
 
     @property
     def has_keys(self) -> bool:
-        """Whether it signs JWTs, and has no secret."""
+        """Whether the service account signs JWTs and has no secret."""
         return bool(self.public_keys or self.jwks_url)
 
 
 class UsedAssertion(models.Model):
-    """Base of signed assertions that were used, stored to refuse a replay. Deleted after `expires_at`. Subclasses add whose
-    it is and a unique constraint of this and the digest."""
+    """Base of signed assertions that were used, stored to refuse a replay. Deleted after `expires_at`. Subclasses add
+    the owner and a unique constraint of owner and digest."""
 
     assertion_digest = models.BinaryField()
     expires_at: models.DateTimeField[datetime, datetime] = models.DateTimeField(db_index=True)

@@ -1,4 +1,4 @@
-"""Access tokens at the MCP door: look up, check and record the use of a token in one statement."""
+"""Access tokens of the MCP endpoint: look up, check and record the use of a token in one statement."""
 
 from __future__ import annotations
 

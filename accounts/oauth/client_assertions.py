@@ -23,7 +23,7 @@ from finops.lib.errors import UserError
 METHOD: Final = "private_key_jwt"
 TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 ALGORITHMS: Final = ["RS256", "ES256", "EdDSA", "Ed25519"]
-"""Asymmetric ones alone: `none` is no signature, and under HMAC the public key would pass for a secret."""
+"""Asymmetric algorithms only: `none` is no signature, and under HMAC the public key would work as the secret."""
 MAX_LIFETIME: Final = timedelta(minutes=5)
 LEEWAY: Final = timedelta(seconds=60)
 LONGEST: Final = 16_384
@@ -41,10 +41,10 @@ def has_assertion(request: Request) -> bool:
 
 
 def authenticate(request: Request) -> OAuthApplication:
-    """The client of the service account that signed the request's assertion, which is used up by it.
+    """Return the client of the service account that signed the request's assertion, and mark the assertion as used.
 
-    Raises errors of oauthlib: `invalid_client` with what is wrong, `invalid_request` for a second way of authentication, and
-    `temporarily_unavailable` where its JWKS URL does not answer.
+    Raises errors of oauthlib: `invalid_client` with the reason, `invalid_request` for a second way of authentication,
+    and `temporarily_unavailable` if the JWKS URL does not answer.
     """
     parameters = vars(request)["_params"]
     if parameters.get("client_secret") or "Authorization" in request.headers:
@@ -65,7 +65,7 @@ def authenticate(request: Request) -> OAuthApplication:
 
 
 def _signed_claims(text: str, request: Request) -> tuple[ServiceAccount, dict[str, Any]]:
-    """The service account that the assertion names, whose key signed it, and the claims."""
+    """Return the service account that the assertion names and whose key signed it, and the claims."""
     if not text.isascii() or not 0 < len(text) <= LONGEST:
         _refuse(_NOT_SIGNED, request)
     try:
@@ -92,7 +92,7 @@ def _signed_claims(text: str, request: Request) -> tuple[ServiceAccount, dict[st
 
 
 def _named_in(payload: bytes) -> ServiceAccount | None:
-    """The service account with keys whose client ID is the subject. Nothing of it is proven yet."""
+    """Return the service account with keys whose client ID is the subject. The signature is not verified yet."""
     claims = json.loads(payload)
     client_id = claims.get("sub") if isinstance(claims, dict) else None
     if not isinstance(client_id, str) or not 0 < len(client_id) <= MAX_TEXT or "\0" in client_id:
@@ -124,7 +124,7 @@ def _check_audience(claims: dict[str, Any], request: Request) -> None:
 
 
 def _check_times(claims: dict[str, Any], request: Request) -> datetime:
-    """When the assertion ends."""
+    """Check `exp`, `iat` and `nbf`, and return the time of expiry."""
     now = clock.now()
     ends = _time(claims, "exp", request)
     starts = [_time(claims, name, request) for name in ("iat", "nbf") if name in claims]

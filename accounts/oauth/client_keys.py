@@ -1,4 +1,4 @@
-"""Public keys that a service account authenticates with: those that an admin entered, or those of its JWKS URL (ADR 0112)."""
+"""Public keys of a service account: entered by an admin, or fetched from its JWKS URL (ADR 0112)."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ PublicKey: TypeAlias = RSAKey | ECKey | OKPKey
 
 @dataclasses.dataclass(frozen=True)
 class ClientKeys:
-    """JWKs, or the URL of a JWK set; one of them is empty."""
+    """Public keys as JWKs, or the URL of a JWK set; one of them is empty."""
 
     jwks: list[dict[str, Any]]
     url: str
 
     @property
     def label(self) -> str:
-        """For the audit log: the URL, or the thumbprints (RFC 7638)."""
+        """Text for the audit log: the URL, or the thumbprints (RFC 7638)."""
         return self.url or ", ".join(_import_jwk(jwk).thumbprint() for jwk in self.jwks)
 
 
@@ -53,10 +53,10 @@ NO_KEYS: Final = ClientKeys(jwks=[], url="")
 
 
 def parse_keys(text: str) -> ClientKeys:
-    """Public keys as a person enters them: PEM, JWK, JWK set or an https URL.
+    """Parse public keys as a person enters them: PEM, JWK, JWK set or an https URL.
 
-    Raises UserError, at the field `key`, for a private or symmetric key, one that cannot be read or is too weak, more than five,
-    and a URL that may not be fetched.
+    Raises UserError, at the field `key`, for a private or symmetric key, an unreadable or weak key, more than five
+    keys, and a URL that may not be fetched.
     """
     text = text.strip()
     if len(text) > MAX_TEXT:
@@ -75,8 +75,8 @@ def parse_keys(text: str) -> ClientKeys:
 
 
 def verification_keys(service_account: ServiceAccount, key_id: str) -> list[PublicKey]:
-    """The keys of a service account that may have signed: those with the ID, or where none has it, or none is given, all of them.
-    Raises UserError where its JWKS URL does not answer and nothing is kept."""
+    """Return the service account's keys that may have signed: those with the ID, or all keys if none has the ID or
+    the ID is empty. Raises UserError if the JWKS URL does not answer and no keys are cached."""
     url = service_account.jwks_url
     if url:
         name = f"client-keys:{service_account.pk}:{hashlib.sha256(url.encode()).hexdigest()}"
@@ -100,7 +100,7 @@ def _jwks(text: str) -> list[Any]:
 
 
 def _import_jwk(jwk: Any) -> PublicKey:
-    """The JWK with nothing but its public part and ID."""
+    """Import the public part and the ID of a JWK. Raises UserError for a private, symmetric or weak key."""
     if not isinstance(jwk, dict):
         raise _refusal(f"The key cannot be read. {FORMS}")
     if jwk.get("kty") == "oct":
@@ -128,7 +128,7 @@ def _import_pem(pem: str) -> PublicKey:
         raw = load_pem_public_key(pem.encode())
     except (ValueError, TypeError) as error:
         raise _refusal(f"The key cannot be read. {FORMS}") from error
-    except Exception as error:  # UnsupportedAlgorithm of a curve without a name is no ValueError
+    except Exception as error:  # UnsupportedAlgorithm, of a curve without a name, is no ValueError
         raise _refusal("Use an RSA, EC P-256 or Ed25519 key.") from error
     _check_strength(raw)
     kind: type[PublicKey] = (
@@ -152,7 +152,7 @@ def _check_strength(raw: Any) -> None:
 
 
 def _fetch(url: str) -> KeySet:
-    """The usable keys of a JWK set. Raises UserError."""
+    """Fetch a JWK set and return its usable keys. Raises UserError."""
     with requests.Session() as session:
         guard(session)
         try:

@@ -16,7 +16,7 @@ from accounts.oauth.provider import OFFLINE_SCOPE, SCOPES
 from accounts.oauth.resource import issuer, resource
 
 REGISTERED_AUTH_METHODS = ["none", "client_secret_post", "client_secret_basic"]
-"""Those that a client can register for."""
+"""Authentication methods that a client can register for."""
 AUTH_METHODS = [*REGISTERED_AUTH_METHODS, PRIVATE_KEY_JWT]
 GRANT_TYPES = ["authorization_code", "refresh_token"]
 """Grant types that a client can register for."""

@@ -48,7 +48,7 @@ def provider_settings(issuer: str) -> dict[str, Any]:
         "OIDC_ISS_ENDPOINT": issuer,
         "PKCE_REQUIRED": True,
         "ALLOW_LOCALHOST_LOOPBACK": True,
-        # http is for loopback alone: OAuthApplication.clean says so.
+        # http is allowed for loopback only: OAuthApplication.clean checks it.
         "ALLOWED_REDIRECT_URI_SCHEMES": ["https", "http", *PRIVATE_SCHEMES],
         "CIMD_ENABLED": True,
         "CIMD_METADATA_FETCHER": "accounts.oauth.cimd.DocumentFetcher",

@@ -85,7 +85,7 @@ def _create_client(name: str, secret: str) -> OAuthApplication:
 def rotate_secret(*, service_account: ServiceAccount, actor: Actor) -> str:
     """Replace the client secret and return the new one, which is not stored. The old one and every token end at once.
 
-    Raises UserError where the service account was deleted meanwhile, or has keys in place of a secret.
+    Raises UserError if the service account was deleted meanwhile, or has keys in place of a secret.
     """
     with account_scope(service_account.account):
         row = _lock(service_account)
@@ -99,10 +99,10 @@ def rotate_secret(*, service_account: ServiceAccount, actor: Actor) -> str:
 
 @transaction.atomic
 def replace_keys(*, service_account: ServiceAccount, actor: Actor, keys: str) -> ServiceAccount:
-    """Let a service account authenticate by these keys alone, a text that `parse_keys` reads. Its secret or earlier keys and every
-    token end at once.
+    """Replace the secret or keys of a service account by these keys, a text for `parse_keys`. Every token ends at
+    once.
 
-    Raises UserError for keys that cannot be used, and where the service account was deleted meanwhile.
+    Raises UserError for keys that cannot be used, and if the service account was deleted meanwhile.
     """
     client_keys = parse_keys(keys)
     with account_scope(service_account.account):
@@ -122,7 +122,7 @@ def _lock(service_account: ServiceAccount) -> ServiceAccount:
 
 
 def _replace_credential(row: ServiceAccount, secret: str) -> None:
-    """An empty secret opens nothing (`Validator._check_secret`)."""
+    """Store the secret and end every token. An empty secret is always refused (`Validator._check_secret`)."""
     application = row.connection.application
     application.client_secret = secret
     application.save(update_fields=["client_secret", "updated"])

@@ -99,8 +99,8 @@ class Validator(OAuth2Validator):
         return application is None or application.client_type == OAuthApplication.CLIENT_CONFIDENTIAL
 
     def authenticate_client(self, request: Request, *args: Any, **kwargs: Any) -> bool:
-        """Whether the client showed its secret, or a JWT that it signed. Raises errors of oauthlib that say what is wrong with the
-        latter."""
+        """Return whether the client sent its secret, or a JWT that it signed. Raises errors of oauthlib with the
+        reason for an invalid JWT."""
         if client_assertions.has_assertion(request):
             request.client = client_assertions.authenticate(request)
             request.client_id = request.client.client_id

@@ -25,7 +25,7 @@ _SYSTEMS = (
 
 
 def client_name(user_agent: str) -> str:
-    """`Firefox on Linux`; the first words of the User-Agent when neither is recognised, `Unknown` when there is none."""
+    """Return `Firefox on Linux`; the first words of the User-Agent if neither is recognised, `Unknown` without one."""
     browser = next((name for mark, name in _BROWSERS if mark in user_agent), "")
     system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
     return " on ".join(filter(None, (browser, system))) or " ".join(user_agent.split())[:60] or "Unknown"

@@ -1,5 +1,5 @@
-"""Database sessions that are of no use in a copy of the database: the key is stored as its SHA-256 (it has 165 random
-bits), and the session's data, such as a second factor's secret during its setup, is sealed.
+"""Database sessions that cannot be used from a copy of the database: the key is stored as its SHA-256 (it has 165
+random bits), and the session's data, such as a second factor's secret during its setup, is sealed.
 
 SESSION_ENGINE. Cost: as Django's own, and one more statement a minute of use.
 """

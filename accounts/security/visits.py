@@ -45,5 +45,5 @@ def visit_of(request: HttpRequest, slug: str) -> Membership | None:
     membership = Membership(account=account, user=user, role=Role.VIEWER)
     membership.visit_until = until
     has_factor = User.objects.filter(has_second_factor("pk"), pk=user.pk).exists()
-    membership.has_second_factor = has_factor  # type: ignore[attr-defined]  # as the door annotates it
+    membership.has_second_factor = has_factor  # type: ignore[attr-defined]  # as account_page annotates it
     return membership

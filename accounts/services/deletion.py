@@ -108,9 +108,9 @@ def delete_account(*, account_id: int) -> bool:
         return False
     begin_record(account, count_rows)
     with transaction.atomic():  # no access from now on
-        mail_deletion(account=account)  # to nobody, where another run ended after this
+        mail_deletion(account=account)  # to nobody if an earlier run ended after this step
         Membership.objects.filter(account=account).delete()
-        MCPKey.objects.unscoped().filter(account=account).delete()  # the account is going
+        MCPKey.objects.unscoped().filter(account=account).delete()  # the account is being deleted
         OAuthConnection.objects.unscoped().filter(account=account).delete()  # with their tokens
     _remove_files(account)
     _delete_rows(account_id)

@@ -23,7 +23,7 @@ def request_record(account: Account) -> AccountDeletion:
     record = AccountDeletion.objects.filter(account_number=account.pk).first()
     if record is not None:
         return record
-    # Unscoped: the account is named.
+    # Unscoped: the account is a parameter.
     entries = AuditEntry.objects.unscoped().filter(account=account, action__startswith="account.delete")
     label = entries.order_by("-pk").values_list("actor_label", flat=True).first()
     defaults = {"name": account.name, "actor_label": label or ""}

@@ -68,7 +68,7 @@ def allow_visit(*, account: Account, actor: Actor) -> datetime:
 
 @transaction.atomic
 def change_operator_role(*, user: User, may_look: bool, may_act: bool, actor: Actor) -> None:
-    """Allow a person to view the admin console, act there too, or neither. Raises UserError for one's own role."""
+    """Allow a person to view the admin console, act there too, or neither. Raises UserError for the actor's own role."""
     row = User.objects.select_for_update().get(pk=user.pk)
     if actor.user is not None and actor.user.pk == row.pk:
         raise UserError("You cannot change your own role. Ask another operator.")

@@ -13,7 +13,8 @@ from finops.lib.errors import UserError
 
 @transaction.atomic
 def suspend_account(*, account: Account, actor: Actor) -> None:
-    """From the next request on, pages, keys and connected apps get 403. Raises UserError when it is suspended already."""
+    """Suspend an account: pages, keys and connected apps get 403 from the next request on. Raises UserError when it
+    is suspended already."""
     row = Account.objects.select_for_update().get(pk=account.pk)
     if row.suspended_at is not None:
         raise UserError("This account is already suspended.")

@@ -20,7 +20,7 @@ from accounts.sso.trust import TRUST_FIELDS
 from finops.lib.errors import UserError
 
 OF_MEMBERS = ("groups_attribute", "default_role", "creates_people", "requires_factor_claim")
-"""Fields that a provider of the whole service lacks, because it adds no members."""
+"""Fields that a provider of the whole service does not have, because it adds no members."""
 
 
 class _ProviderForm(forms.Form):

@@ -17,7 +17,8 @@ from accounts.services.invitations import SESSION_KEY
 @never_cache
 @require_safe
 def show(request: HttpRequest, token: str) -> HttpResponse:
-    """The token is the credential of this page; accepting needs a session with the address as well."""
+    """Show an open invitation. The token is the credential of this page; accepting also needs a session with the
+    address."""
     invitation = services.invitation_of(token)
     if invitation is None or invitation.state != "open":
         return render(request, "accounts/invitation_ended.html", {"invitation": invitation}, status=404)

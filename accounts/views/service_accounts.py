@@ -113,7 +113,7 @@ def _form_page(request: AccountRequest, form: ServiceAccountForm) -> HttpRespons
 
 
 def _credential_page(request: AccountRequest, row: ServiceAccount, secret: str) -> HttpResponse:
-    """Its client ID, its secret where it has one, and how a program gets a token."""
+    """Show the client ID, the secret if there is one, and how a program gets a token."""
     client_id = row.connection.application.client_id
     snippets = (
         signed_snippets(issuer(), resource(), client_id)
