@@ -32,7 +32,7 @@ def usage_table(answer: UsageAnswer) -> SeriesTable | None:
         Line(row_name(row), by_bucket(row.quantity_series, days), row.other_groups > 0) for row in answer.rows
     ]
     lines = lines or [Line(answer.label or answer.metric, totals)]
-    # Rows that do not add up to the total must not stand on each other.
+    # Rows that do not add up to the total must not be stacked.
     adds_up = all(row.share is not None for row in answer.rows) or not answer.quantity
     chart = chart_spec(
         unit=plural(answer.unit or "", 2),

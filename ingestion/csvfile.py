@@ -101,7 +101,7 @@ class _Reader:
     def _lines(self) -> Iterator[str]:
         while line := self._file.readline(MAX_LINE + 1):
             self._bytes += len(line)
-            # A record of many lines, each in quotes, is held whole.
+            # A quoted record of many lines is held in memory as a whole.
             if len(line) > MAX_LINE or self._bytes - self._record_start > CHUNK_BYTES:
                 raise csv.Error("line too long")
             yield _text(line)
@@ -152,7 +152,7 @@ class _Reader:
 
 
 def _text(line: bytes) -> str:
-    # A wrong byte becomes a lone surrogate, which its own line is refused for and no other.
+    # An invalid byte becomes a lone surrogate, so that only its own line is rejected.
     return line.decode(errors="surrogateescape")
 
 
@@ -188,7 +188,7 @@ def _event(row: dict[str, str]) -> bytes:
     """Return the event of a line as JSON. An empty optional cell is a missing field."""
     event: dict[str, Any] = {name: row[name] for name in REQUIRED}
     event |= {name: row[name] for name in ("customer_name", "unit", "event_id") if row.get(name)}
-    # The digits as they stand, if JSON takes them for a number; else a string, which the rules refuse.
+    # The digits as written, if they are a JSON number; else a string, which the rules reject.
     quantity = row["quantity"].strip()
     event["quantity"] = msgspec.Raw(quantity.encode()) if _NUMBER.fullmatch(quantity) else quantity
     dimensions = _dimensions(row)
@@ -209,7 +209,7 @@ def _dimensions(row: dict[str, str]) -> Any:
     try:
         json_dimensions = _DIMENSIONS.decode(text)
     except (msgspec.DecodeError, RecursionError):
-        return text  # which the rules refuse
+        return text  # which the rules reject
     return {**json_dimensions, **column_dimensions}
 
 

@@ -67,7 +67,7 @@ class UntypedEvent(Struct):
     event_id: Raw = Raw()
 
 
-# Dimensions in one order, whatever the sender's: what `digest_of` sees of two equal events is equal.
+# Dimensions in a fixed order, whatever the sender's, so that `content_of` is equal for equal events.
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -75,7 +75,7 @@ def fast_path_event(position: int, event: PushedEvent, rounded: list[int]) -> In
     """Return the event to store, or None if `violation` must decide. The index of a rounded quantity is added to
     `rounded`. The event's texts are visible ASCII and spaces (see `ingestion/parsing.py`)."""
     customer_id, metric, unit = event.customer_id, event.metric, event.unit
-    # Of ASCII nothing else is blank than what begins below "!"; `fast_path_event_any_text` looks at the rest.
+    # Blank ASCII texts begin below "!"; `fast_path_event_any_text` checks other texts.
     if customer_id < "!" or metric < "!" or (unit and unit < "!"):
         return None
     moment = parse_timestamp(event.timestamp)
@@ -96,7 +96,7 @@ def fast_path_event(position: int, event: PushedEvent, rounded: list[int]) -> In
         rounded.append(position)
         quantity = rounded_quantity or _ZERO
     dimensions = event.dimensions
-    # As `slow_path_event` does; a call costs a tenth of all this.
+    # Same as in `slow_path_event`; a call would cost a tenth of this function's time.
     return InboxEvent(
         position,
         moment,
@@ -247,7 +247,7 @@ _unit_text = _optional_text("unit")
 
 
 def _unit_problem(value: Any) -> str:
-    # An empty unit is none; one of blanks would stand on pages as a label that nobody sees.
+    # An empty unit means no unit; a blank one would be an invisible label on pages.
     return _unit_text(value) or (BLANK_UNIT if value and is_blank(value) else "")
 
 
@@ -282,7 +282,7 @@ def _timestamp_problem(value: Any) -> str:
     return f"{NOT_A_DATE}: {instead}" if instead else NOT_A_DATE
 
 
-# Nobody reads an id on a page: blanks may be one.
+# No page shows event IDs, so a blank ID is valid.
 _event_id_text = _short_text("event_id", MAX_EVENT_ID, is_empty=operator.not_)
 
 

@@ -1,7 +1,7 @@
 """The OpenAPI document of the push endpoint.
 
-Kept by hand beside the rules that it takes its limits from: drf-spectacular reads serializers, and there are none. A
-test compares its errors and headers with the door's, and sends it what the document allows and forbids.
+Maintained by hand with the rules whose limits it uses: drf-spectacular reads serializers, and there are none. A test
+compares its errors and headers with the endpoint's, and sends the endpoint what the document allows and forbids.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _EVENT: Schema = {
 
 
 def _object(**properties: Schema) -> Schema:
-    """An object with exactly these fields."""
+    """Return the schema of an object with exactly these fields."""
     return {
         "type": "object",
         "required": list(properties),

@@ -1,4 +1,4 @@
-"""The operations of usage in other formats, for the OpenAPI document: `ingestion/openapi.py` gives them what all share."""
+"""The operations of usage in other formats, for the OpenAPI document: `ingestion/openapi.py` passes the shared parts."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _METRICS: Schema = {
 
 
 def paths(parameters: list[Schema], accepted: Schema, errors: Schema) -> Schema:
-    """The three operations. `accepted`: the response of the push endpoint to events; `errors`: those to refusals."""
+    """Return the three operations. `accepted`: the push endpoint's response to events; `errors`: its error responses."""
     headers = accepted["headers"]
     problems = {
         status: _with(error, "application/problem+json", "Problem") for status, error in errors.items()

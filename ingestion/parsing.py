@@ -67,7 +67,7 @@ class Batch(Struct):
     def excerpts(self, indexes: Sequence[int], longest: int) -> list[str]:
         """Return the beginnings of these events as sent, with anything that looks like a key removed."""
         raw_events = _split(self.body) if indexes else []
-        # A character is at most four bytes, and a key that is cut off at the end shall be found too.
+        # A character has at most four bytes; 400 more, so that a key at the end of the excerpt is found too.
         texts = (bytes(raw_events[index])[: 4 * longest + 400].decode(errors="ignore") for index in indexes)
         return [_KEY.sub(r"\1_…", text).replace("\0", "")[:longest] for text in texts]
 
@@ -79,8 +79,8 @@ class _TypedBatch(Struct):
     events: Annotated[list[PushedEvent], Meta(max_length=MAX_EVENTS)]
 
 
-# An array as an object of at most so many fields: msgspec ends at the first item beyond. As a list with a maximum it would
-# make all of them before it counts, 600 MB of `[0,0,0,…]` of 16 MiB.
+# An array decoded as an object of up to MAX_EVENTS fields: msgspec stops at the first item beyond. For a list with a
+# maximum length, msgspec creates all items before it counts them: 600 MB for `[0,0,0,…]` of 16 MiB.
 _Items = msgspec.defstruct(
     "_Items",
     [(f"e{at}", Raw, Raw()) for at in range(MAX_EVENTS)],
@@ -236,7 +236,7 @@ def utf8_without_lone_surrogates(body: bytes) -> bytes:
 def _split(body: bytes) -> list[Raw]:
     """Return the events of a body, each as JSON text. Raises msgspec's errors, also for too many events."""
     items = msgspec.structs.astuple(_RAW_BATCH_DECODER.decode(body).events)
-    # An item that is not there has the default, which no text in the body is equal to.
+    # A missing item has the default, an empty text, which no item of the body equals.
     return list(takewhile(bytes, items))
 
 

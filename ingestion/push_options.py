@@ -24,7 +24,7 @@ def idempotency_key_of(request: Request) -> str:
 
 def dry_run_of(request: Request) -> bool:
     """Return the flag. Raises PushError, 400, for a value other than true and false."""
-    # Without a word it is no answer: whoever writes `?dry_run` means it, and storing would surprise.
+    # `?dry_run` without a value is an error: its sender expects a dry run, so the events must not be stored.
     flag = request.query_params.get("dry_run", "false").lower()
     if flag not in _FLAGS:
         raise PushError(HTTPStatus.BAD_REQUEST, "invalid_parameter", "dry_run must be true or false.")

@@ -1,7 +1,7 @@
-"""The forms of answers about usage, the same for tools and pages.
+"""The schemas of answers about usage, the same for tools and pages.
 
-Quantities are exact Decimals without currency; the answer says their metric, unit and aggregation. A door rounds them
-to six places when it writes them. None: there is no event.
+Quantities are exact Decimals without currency; the answer says their metric, unit and aggregation. Endpoints round
+them to six places when they write them. None: there is no event.
 
 Docstrings of these types go to every assistant in the tools' output schemas, so they are short; comments say more.
 """
@@ -41,8 +41,8 @@ class UsageComparison(msgspec.Struct, frozen=True, kw_only=True):
     previous_active_customers: int
 
 
-# `value` is a customer id or a dimension's value; `name` the customer's. The row with `other_groups` is so many groups
-# that are not listed, as one. `share` is of the total, None where rows do not add up to it.
+# `value` is a customer ID or a dimension's value; `name` is the customer's name. A row with `other_groups` stands for
+# that many groups that are not listed. `share` is of the total, None if rows do not add up to it.
 class UsageRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     __doc__ = None
     value: str
@@ -55,8 +55,8 @@ class UsageRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     quantity_series: QuantitySeries = msgspec.field(default_factory=dict)
 
 
-# The answer of `query_usage`. `active_customers` have an event that counts in the period. `unit` is None when no event has one or there are several. `days_with_data`, `data_from`
-# and `data_through` are about the metric in the period, whatever the filters.
+# The answer of `query_usage`. `active_customers` have a counted event in the period. `unit` is None without a unit or with
+# several. `days_with_data`, `data_from` and `data_through` are of the metric in the period, whatever the filters.
 class UsageAnswer(AccountAnswer, frozen=True, kw_only=True):
     metric: str
     label: str
@@ -81,7 +81,7 @@ class UsageAnswer(AccountAnswer, frozen=True, kw_only=True):
     console_url: str = ""
 
 
-# `exact_quantity` is there where six places do not say it all.
+# `exact_quantity` is set if six places are not exact.
 class UsageEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     __doc__ = None
     event_time: datetime

@@ -21,12 +21,12 @@ class SourcePanel:
 
 
 source_panels: Registry[Callable[[UsageSource], SourcePanel | None]] = Registry("usage source panel")
-"""Returns None if there is nothing to show. The account is in scope."""
+"""Functions that return the panel of a source, or None if there is nothing to show. The account is in scope."""
 
 
 @dataclass(frozen=True)
 class PullState:
-    """How the pull of a source stands: `status` healthy, syncing, failing, paused, late; `problem` why it fails."""
+    """The state of a source's pull. `status`: healthy, syncing, failing, paused, late; `problem`: why it fails."""
 
     title: str
     status: str
@@ -35,11 +35,11 @@ class PullState:
 
 
 pull_states: Registry[Callable[[Account], Mapping[int, PullState]]] = Registry("usage pull state")
-"""Of every source of the account that is pulled, by its id."""
+"""Functions that return the pull state of every pulled source of the account, by its ID."""
 
 
 def pull_states_of(account: Account) -> dict[int, PullState]:
-    """By source."""
+    """Return the pull states of the account's sources, by source ID."""
     return {pk: state for states in pull_states.values() for pk, state in states(account).items()}
 
 

@@ -82,15 +82,15 @@ _OWN_OFFSET = re.compile(r"\s*(?:Z|UTC|GMT|[+\-\u2212]\d\d(?::?\d\d)?)$", re.ASC
 
 # `Fri Nov 20 2026 12:00:00 GMT+0100 (Central European Standard Time)`, as JavaScript writes it.
 _COMMENT = re.compile(r"((?:[+-]\d\d:?\d\d|UTC|GMT|Z))\s*\([^()]*\)$")
-# dateutil reads GMT+0100 as POSIX does, an hour behind; everybody else means an hour ahead.
+# dateutil reads GMT+0100 as POSIX does, an hour behind UTC; senders mean an hour ahead.
 _OF_UTC = re.compile(r"\b(?:UTC|GMT)(?=[+-]\d)")
 
-# `15 Mar -44`: dateutil takes the sign for a separator, and the year 0000 for 2000.
+# `15 Mar -44`: dateutil reads the sign as a separator, and the year 0000 as 2000.
 _YEAR_BELOW_0 = re.compile(r"^[^:]*\s[-\u2212]\d")
 _YEAR_0 = re.compile(r"\b0{3,}\b")
 
-# Only the time of day is the same: a part of the date that the text leaves out shows as a difference.
-_DEFAULTS = (datetime(2001, 2, 3), datetime(2004, 11, 28))  # noqa: DTZ001 the text may bring a zone
+# Equal only in the time of day: the results differ if the text leaves out a part of the date.
+_DEFAULTS = (datetime(2001, 2, 3), datetime(2004, 11, 28))  # noqa: DTZ001 the text may contain a zone
 
 
 class AmbiguousTimestamp(ValueError):
@@ -99,7 +99,7 @@ class AmbiguousTimestamp(ValueError):
 
 def parse_timestamp(text: str) -> datetime | None:
     """Return the time in UTC of a text, or None. About 0.3 µs for `2026-11-20T12:00:00Z`, 0.2 ms at worst."""
-    # What fromisoformat reads right: it takes any separator, and a fraction of an hour for one of a second.
+    # Only texts that fromisoformat reads correctly: it accepts any separator, and reads a fraction of an hour as one of a second.
     if text[16:17] == ":" and text[4] == "-" and text[10] in "Tt ":
         try:
             moment = datetime.fromisoformat(text)
@@ -107,7 +107,7 @@ def parse_timestamp(text: str) -> datetime | None:
             if zone is UTC:
                 return moment
             if zone is None:
-                # Read again, because replace takes eight times as long.
+                # Parsed again, because replace takes eight times as long.
                 return datetime.fromisoformat(text + "Z")
             if text[-2:] < "60":  # no minute 60 of an offset
                 return moment.astimezone(UTC)
@@ -220,7 +220,7 @@ def _from_local(text: str, name: str, *, is_suffix: bool) -> datetime | None:
 
 def _in_utc(moment: datetime) -> datetime | None:
     try:
-        return _EPOCH + (moment - _EPOCH)  # as astimezone, in a third of its time
+        return _EPOCH + (moment - _EPOCH)  # same as astimezone, in a third of the time
     except OverflowError:
         return None
 
@@ -233,7 +233,7 @@ def _from_iso(parts: dict[str, str | None]) -> datetime:
     smallest = 1 if parts["second"] else 60 if parts["minute"] else 3600
     digits = parts["fraction"] or "0"
     fraction = timedelta(microseconds=int(digits) * smallest * 10**6 // 10 ** len(digits))
-    # 24:00 is the end of the day, and second 60 a leap second: both are the next one's beginning.
+    # 24:00 is the end of the day, and second 60 a leap second: 00:00 of the next day, second 0 of the next minute.
     if minute > 59 or second > 60 or (hour, minute, second, fraction) > (24, 0, 0, timedelta()):
         raise ValueError("no such time of day")
     time = timedelta(hours=hour, minutes=minute, seconds=second) + fraction
@@ -284,7 +284,12 @@ def _from_dateutil(text: str) -> datetime | None:
         raise ValueError("a year below 1")
     try:
         one, other = (dateutil_parser.parse(text, default=default, tzinfos=_zone) for default in _DEFAULTS)
-    except (TypeError, IndexError, AttributeError, ArithmeticError) as error:  # it trips over some texts
+    except (
+        TypeError,
+        IndexError,
+        AttributeError,
+        ArithmeticError,
+    ) as error:  # dateutil raises these for some texts
         raise ValueError("not a date") from error
     if one != other:
         raise ValueError("no whole date")
@@ -294,7 +299,7 @@ def _from_dateutil(text: str) -> datetime | None:
 
 
 def _zone(name: str | None, offset: int | None) -> tzinfo | None:
-    """The zone of a name, an offset in seconds, or both (`GMT+0100`); None for neither."""
+    """Return the zone of a name, an offset in seconds, or both (`GMT+0100`); None for neither."""
     if name is not None and name.upper() not in _ZONES:
         raise AmbiguousTimestamp(f"the zone {name[:40]!r} may mean several offsets, or none; {EXAMPLE}")
     hours = _ZONES[name.upper()] if name else 0

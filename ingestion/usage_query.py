@@ -1,4 +1,4 @@
-"""What is asked about usage: the arguments of `queryUsage` and `listUsageEvents`, and the URLs of their pages."""
+"""Queries of usage: the arguments of `queryUsage` and `listUsageEvents`, and the URLs of their pages."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class UsageQuery(UrlQuery, frozen=True, kw_only=True):
 
     @classmethod
     def raw_fields(cls, params: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-        """A filter on `customer` is of `customers`; one without a value is unfinished and asks nothing."""
+        """Move filters on `customer` to `customers`. Filters without a value are unfinished and are dropped."""
         raw = super().raw_fields(params)
         filters = [item for item in raw["filters"] if item["values"]]
         raw["filters"] = [item for item in filters if item["dimension"] != CUSTOMER]
@@ -83,12 +83,12 @@ class EventsQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def query_days(account: Account, query: UsageQuery) -> DateRange:
-    """The days that a query means; the last 30 when it says none, as in questions about cost. Raises UserError."""
+    """Return the days of a query; the last 30 if it names none, as in queries of cost. Raises UserError."""
     return _resolve_days(account, query)
 
 
 def events_days(account: Account, query: EventsQuery) -> DateRange | None:
-    """The days that a query means, None for all. Raises UserError."""
+    """Return the days of a query; None for all days. Raises UserError."""
     if not (query.period or query.start_date or query.end_date):
         return None
     return _resolve_days(account, query)

@@ -125,7 +125,7 @@ def _item(raw: bytes) -> Item:
     }
     shared = {name: value for name, value in shared.items() if value != Raw()}
     names = {name: (f"{type_}.{name}", f"{source} {event_id}\x1f{name}") for name in numbers}
-    # The number that is the event's own has the event's own id and type.
+    # The number named `value` or `quantity` keeps the event's ID and type.
     if main := next((name for name in ("value", "quantity") if name in numbers), None):
         names[main] = (type_, f"{source} {event_id}")
     if not numbers:

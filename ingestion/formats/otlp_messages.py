@@ -122,7 +122,7 @@ def decode_json(content: bytes) -> MetricsRequest:
 
 def decode_protobuf(content: bytes) -> Any:
     """Decode an ExportMetricsServiceRequest. Raises MalformedBody."""
-    # Not at the start: most processes never get a request of OTLP, and the import takes 60 ms.
+    # Imported late: most processes never get an OTLP request, and the import takes 60 ms.
     from google.protobuf.message import DecodeError
     from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 

@@ -72,7 +72,7 @@ def _check(items: Sequence[Item], reword: Callable[[str], str]) -> Translation:
         raise MalformedBody("too_many_events", message)
     events, of_items = list[bytes](), list[int]()
     for at, item in enumerate(items):
-        # Never a valid event, whatever was sent, and what the page of rejected events shows of it.
+        # An invalid event, whatever was sent; the page of rejected events shows it.
         lines = [b'{"rejected":%b}' % item.raw] if item.problem else item.events
         events.extend(lines)
         of_items.extend([at] * len(lines))

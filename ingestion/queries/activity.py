@@ -99,7 +99,7 @@ def source_activity(source: UsageSource, step: Step = "hour") -> Activity:
 
 
 def count_live_events(source: UsageSource) -> int:
-    """Return the number of its counted events of all days, which are deleted with the source. One statement."""
+    """Return the number of the source's counted events of all days, which are deleted with it. One statement."""
     stored_range = data_range(source.account, Kind.USAGE)
     return sum(one.rows for one in stored_range.sources if one.source_id == source.pk) if stored_range else 0
 
@@ -150,8 +150,8 @@ def activity_chart(activity: Activity, step: Step) -> dict[str, Any]:
     }
 
 
-# A probe of the index for each source and day, and the newest batches alone: at its full limit an account writes 1.4
-# million batches a day.
+# One index probe for each source and day, and the newest batches only: at its full limit an account writes 1.4 million
+# batches a day.
 _SOURCES: Final = """
 SELECT source.id, source.name, source.kind, living.source_id IS NOT NULL, (
     SELECT received_at FROM ingestion_usagebatch WHERE source_id = source.id AND accepted > 0 AND voided_at IS NULL

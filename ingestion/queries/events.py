@@ -150,7 +150,7 @@ def _read_page(
 ) -> list[dict[str, Any]]:
     """Return the page and one event more, if there is one. The newest month is read first, since it usually has all
     of them."""
-    # No event below the cursor is of a later day, so whole segments can be left out.
+    # Events below the cursor are of its day or earlier, so whole segments are skipped.
     day_range = DateRange(days.start, min(days.end, page.after[0].date()) if page.after else days.end)
     if day_range.end < day_range.start:
         return []

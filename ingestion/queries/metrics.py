@@ -29,7 +29,7 @@ class MetricInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def metrics_of(account: Account) -> list[UsageMetric]:
     """Return the account's metrics by name, without reading events. One query."""
-    # One of blanks, which pushes could make until they were refused, is nobody's first choice.
+    # Blank names, which pushes could create before they were rejected, come last.
     return sorted(
         UsageMetric.objects.filter(account=account).order_by("name"), key=lambda one: is_blank(one.name)
     )

@@ -196,7 +196,7 @@ def _metric_usage(plan: UsagePlan, sums: UsageSums) -> MetricUsage:
 
 
 def _by_size(group: UsageGroup) -> tuple[bool, Decimal, str]:
-    # Exactly: the operators would round to the 28 digits of the context.
+    # Exact: the operators would round to the 28 digits of the context.
     return group.value is None, group.quantity.copy_abs().copy_negate(), group.value or ""
 
 

@@ -292,7 +292,7 @@ def _rows_add_up(metric_query: MetricQuery, usage: MetricUsage) -> bool:
 def _series(metric_query: MetricQuery, usage: MetricUsage, buckets: dict[date, Decimal]) -> QuantitySeries:
     if metric_query.granularity == "none":
         return {}
-    # No event adds nothing to a sum; but there is no last or largest of no event.
+    # Without an event, a sum is 0, but there is no last or largest value.
     nothing = Decimal(0) if usage.aggregation in (SUM, AVERAGE) else None
     return {
         start.isoformat(): buckets.get(start, nothing) if start in usage.bucket_days else None

@@ -257,7 +257,7 @@ class UsageSums:
 
 
 def read_sums(rows: Sequence[dict[str, Any]]) -> UsageSums:
-    """The rows of a `UsageBuild`."""
+    """Return the rows of a `UsageBuild` as a typed result."""
     by_kind = {kind: [row for row in rows if row["kind"] == kind] for kind in (_DAYS, _UNIT, _TOTAL, _GROUP)}
     groups: dict[str | None, list[dict[str, Any]]] = {}
     for row in by_kind[_GROUP]:

@@ -137,12 +137,12 @@ def store_events(
 
 def set_gauges(account_id: int, names: Collection[str], now: datetime) -> None:
     """Set the aggregation of new gauges in this batch to their last value; settings of other metrics stay."""
-    # Unscoped: at the door the account comes from the credential. Those of this moment are this transaction's own.
+    # Unscoped: the account comes from the request's credential. Metrics first seen at `now` are of this transaction.
     new = UsageMetric.objects.unscoped().filter(account_id=account_id, name__in=names, first_seen_at=now)
     new.update(aggregation=UsageMetric.Aggregation.LAST)
 
 
-# The function's statement is in migration 0009, with its reasons.
+# Migration 0009 has the function, with its reasons.
 _UPSERT = """
 SELECT ingestion_upsert_customers_and_metrics(
     %(account)s, %(names)s::json, %(metrics)s::text[], %(now)s::timestamptz)

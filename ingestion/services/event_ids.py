@@ -47,7 +47,7 @@ def deduplicate(*, account_id: int, batch: Batch, batch_id: UUID | None) -> Dedu
     Locks the ids until the caller's transaction ends: another push with one of them waits. Without a batch id nothing
     is stored or locked. Cost: one statement, a second if an id exists; none for a batch without ids.
     """
-    # By place among the events: the hashes of the id and of what the event says.
+    # By index of the event: the hashes of its ID and of its content.
     claims = {
         at: (_digest(name.encode()), content_of(batch.events[at]))
         for at, name in enumerate(batch.event_ids)
@@ -101,7 +101,7 @@ def _partition(
     )
 
 
-# In the order of the ids, so that two pushes with the same ids wait for each other and never both.
+# In the order of the IDs, so that two pushes with the same IDs do not deadlock.
 _INSERT = """
 INSERT INTO ingestion_usageeventid (account_id, digest, content, batch, received_on)
 SELECT %(account)s, asked.digest, asked.content, %(batch)s, %(today)s
@@ -132,7 +132,7 @@ def _remember(account_id: int, batch_id: UUID, digests: Mapping[str, str]) -> di
         if remembered == len(digests):
             return {}
         stored_contents = _fetch_contents(account_id, digests, batch_id)
-        # One that was in the way and is gone by now, voided or expired, is asked for again.
+        # An ID that conflicted and was deleted meanwhile (voided or expired) is inserted in the next round.
         if remembered + len(stored_contents) >= len(digests):
             return stored_contents
 

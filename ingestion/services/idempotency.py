@@ -80,7 +80,7 @@ class Retry:
         return cls(key, sha256(body).digest())
 
 
-# A twin that is under way holds the row: this waits for its end. A row that is too old is as good as none.
+# A concurrent request with the same key holds the row: this waits for its end. An expired row counts as missing.
 _CLAIM = """
 INSERT INTO ingestion_pushanswer AS known (account_id, key, body_digest, status, answer, headers, created_at)
 VALUES (%(account)s, %(key)s, %(body)s, 200, '', '{}', %(now)s)
@@ -96,7 +96,7 @@ def claim(*, account_id: int, retry: Retry) -> Receipt | None:
     Raises IdempotencyKeyConflict. Cost: one statement, two for a retry.
     """
     while True:
-        # Both statements have one time: of a row whose day ends between them each would leave it to the other, for ever.
+        # The same time for both statements: otherwise neither would match a row that expires between them.
         now = clock.now()
         params: dict[str, int | str | bytes | datetime] = {
             "account": account_id,
@@ -109,14 +109,14 @@ def claim(*, account_id: int, retry: Retry) -> Receipt | None:
             cursor.execute(_CLAIM, params)
             if cursor.rowcount:
                 return None
-        # None: it was in the way and is gone by now, swept away.
+        # None: the clean-up deleted the conflicting row meanwhile.
         if receipt := find(account_id=account_id, retry=retry, now=now):
             return receipt
 
 
 def find(*, account_id: int, retry: Retry, now: datetime | None = None) -> Receipt | None:
     """Return the stored response of this key, if any. Raises IdempotencyKeyConflict. One statement."""
-    # Unscoped: at the door the account comes from the credential.
+    # Unscoped: the account comes from the request's credential.
     answers = PushAnswer.objects.unscoped().filter(account_id=account_id, key=retry.key)
     row = answers.filter(created_at__gt=(now or clock.now()) - timedelta(hours=HOURS)).first()
     if row is None:

@@ -39,8 +39,8 @@ def end_pushes(*, account: Account, source_id: int | None = None) -> None:
 def _lock_push_source(source: UsageSource) -> None:
     """Lock the source until the end of the transaction, against other changes of its key. Raises UserError for a pull
     source."""
-    # Unscoped: the caller found the source in its account. NO KEY: a push that has locked the key refers to the source
-    # when it writes its batch, and would wait for us while we wait for it.
+    # Unscoped: the caller found the source in its account. NO KEY: a push that has locked the key inserts a batch
+    # that refers to the source; with a stronger lock both transactions would deadlock.
     row = UsageSource.objects.unscoped().select_for_update(no_key=True).get(pk=source.pk)
     if row.kind != UsageSource.Kind.PUSH:
         raise UserError(

@@ -97,8 +97,8 @@ def write_rejected_events(
         cursor.execute(_REJECTED, values)
 
 
-# One statement: whoever reads the meter finds a batch in the ledger or in the sum, and never in both. One that waits to
-# be voided stays until it is.
+# One statement, so that a reader of the meter finds a batch either in the ledger or in the sum. A batch that waits to be
+# voided stays in the ledger until then.
 _ROLL_UP = """
 WITH gone AS (
     DELETE FROM ingestion_usagebatch WHERE id IN (

@@ -1,8 +1,8 @@
-"""Usage that is pulled from a vendor: a day of a source is stored whole, and read again it takes the place of what it was.
+"""Usage that is pulled from a vendor. A day of a source is stored as a whole; another pull of the day replaces it.
 
-So a day that is read twice counts once, a changed time bucket replaces the one before, and what the vendor no longer has is
-gone, whatever its buckets are. Events go the way of pushed ones: the same rules, inbox, customers, metrics and meter; a day is one
-batch of the ledger.
+So a day that is pulled twice counts once, a changed time bucket replaces the earlier one, and events that the vendor
+no longer has are removed. Pulled events have the same rules, inbox, customers, metrics and meter as pushed ones; a
+day is one batch of the ledger.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _HASH_LIMIT: Final = 1 << 8 * _HASH_BYTES
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DayTotal:
-    """What came of a day. `error` is the first reason for which an event was rejected."""
+    """The result of a stored day. `error` is the reason of the first rejected event."""
 
     stored: int = 0
     rejected: int = 0
@@ -54,11 +54,12 @@ def store_usage_day(
     gauges: frozenset[str] = frozenset(),
     checkpoint: Callable[[], None] = lambda: None,
 ) -> DayTotal:
-    """Make a UTC day of a pull source what a file says: an event as JSON a line, as it would be pushed. Without a file the day is empty.
+    """Replace a UTC day of a pull source by a file: one event as JSON a line, as it would be pushed. No file: an
+    empty day.
 
-    A day that was the same when it was read last is left alone, lines in any order. `gauges` are metrics whose last value counts,
-    unless the account has them already. `checkpoint` is called every thousand events and may raise, which leaves the day as it was.
-    Raises UserError when the source is deleted.
+    Does nothing if the day had the same lines at its last pull, in any order. `gauges` are metrics whose last value
+    counts, unless the account has them already. `checkpoint` is called every thousand events; if it raises, the day
+    stays as it was. Raises UserError when the source is deleted.
     """
     digest = _digest_of(path, checkpoint) if path else ""
     # Unscoped: the caller found the source.
@@ -68,7 +69,7 @@ def store_usage_day(
     with transaction.atomic():
         before = days.first()
         if before is not None:
-            # Before any row, as when a batch is voided.
+            # Locked before any row, as when a batch is voided.
             locks.lock_usage(source.account)
         _lock_source(source)
         if before is not None:
@@ -77,28 +78,29 @@ def store_usage_day(
 
 
 def usage_days(*, source: UsageSource, first: date, last: date) -> list[date]:
-    """The days between these, both inside, that have events, ascending. One query."""
+    """Return the days from `first` to `last`, inclusive, that have events, ascending. One query."""
     # Unscoped: the caller found the source.
     days = UsageDay.objects.unscoped().filter(source=source, day__gte=first, day__lte=last)
     return list(days.order_by("day").values_list("day", flat=True))
 
 
 def stored_events(*, source: UsageSource, first: date, last: date) -> int:
-    """The events that the source has of the days between these, both inside. One query."""
+    """Return the number of the source's events on the days from `first` to `last`, inclusive. One query."""
     # Unscoped: the caller found the source.
     days = UsageDay.objects.unscoped().filter(source=source, day__gte=first, day__lte=last)
     return int(days.aggregate(events=Sum("events"))["events"] or 0)
 
 
 def _lock_source(source: UsageSource) -> None:
-    """The source lives until the transaction ends: who deletes it waits, as for a push."""
-    # Unscoped: the caller found the source. NO KEY: the batch refers to it.
+    """Lock the source until the transaction ends: its deletion waits, as for a push. Raises UserError for a deleted
+    one."""
+    # Unscoped: the caller found the source. NO KEY: the batch refers to the source.
     if not UsageSource.objects.unscoped().select_for_update(no_key=True).filter(pk=source.pk).exists():
         raise UserError("The usage source was deleted.")
 
 
 def _remove(account: Account, before: UsageDay) -> None:
-    """The events of the day go, and leave the meter."""
+    """Remove the events of the day from all answers and from the meter."""
     removed = usage_removal.void_batch(
         account=account,
         source_id=before.source_id,
@@ -106,10 +108,10 @@ def _remove(account: Account, before: UsageDay) -> None:
         first_day=before.day,
         last_day=before.day,
     )
-    # Unscoped: the day names its account. Not voided: nobody took it back, the same day comes again.
+    # Unscoped: the day names its account. Deleted, not voided: nobody withdrew the batch, the day is stored again.
     batches = UsageBatch.objects.unscoped().filter(pk=before.batch)
     if not batches.delete()[0]:
-        # It has left the ledger for the sum of its month.
+        # The batch has moved from the ledger to its month's sum.
         month = month_start(before.received_at.date())
         meters = UsageMeter.objects.unscoped().filter(account=account, month=month)
         meters.update(events=F("events") - removed)
@@ -160,7 +162,7 @@ def _store_chunk(
     lines: Sequence[bytes],
     total: DayTotal,
 ) -> DayTotal:
-    """What came of the day with these lines, the first of which is at `position`."""
+    """Store these lines, the first of which is at `position`, and return the day's result with them."""
     batch = check_batch(b'{"events":[%b]}' % b",".join(lines))
     _check_day(batch, day)
     batch, keys = dimension_keys.admit(account_id=source.account_id, source_id=source.pk, batch=batch)
@@ -190,7 +192,7 @@ def _store_chunk(
 
 
 def _check_day(batch: Batch, day: date) -> None:
-    """An event of another day would not be found when that day is read again. Raises ValueError: the file is of our own making."""
+    """Raises ValueError for an event of another day, which later pulls would not remove. Our code writes the file."""
     midnight = datetime(day.year, day.month, day.day, tzinfo=UTC)
     moments = [event.event_time for event in batch.events]
     if moments and not (midnight <= min(moments) and max(moments) < midnight + timedelta(days=1)):
@@ -198,7 +200,7 @@ def _check_day(batch: Batch, day: date) -> None:
 
 
 def _chunks(path: Path) -> Iterator[tuple[int, Sequence[bytes]]]:
-    """A thousand lines each, with the place of the first."""
+    """Yield up to a thousand lines, with the position of the first."""
     position = 0
     with path.open("rb") as file:
         while lines := list(islice(file, MAX_EVENTS)):
@@ -207,7 +209,7 @@ def _chunks(path: Path) -> Iterator[tuple[int, Sequence[bytes]]]:
 
 
 def _digest_of(path: Path, checkpoint: Callable[[], None]) -> str:
-    """The same for the same lines in any order."""
+    """Return a digest that is equal for the same lines in any order."""
     total = count = 0
     from_bytes = int.from_bytes
     for _position, lines in _chunks(path):

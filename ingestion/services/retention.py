@@ -31,7 +31,7 @@ def set_usage_retention(*, account: Account, actor: Actor, months: int | None) -
     with account_scope(account):
         UsageRetention.objects.get_or_create(
             account=account
-        )  # of two first ones at once the second finds the first's
+        )  # the second of two concurrent first calls gets the first one's row
         row = UsageRetention.objects.select_for_update().get()
         before, row.months = row.months, months
         row.full_clean()

@@ -73,7 +73,7 @@ def remove_orphans() -> int:
 
 
 def folder() -> Path:
-    # Not below `uploads`, which the cost imports' sweep owns.
+    # Not below `uploads`, where the clean-up of cost imports deletes files.
     path = Path(settings.VAR_DIR) / "usage-uploads"
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     return path

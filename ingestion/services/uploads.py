@@ -109,7 +109,7 @@ def run_upload(upload_id: int, *, in_child: bool = False) -> bool:
             return False
         # Unscoped: the queue names the row.
         with count_outcome(metrics.USAGE_UPLOADS, UsageUpload.objects.unscoped().filter(pk=job.pk)):
-            # What an open transaction has written, no other process sees.
+            # A child process does not see what an open transaction has written.
             _attempt(job, in_child=in_child and not connection.in_atomic_block)
     return True
 
@@ -129,7 +129,7 @@ def _create_or_resume(source: UsageSource, stored_file: UploadFile, actor: Actor
     message = f"“{stored_file.name}” is already being uploaded."
     try:
         with transaction.atomic():
-            # Writers wait for each other, so that the count holds until the commit.
+            # Locked, so that the count stays correct until the commit.
             account = Account.objects.select_for_update(no_key=True).get(pk=source.account_id)
             uploads = UsageUpload.objects.unscoped().select_for_update().exclude(status=Status.VOIDED)
             previous = uploads.filter(account=source.account, digest=stored_file.digest).first()
@@ -166,7 +166,7 @@ def _resume(job: UsageUpload, source: UsageSource, stored_file: UploadFile, acto
     if job.is_unfinished:
         raise UserError(f"This file is already being uploaded as “{job.file_name}”.", field="upload")
     if not job.stored_count and (job.status == Status.DONE or job.source_id != source.pk):
-        # Nothing of it counts and so nothing can be voided; its ids may be free by now.
+        # No stored event counts, so nothing can be voided; its event IDs may be free by now.
         job.status = Status.VOIDED
         job.save(update_fields=["status"])
         return _create(source, stored_file, actor)
@@ -275,7 +275,7 @@ def _store_or_fail(job: UsageUpload) -> None:
     except JobCancellation:
         _end(job, status=Status.CANCELED, error="")
     except disk.LowDisk:
-        # It goes on with the line after the last one stored.
+        # The next attempt continues with the line after the last stored one.
         logger.warning("ingestion: upload %s waits for disk space", job.pk)
     except UserError as error:
         _fail(job, error.message)

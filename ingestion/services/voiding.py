@@ -33,7 +33,7 @@ def void_usage_batch(*, batch: UsageBatch, actor: Actor) -> UsageBatch:
     """
     at_once = _rows_to_scan(batch) <= AT_ONCE
     if at_once:
-        # Before any row, as when a source or the account is deleted.
+        # Locked before any row, as when a source or the account is deleted.
         locks.lock_usage(batch.account)
     # Unscoped: the batch names its account. The upload's row comes first, as when a chunk of it is stored.
     upload = _upload_of(batch.pk)

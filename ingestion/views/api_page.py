@@ -19,7 +19,7 @@ from ingestion.views.sources import push_url
 @require_safe
 def openapi(request: HttpRequest) -> JsonResponse:
     answer = JsonResponse(document())
-    answer["Access-Control-Allow-Origin"] = "*"  # it is public, and viewers of such documents run in browsers
+    answer["Access-Control-Allow-Origin"] = "*"  # public, and OpenAPI viewers run in browsers
     return answer
 
 

@@ -1,4 +1,4 @@
-"""A usage source's batches and rejected events: the newest on its page, all of them on pages of their own; voiding."""
+"""A usage source's batches and rejected events: the newest on the source's page, all on pages of their own; voiding."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ REJECTED = ListPage[RejectedEvent](
 
 
 def recent(request: AccountRequest, source: UsageSource) -> dict[str, Any]:
-    """What the source's page shows of what came in. Five statements and a lake query, whatever there is."""
+    """Return the context of the source's page on received events. Five statements and a lake query, whatever the
+    volume."""
     step: Step = "day" if request.GET.get("chart") == "day" else "hour"
     activity = source_activity(source, step)
     return {
@@ -90,7 +91,7 @@ def recent(request: AccountRequest, source: UsageSource) -> dict[str, Any]:
 def _mixed_units(source: UsageSource) -> dict[str, list[str]]:
     try:
         return mixed_units(source)
-    except UserError:  # the lake cannot answer: Usage says so, and this page has enough without it
+    except UserError:  # the lake cannot answer: the page Usage shows the error, this one works without
         return {}
 
 
@@ -98,7 +99,7 @@ def _mixed_units(source: UsageSource) -> dict[str, list[str]]:
 @require_safe
 @never_cache
 def batches(request: AccountRequest, usage_source_id: int) -> HttpResponseBase:
-    """The newest batches, or the newest up to a day (`?until=2026-11-20`); the CSV has all that there are."""
+    """List the newest batches, or the newest up to a day (`?until=2026-11-20`); the CSV has all batches."""
     source = get_object_or_404(UsageSource.objects.all(), pk=usage_source_id)
     rows, until = _until(UsageBatch.objects.filter(source=source), request.GET.get("until", ""))
     if wants_csv(request):
@@ -137,7 +138,7 @@ def rejected_events(request: AccountRequest, usage_source_id: int) -> HttpRespon
 @account_page(Role.MEMBER)
 @require_POST
 def void(request: AccountRequest, usage_source_id: int) -> HttpResponse:
-    """Void the batch that the form names. Doing it twice is doing it once."""
+    """Void the batch that the form names. Idempotent."""
     source = get_object_or_404(UsageSource.objects.all(), pk=usage_source_id)
     batch = get_object_or_404(UsageBatch.objects.all(), source=source, pk=_batch_id(request))
     with ErrorMessages(request):

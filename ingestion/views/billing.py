@@ -1,6 +1,7 @@
-"""Settings → Usage & billing: the meter, what is stored, and how long. Everybody sees it, an admin sets the retention.
+"""Settings → Usage & billing: the meter, the storage and the retention. All members see it; an admin sets the
+retention.
 
-Retention is an admin's, unlike metrics and sources: it deletes events of the whole account, and for good.
+Retention requires an admin, unlike metrics and sources, because it deletes events of the whole account permanently.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @account_page(Role.ADMIN)
 @require_POST
 def retention(request: AccountRequest) -> HttpResponse:
-    """Asks first when events would be deleted: the form comes back with how many, and a second button."""
+    """Set the retention. If it would delete events, first show their number and a second button to confirm."""
     form = UsageRetentionForm(request.account, request.POST)
     if not form.is_valid():
         return _page(request, form, status=422)

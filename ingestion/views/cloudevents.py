@@ -1,4 +1,4 @@
-"""CloudEvents with the key of a usage source: POST /api/usage/cloudevents, and as clients of OpenMeter send and expect it."""
+"""CloudEvents with the key of a usage source: POST /api/usage/cloudevents, and the endpoint for clients of OpenMeter."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BODY_LIMIT: Final = BodyLimit(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TranslatedBody:
-    """What a retry must repeat, and the usage events made of it."""
+    """The content that a retry must repeat, and the usage events of it."""
 
     content: bytes
     translation: Translation
@@ -50,8 +50,8 @@ class CloudEventsParser(BaseParser):
     def parse(
         self, stream: HttpRequest, media_type: str | None = None, parser_context: dict[str, Any] | None = None
     ) -> DataAndFiles:
-        """A TranslatedBody, and no files. Raises PushError as `read_body` does, 415 for another format of CloudEvents than
-        JSON, and 400 for what is no CloudEvent or array of them."""
+        """Parse the request into a TranslatedBody, without files. Raises PushError as `read_body` does, 415 for a
+        format of CloudEvents other than JSON, and 400 for a body that is no CloudEvent or array of them."""
         content_type: str = stream.META.get("CONTENT_TYPE", "")
         _refuse_other_formats(content_type)
         attributes = {
@@ -84,7 +84,7 @@ def _refuse_other_formats(content_type: str) -> None:
 
 
 class CloudEvents(UsageEndpoint):
-    """Answers as the push endpoint does, by event as it was sent."""
+    """The endpoint for CloudEvents. It responds as the push endpoint does, with results by event as sent."""
 
     parser_classes = [CloudEventsParser]
 
@@ -95,7 +95,7 @@ class CloudEvents(UsageEndpoint):
 
 
 def headers_of(receipt: Receipt, result: Result) -> dict[str, str]:
-    """The receipt's headers, the rejected counted as in the answer's body."""
+    """Return the receipt's headers, with the rejected events counted as in the response's body."""
     return {**receipt.headers, "Usage-Rejected": str(result.rejected)}
 
 
@@ -116,8 +116,9 @@ _SHOWN: Final = 3
 
 
 class OpenMeterEvents(UsageEndpoint):
-    """As OpenMeter answers: 204 when all events are stored, else 400 with a problem. Those that are right are stored
-    in either case, and those that come again with the others are known by their ids."""
+    """The endpoint that responds as OpenMeter does: 204 if all events are stored, else 400 with a problem. Valid
+    events are stored in either case; if they are sent again with the others, their IDs identify them as duplicates.
+    """
 
     parser_classes = [CloudEventsParser]
 

@@ -1,4 +1,4 @@
-"""Customers: who uses how much, and one customer's usage over time."""
+"""Customers: the list with their usage, and one customer's usage over time."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ UNIT_LENGTH = 40
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
-    """The list; `?id=` goes on to the page of the customer with this id."""
+    """List the customers; `?id=` redirects to the page of the customer with this ID."""
     if customer_id := request.GET.get("id"):
         customer = get_object_or_404(Customer.objects.all(), customer_id=customer_id.replace("\x00", ""))
         return redirect("customer", request.account.slug, customer.pk)
@@ -74,7 +74,7 @@ def _days() -> DateRange:
 
 
 def _columns(metrics: list[UsageMetric], units: Mapping[str, list[str]]) -> list[Column[CustomerUsage]]:
-    """What counts beyond the first metrics is in the export only."""
+    """Return the columns. Metrics beyond the first METRICS_SHOWN are in the export only."""
     return [
         Column("id", "Customer", lambda row: row.customer_id),
         Column("name", "Name", lambda row: row.name, css="cell-name"),
@@ -95,7 +95,7 @@ def _columns(metrics: list[UsageMetric], units: Mapping[str, list[str]]) -> list
 
 
 def _title(metric: UsageMetric, units: list[str]) -> str:
-    """The metric with its unit, such as the currency of revenue, unless its name says it."""
+    """Return the metric's name with its unit, such as the currency of revenue, unless the name contains the unit."""
     name = str(metric)
     unit = truncate(plural(units[0], 2), UNIT_LENGTH) if len(units) == 1 else "several units" if units else ""
     return name if unit.lower() in name.lower() else f"{name} ({unit})"
@@ -116,7 +116,8 @@ METRIC_COLUMNS: list[Column[CustomerMetric]] = [
 @account_page()
 @require_safe
 def customer(request: AccountRequest, customer_pk: int) -> HttpResponseBase:
-    """Every metric the customer has events of: its usage over time. A bad query: 400 with what to mend."""
+    """Show the usage over time of every metric that the customer has events of. 400 with what to correct for a bad
+    query."""
     row = get_object_or_404(Customer.objects.all(), pk=customer_pk)
     try:
         metrics = customer_metrics(request.account, row.customer_id)
@@ -130,7 +131,7 @@ def customer(request: AccountRequest, customer_pk: int) -> HttpResponseBase:
 
 
 def _charts(request: AccountRequest, row: Customer, metrics: list[CustomerMetric]) -> dict[str, Any]:
-    """A chart for each of the metrics with the most events. Three queries and a lake query for each."""
+    """Return the charts of the CHARTS metrics with the most events. Three queries and a lake query for each."""
     query = _customer_query(request, row)
     listed = _days()
     days = {} if query.names_days else {"start_date": listed.start, "end_date": listed.end}

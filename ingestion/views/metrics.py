@@ -1,4 +1,4 @@
-"""Settings → Metrics: what is counted, and how its quantities add up. Members change it."""
+"""Settings → Metrics: the account's metrics, and how their quantities add up over time. Members change them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ingestion.queries.metrics import metrics_of
 
 @dataclasses.dataclass(frozen=True)
 class MetricRow:
-    """A metric as the list shows it."""
+    """A row of the list of metrics."""
 
     pk: int
     info: MetricInfo
@@ -54,7 +54,7 @@ METRICS = ListPage[MetricRow](
 
 @dataclasses.dataclass(frozen=True)
 class Example:
-    """One aggregation, what it suits, and its answer to the example's events."""
+    """An aggregation, what it is suitable for, and its result for EXAMPLE_EVENTS."""
 
     aggregation: str
     label: str
@@ -69,7 +69,7 @@ EXAMPLE_EVENTS: Final = (
     ("Tuesday", "A", Decimal(6)),
     ("Tuesday", "B", Decimal(4)),
 )
-"""A metric's events of two days."""
+"""Events of one metric on two days."""
 
 EXAMPLES: Final = (
     Example("sum", "Sum", "requests, orders, gigabytes sent", "10 + 2 + 6 + 4", Decimal(22)),
@@ -90,7 +90,7 @@ EXAMPLES: Final = (
 def index(request: AccountRequest) -> HttpResponseBase:
     try:
         infos, problem = usage_metrics(request.account), ""
-    except UserError as error:  # the lake cannot answer: what is set is in PostgreSQL
+    except UserError as error:  # the lake cannot answer: labels and aggregations are in PostgreSQL
         infos, problem = [_without_days(metric) for metric in metrics_of(request.account)], error.message
     ids = {metric.name: metric.pk for metric in metrics_of(request.account)}
     rows = [MetricRow(ids[info.name], info) for info in infos]
@@ -101,7 +101,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @account_page()
 @require_http_methods(["GET", "HEAD", "POST"])
 def metric(request: AccountRequest, usage_metric_id: int) -> HttpResponse:
-    """A metric's label and aggregation. Raises PermissionDenied for a change by a viewer."""
+    """Show or change a metric's label and aggregation. Raises PermissionDenied for a change by a viewer."""
     row = get_object_or_404(UsageMetric.objects.select_related("account"), pk=usage_metric_id)
     if request.method != "POST":
         return _page(request, row, MetricForm(initial={"label": row.label, "aggregation": row.aggregation}))

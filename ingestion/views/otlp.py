@@ -30,7 +30,7 @@ JSON: Final = "application/json"
 BODY_LIMIT: Final = BodyLimit(
     2 * 1024**2, advice="export more often", ratio_advice="send it without compression"
 )
-# google.rpc.Code by status of HTTP; others are INVALID_ARGUMENT.
+# google.rpc.Code by HTTP status; other statuses are INVALID_ARGUMENT.
 _CODES: Final = {401: 16, 403: 7, 405: 12, 413: 8, 429: 8, 500: 13, 503: 14}
 _INVALID_ARGUMENT: Final = 3
 
@@ -46,8 +46,9 @@ class MetricsParser(BaseParser):
     def parse(
         self, stream: HttpRequest, media_type: str | None = None, parser_context: dict[str, Any] | None = None
     ) -> DataAndFiles:
-        """A MetricsBody, and no files. Raises PushError as `read_body` does, 415 for what is neither protobuf nor JSON,
-        and 400 for what is no request of OTLP or has more than 1,000 points."""
+        """Parse the request into a MetricsBody, without files. Raises PushError as `read_body` does, 415 for a body
+        that is neither protobuf nor JSON, and 400 for a body that is no OTLP request or has more than 1,000 points.
+        """
         kind = _kind(stream)
         if kind not in (PROTOBUF, JSON):
             message = f"Content-Type must be {PROTOBUF} or {JSON}."
@@ -72,7 +73,7 @@ def _kind(request: HttpRequest) -> str:
 
 
 class BytesRenderer(BaseRenderer):
-    """What is encoded already, whatever Accept says: OTLP answers in the format of the request."""
+    """A renderer of bytes that are already encoded. Accept is ignored: OTLP responds in the format of the request."""
 
     media_type = JSON
     format = "otlp"
@@ -88,7 +89,8 @@ class BytesRenderer(BaseRenderer):
 
 
 class OtlpMetrics(UsageEndpoint):
-    """Points are judged alone: 200 with the number of rejected ones and why, by the specification of OTLP."""
+    """The endpoint for OTLP metrics. Each point is checked separately: 200 with the number of rejected points and the
+    reasons, as OTLP specifies."""
 
     parser_classes = [MetricsParser]
     renderer_classes = [BytesRenderer]
@@ -101,7 +103,7 @@ class OtlpMetrics(UsageEndpoint):
     ) -> HttpResponse:
         answer = super().finalize_response(request, response, *args, **kwargs)
         if not answer.content:
-            # In protobuf "all accepted" is no byte at all, and DRF takes the type of nothing away.
+            # In protobuf "all accepted" is an empty body, and DRF removes the Content-Type of an empty one.
             answer["Content-Type"] = PROTOBUF
         return answer
 
@@ -118,9 +120,9 @@ class OtlpMetrics(UsageEndpoint):
 
 
 def _success(kind: str, rejected: int, message: str) -> bytes:
-    """An ExportMetricsServiceResponse. Its partial success is absent where everything is accepted."""
+    """Return an ExportMetricsServiceResponse, without a partial success if all points are accepted."""
     if kind == JSON:
-        # A JSON of protobuf writes 64 bits as text.
+        # Protobuf's JSON writes 64-bit integers as text.
         partial = {"partialSuccess": {"rejectedDataPoints": str(rejected), "errorMessage": message}}
         return msgspec.json.encode(partial if rejected else {})
     from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
@@ -135,7 +137,7 @@ def _success(kind: str, rejected: int, message: str) -> bytes:
 
 
 def _status_handler(error: Exception, context: dict[str, Any]) -> Response:
-    """A refusal as google.rpc.Status, in the format of the request, or as JSON for a format that is neither."""
+    """Return an error as google.rpc.Status, in the format of the request, or as JSON for any other format."""
     response = exception_handler(error, context)
     code = _CODES.get(response.status_code, _INVALID_ARGUMENT)
     message = response.data["error"]["message"]

@@ -37,17 +37,17 @@ class UsageThrottle(AccountThrottle):
 
 
 class UsageEndpoint(KeyEndpoint):
-    """An endpoint that takes usage in one format or another; a subclass names its parser."""
+    """Base class of the endpoints that receive usage. A subclass names the parser of its format."""
 
     http_method_names = ["post"]
     authentication_classes = [UsageKeyAuthentication]
     throttle_classes = [UsageThrottle]
 
     def accept(self, request: Request) -> Receipt:
-        """Takes a batch whole or not at all.
+        """Accept a batch, atomically.
 
-        Raises AuthenticationFailed (401) for a key revoked meanwhile, PushError (422) for an idempotency key that came
-        with another body.
+        Raises AuthenticationFailed (401) for a key that was revoked meanwhile, PushError (422) for an idempotency key
+        that was used with another body.
         """
         key, dry_run = idempotency_key_of(request), dry_run_of(request)
         body = request.data

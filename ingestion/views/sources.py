@@ -1,4 +1,4 @@
-"""Connections → Usage sources: the list, a new one, and a source's page with its key card."""
+"""Connections → Usage sources: the list, a new source, and a source's page with its key card."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ingestion.views.push import PATH
 
 @dataclasses.dataclass(frozen=True)
 class UsageSourceRow:
-    """A usage source as the list shows it, with its living key, or how its pull stands."""
+    """A row of the list of usage sources: the source with its active key, or the state of its pull."""
 
     source: UsageSource
     key: UsageKey | None
@@ -130,12 +130,12 @@ def revoke_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
 
 
 def push_url() -> str:
-    """Where backends send their events."""
+    """Return the URL of the push endpoint."""
     return f"{settings.PUBLIC_URL}{PATH}"
 
 
 def source_of(usage_source_id: int) -> UsageSource:
-    """The source of the account in scope; 404 for another's."""
+    """Return the source of the account in scope; 404 for a source of another account."""
     return get_object_or_404(UsageSource.objects.select_related("account", "created_by"), pk=usage_source_id)
 
 
@@ -148,7 +148,7 @@ def source_page(
     problem: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """A source's page, also where something that it sent was refused."""
+    """Render a source's page, also with the error of a form that was refused."""
     context = {
         "source": row,
         "key": UsageKey.objects.filter(source=row, revoked_at=None).first(),

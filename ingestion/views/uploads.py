@@ -1,4 +1,4 @@
-"""Backfill by CSV: sending a file into a source, how it goes, and the lines that were refused."""
+"""Backfill by CSV: the upload of a file into a source, its progress, and its rejected lines."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LINES = ListPage[RejectedLine](
 @account_page(Role.MEMBER)
 @require_POST
 def new(request: AccountRequest, usage_source_id: int) -> HttpResponse:
-    """What the form sends: the file is on disk by now, and a worker stores its events."""
+    """Queue the uploaded file, which is already on disk; a worker stores its events."""
     source = source_of(usage_source_id)
     form = UsageUploadForm(request.POST, request.FILES)
     if problem := disk.low_disk(disk.upload_bytes(request)):
@@ -62,7 +62,7 @@ def new(request: AccountRequest, usage_source_id: int) -> HttpResponse:
 @require_safe
 @never_cache
 def upload(request: AccountRequest, usage_upload_id: int) -> HttpResponseBase:
-    """How an upload goes, and afterwards its report. htmx asks again every second until it is finished."""
+    """Show the progress of an upload, then its report. htmx polls every second until the upload has finished."""
     row = get_object_or_404(UsageUpload.objects.select_related("source"), pk=usage_upload_id)
     lines = RejectedLine.objects.filter(upload=row)
     if wants_csv(request):
@@ -82,7 +82,7 @@ def upload(request: AccountRequest, usage_upload_id: int) -> HttpResponseBase:
 @account_page(Role.MEMBER)
 @require_POST
 def cancel(request: AccountRequest, usage_upload_id: int) -> HttpResponse:
-    """Store no more of an upload that waits or runs."""
+    """Cancel an upload that is queued or running."""
     row = get_object_or_404(UsageUpload.objects.all(), pk=usage_upload_id)
     with ErrorMessages(request):
         services.cancel_upload(job=row, actor=request.actor)
@@ -92,7 +92,7 @@ def cancel(request: AccountRequest, usage_upload_id: int) -> HttpResponse:
 @account_page()
 @require_safe
 def template(request: AccountRequest) -> HttpResponseBase:
-    """A file to begin with: every column, two dimensions, two events."""
+    """Return an example file: every column, two dimensions, two events."""
     header = [*(name for name in COLUMNS if name != "dimensions"), f"{DIMENSION}region", f"{DIMENSION}plan"]
     now = clock.now()
     rows = [_example(1, now.isoformat(timespec="seconds")), _example(2, str(now.date() - timedelta(days=1)))]

@@ -23,11 +23,11 @@ from ingestion.usage_query import CUSTOMER, UsageQuery
 
 SUGGESTIONS = 20
 CUSTOM = "custom"
-"""The period of the form while its dates are chosen."""
+"""Value of the form's field `period` while the dates are entered."""
 
 
 class UsagePage(QueryPage[AccountRequest, UsageQuery, UsageAnswer]):
-    """The question of the page Usage."""
+    """The query page of usage."""
 
     template = "ingestion/usage.html"
     result_template = "ingestion/_usage_result.html"
@@ -46,7 +46,7 @@ class UsagePage(QueryPage[AccountRequest, UsageQuery, UsageAnswer]):
         }
 
     def complete(self, query: UsageQuery) -> UsageQuery:
-        """Its metric said: the form has to show which one is meant."""
+        """Return the query with its metric, else the default metric, because the form must show which metric is used."""
         return structs.replace(query, metric=query.metric or first_metric(self.metrics))
 
     def answer(self, query: UsageQuery) -> UsageAnswer:
@@ -98,7 +98,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @account_page()
 @require_safe
 def values(request: AccountRequest) -> HttpResponse:
-    """What a filter's text field suggests: customers or a dimension's values that hold the text."""
+    """Return the suggestions of a filter's text field: customers or a dimension's values that contain the text."""
     dimension = request.GET.get("dimension", "")
     if not dimension:
         return JsonResponse({"values": []})
