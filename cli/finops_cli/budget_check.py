@@ -1,4 +1,4 @@
-"""`finops budget-check`: does a budget's forecast hold with the change that Infracost estimates?"""
+"""`finops budget-check`: whether a budget's forecast stays within it with the change that Infracost estimates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from finops_cli.errors import FAILED, CommandError
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a change adds a month; `unpriced`: resources that Infracost has no price of."""
+    """The monthly cost of a change; `unpriced`: number of resources for which Infracost has no price."""
 
     delta: Decimal
     currency: str
@@ -25,7 +25,8 @@ class Estimate:
 
 
 def run_budget_check(options: argparse.Namespace) -> None:
-    """Raises CommandError: with FAILED where a budget is exceeded, with ERROR where that cannot be said."""
+    """Print a verdict for each budget. Raises CommandError: with FAILED if a budget is exceeded, with ERROR if
+    unknown."""
     estimate = read_estimate(options.delta)
     if estimate.unpriced:
         print(
@@ -49,7 +50,7 @@ def run_budget_check(options: argparse.Namespace) -> None:
 
 
 def read_estimate(name: str) -> Estimate:
-    """Infracost's JSON, of a file or standard input. Raises CommandError where it has no delta."""
+    """Read Infracost's JSON from a file or standard input. Raises CommandError if it has no delta."""
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
         body = json.loads(text)
@@ -74,7 +75,7 @@ def read_estimate(name: str) -> Estimate:
 
 
 def _budgets(client: Client) -> tuple[list[dict[str, Any]], list[str]]:
-    """Every budget, and the warnings of the answer: what all of their amounts leave out."""
+    """Return every budget, and the answer's warnings: the cost that all of their amounts leave out."""
     budgets: list[dict[str, Any]] = []
     cursor = ""
     while True:
@@ -86,7 +87,7 @@ def _budgets(client: Client) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def _warnings(budget: dict[str, Any]) -> list[str]:
-    """Those of the budget, and its cost in currencies that it does not count."""
+    """Return the budget's warnings, and its cost in currencies that it does not count."""
     others = budget.get("other_currencies") or []
     return [
         *(budget.get("warnings") or []),
@@ -95,7 +96,8 @@ def _warnings(budget: dict[str, Any]) -> list[str]:
 
 
 def _select(budgets: list[dict[str, Any]], names: list[str]) -> list[dict[str, Any]]:
-    """The budgets of these names, else those of the whole account. Raises CommandError for a name that none has."""
+    """Return the budgets with these names; without names, those of the whole account. Raises CommandError for an
+    unknown name."""
     existing = ", ".join(str(each["name"]) for each in budgets) or "none"
     unknown = [name for name in names if all(each["name"] != name for each in budgets)]
     if unknown:
@@ -109,10 +111,10 @@ def _select(budgets: list[dict[str, Any]], names: list[str]) -> list[dict[str, A
 
 
 def verdict(budget: dict[str, Any], estimate: Estimate, today: date) -> tuple[bool, str]:
-    """Whether the forecast and the delta stay within the amount, and the sentence that says why.
+    """Return whether the forecast and the delta stay within the amount, and a sentence with the figures.
 
-    The delta counts once for each month from today's to the last of the period. Raises CommandError for another
-    currency and for a budget without a forecast.
+    The delta counts once for each month from the current one to the last of the period. Raises CommandError for
+    another currency and for a budget without a forecast.
     """
     name, currency = budget["name"], budget["currency"]
     if currency != estimate.currency:

@@ -25,7 +25,7 @@ MAX_WAIT = 60
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """urllib would send the credential on to wherever a redirect leads."""
+    """A handler that follows no redirect: urllib would send the credential to the redirect's target."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
@@ -42,7 +42,7 @@ class Answer:
 
     @property
     def json(self) -> Any:
-        """The body, its numbers exact. Raises CommandError for what is no JSON."""
+        """The body with exact numbers. Raises CommandError if it is not JSON."""
         try:
             return json.loads(self.body, parse_float=Decimal)
         except ValueError as error:
@@ -52,7 +52,7 @@ class Answer:
 
 
 class Client:
-    """Requests with one credential. `kind` is one of credentials.KINDS."""
+    """A client that sends one credential. `kind` is one of credentials.KINDS."""
 
     def __init__(self, kind: str) -> None:
         self.url = checked_url(value_of("url"))
@@ -70,9 +70,10 @@ class Client:
         *,
         repeatable: bool = True,
     ) -> Answer:
-        """The answer. 429 is waited for; 409 and 503 too where sending it twice does what once does.
+        """Send a request and return the answer. Retries after 429; after 409 and 503 only if `repeatable`, so that
+        sending twice has the effect of once.
 
-        Raises CommandError for every status from 300 on, with the server's own words, and where no answer comes.
+        Raises CommandError with the server's message for every status from 300 on, and if the server does not answer.
         """
         sent = {
             "Authorization": f"Bearer {self._credential}",
@@ -101,7 +102,7 @@ class Client:
             raise CommandError(f"{self.url} does not answer: {reason}.") from error
 
     def call(self, tool: str, arguments: Mapping[str, Any], *, key: str = "") -> Answer:
-        """One call of a tool, once however often it is sent. `key` of an earlier call gives its answer again. Raises
+        """Call a tool; retries count once. With the `key` of an earlier call, returns its answer again. Raises
         CommandError with what to correct."""
         body = json.dumps(arguments, default=str).encode()
         headers = {"Content-Type": "application/json", "Idempotency-Key": key or str(uuid4())}
@@ -109,12 +110,12 @@ class Client:
 
 
 def _names_lowered(headers: Message) -> dict[str, str]:
-    """HTTP/2 proxies send names in lower case."""
+    """Return the headers with lower-case names, as HTTP/2 proxies send them."""
     return {name.lower(): value for name, value in headers.items()}
 
 
 def _may_retry(answer: Answer, repeatable: bool) -> bool:
-    """409 with Retry-After: an earlier try of the call is not finished."""
+    """Return whether to retry. 409 with Retry-After: an earlier attempt of the call has not finished."""
     if answer.status == 409:
         return repeatable and "retry-after" in answer.headers
     return answer.status == 429 or (repeatable and answer.status == 503)
@@ -125,7 +126,7 @@ def _seconds(text: str) -> float:
 
 
 def _problem(answer: Answer) -> str:
-    """`detail` of problem details, `message` of the push APIs, or the status."""
+    """Return the error message: `detail` of problem details, `message` of the push APIs, or the status."""
     if answer.status in (301, 302, 303, 307, 308):
         return (
             f"The server redirects to {answer.headers.get('location', '?')}. Set FINOPS_URL to that address."

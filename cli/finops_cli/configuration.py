@@ -16,13 +16,13 @@ PATH = "/api/v1/configuration"
 
 
 def run_export(options: argparse.Namespace) -> None:
-    """Prints the file. Raises CommandError."""
+    """Print the file. Raises CommandError."""
     query = urlencode([("kind", kind) for kind in options.kind])
     sys.stdout.write(Client("token").get(f"{PATH}?{query}").body.decode())
 
 
 def run_plan(options: argparse.Namespace) -> None:
-    """Prints what applying would change. Raises CommandError: with FAILED for changes where --exit-code is set."""
+    """Print what applying would change. Raises CommandError: with FAILED for changes if --exit-code is set."""
     changes = _send(options, "plan")
     if changes and options.exit_code:
         plural = "s" if len(changes) > 1 else ""
@@ -30,7 +30,7 @@ def run_plan(options: argparse.Namespace) -> None:
 
 
 def run_apply(options: argparse.Namespace) -> None:
-    """Prints what changed. Raises CommandError; nothing is written then."""
+    """Apply the file and print what changed. Raises CommandError, and then nothing is written."""
     _send(options, "apply")
 
 
@@ -53,7 +53,7 @@ def _line(change: dict[str, Any]) -> str:
 
 
 def _field(name: str, values: dict[str, Any]) -> str:
-    """With both values where they are plain; lists and maps by their name alone."""
+    """Return a field with both values if they are scalars; lists and maps by name only."""
     before, after = values["before"], values["after"]
     if isinstance(before, (list, dict)) or isinstance(after, (list, dict)):
         return name

@@ -27,7 +27,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def credentials_path() -> Path:
-    """`FINOPS_CREDENTIALS`, or below XDG_CONFIG_HOME."""
+    """Return the path in `FINOPS_CREDENTIALS`, else the default path below XDG_CONFIG_HOME."""
     if path := os.environ.get("FINOPS_CREDENTIALS"):
         return Path(path)
     base = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
@@ -35,7 +35,7 @@ def credentials_path() -> Path:
 
 
 def value_of(name: str) -> str:
-    """The address or a credential. Raises CommandError where there is none, or where the stored one is another console's."""
+    """Return the address or a credential. Raises CommandError if it is missing, or stored for another console."""
     if value := os.environ.get(VARIABLES[name], "").strip():
         return value
     values = load()
@@ -51,7 +51,7 @@ def value_of(name: str) -> str:
 
 
 def _check_console(url: str, stored_url: str) -> None:
-    """Raises CommandError for a stored credential that would go to another console than its own."""
+    """Raises CommandError for a stored credential that belongs to another console."""
     if checked_url(url) != stored_url:
         raise CommandError(
             f"The stored credentials belong to {stored_url or 'no console'}, not to {url}. "
@@ -60,7 +60,8 @@ def _check_console(url: str, stored_url: str) -> None:
 
 
 def load() -> dict[str, str]:
-    """What the file has; nothing without a file. Raises CommandError for one that others may read or that is damaged."""
+    """Return the content of the file; empty without a file. Raises CommandError if others may read it or it is
+    damaged."""
     path = credentials_path()
     try:
         if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
@@ -76,7 +77,7 @@ def load() -> dict[str, str]:
 
 
 def save(values: dict[str, str]) -> Path:
-    """Writes the file, for its owner alone, whole or not at all."""
+    """Write the file atomically, readable by its owner only."""
     path = credentials_path()
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor, name = tempfile.mkstemp(dir=path.parent)  # 0600 from its first byte
@@ -91,7 +92,7 @@ def save(values: dict[str, str]) -> Path:
 
 
 def checked_url(url: str) -> str:
-    """The address without its last slash. Raises CommandError for one that would send a credential in plain text."""
+    """Return the address without its last slash. Raises CommandError if it would send a credential in plain text."""
     parts = urlsplit(url.strip())
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise CommandError(f"{url} is not an address. Write it as https://console.example")
@@ -101,7 +102,8 @@ def checked_url(url: str) -> str:
 
 
 def prompted(kind: str) -> str:
-    """The credential that a person types unseen, or that stands in standard input. Raises CommandError for none."""
+    """Return the credential that a person types without echo, or of standard input. Raises CommandError for an empty
+    one."""
     if sys.stdin.isatty():
         from getpass import getpass
 

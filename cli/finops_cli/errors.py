@@ -1,4 +1,4 @@
-"""What ends a command with a sentence instead of a trace."""
+"""The error that ends a command with a message instead of a traceback."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ ERROR = 2
 
 
 class CommandError(Exception):
-    """`status` is the exit status: FAILED for an answer that is no, ERROR for none."""
+    """An error that ends the command. `status` is the exit status: FAILED for a negative result, ERROR without a
+    result."""
 
     def __init__(self, message: str, status: int = ERROR) -> None:
         super().__init__(message)

@@ -9,7 +9,7 @@ from finops_cli.errors import CommandError
 
 
 def read_file(name: str) -> bytes:
-    """A file, or standard input for `-`. Raises CommandError for a file that cannot be read."""
+    """Read a file, or standard input for `-`. Raises CommandError for a file that cannot be read."""
     try:
         return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as error:

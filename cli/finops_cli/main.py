@@ -19,7 +19,7 @@ from finops_cli.pushes import run_import, run_push
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit status: 0, 1 for an answer that is no, 2 for an error."""
+    """Run a command and return the exit status: 0, 1 for a negative result, 2 for an error."""
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever read has seen enough, as `head` does; nothing is left to flush.
+        # The reader closed the pipe, as `head` does: nothing is left to flush.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
@@ -122,7 +122,7 @@ def _ask(options: argparse.Namespace) -> None:
 
 
 def _json_arguments(text: str) -> dict[str, Any]:
-    """Raises CommandError for anything but an object."""
+    """Parse --json. Raises CommandError for anything but an object."""
     if not text:
         return {}
     try:
@@ -141,8 +141,8 @@ def _json_arguments(text: str) -> dict[str, Any]:
 
 
 def _named_arguments(pairs: list[str]) -> dict[str, Any]:
-    """Texts, or lists where a name is repeated: the server reads numbers, days and JSON in texts. Raises CommandError
-    for a pair without a name."""
+    """Return the values as texts, or lists for repeated names: the server parses numbers, days and JSON from texts.
+    Raises CommandError for a pair without a name."""
     values: dict[str, list[str]] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")

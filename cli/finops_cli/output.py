@@ -14,11 +14,11 @@ from finops_cli.client import Answer
 from finops_cli.errors import CommandError
 
 _ABOUT = ("resolved_filters", "applied_splits")
-"""Lists that say how the answer was made."""
+"""Fields of an answer that describe how it was computed."""
 
 
 def print_answer(answer: Answer, how: str, rows_field: str = "") -> None:
-    """Raises CommandError for a `rows_field` that the answer has not."""
+    """Print an answer as table, JSON or CSV. Raises CommandError if the answer has no `rows_field`."""
     if how == "json":
         sys.stdout.write(answer.body.decode() + "\n")
         return
@@ -35,7 +35,7 @@ def print_answer(answer: Answer, how: str, rows_field: str = "") -> None:
 
 
 def print_notes(body: Mapping[str, Any], stream: Any) -> None:
-    """The summary and what must not be left out: warnings, truncation, conversion."""
+    """Print the summary and its qualifications: warnings, truncation, conversion."""
     print(body.get("summary", ""), file=stream)
     for warning in body.get("warnings") or []:
         print(f"Warning: {warning}", file=stream)
@@ -46,7 +46,7 @@ def print_notes(body: Mapping[str, Any], stream: Any) -> None:
 
 
 def rows_of(body: Mapping[str, Any], field: str = "") -> list[dict[str, Any]]:
-    """The list of objects that an answer is about: `field`, else `rows`, else its longest.
+    """Return the rows of an answer: its list of objects `field`, else `rows`, else the longest list.
 
     Raises CommandError for a field that is no list of objects.
     """
@@ -66,7 +66,7 @@ def _is_rows(value: Any) -> bool:
 
 
 def _flat(row: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Objects within a row as dotted columns; lists as JSON."""
+    """Return a row with nested objects as dotted columns. Lists stay."""
     cells: dict[str, Any] = {}
     for name, value in row.items():
         if isinstance(value, dict):
@@ -91,7 +91,7 @@ def _text(value: Any) -> str:
 
 
 def write_csv(rows: Sequence[Mapping[str, Any]]) -> None:
-    """What a spreadsheet would run as a formula gets a leading apostrophe: names come from bills."""
+    """Write CSV. Texts that a spreadsheet would run as a formula get a leading apostrophe: names come from bills."""
     columns = _columns(rows)
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(columns)
@@ -106,7 +106,7 @@ def _csv_text(value: Any) -> str:
 
 
 def print_table(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Columns side by side as far as the terminal is wide; numbers right-aligned."""
+    """Print columns up to the width of the terminal; numbers right-aligned."""
     columns = [name for name in _columns(rows) if any(row.get(name) not in (None, "", []) for row in rows)]
     cells = [[printable(_text(row.get(name))) for name in columns] for row in rows]
     widths = [max(len(name), *(len(line[at]) for line in cells)) for at, name in enumerate(columns)]
@@ -122,5 +122,5 @@ def print_table(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def printable(text: str) -> str:
-    """On one line: names come from bills, and a terminal obeys control characters."""
+    """Return the text on one line, without control characters: names come from bills, and a terminal runs those."""
     return "".join(each if each.isprintable() else " " for each in text)

@@ -21,7 +21,7 @@ _ENDED = ("done", "failed", "canceled", "expired")
 
 
 def run_import(options: argparse.Namespace) -> None:
-    """Sends files as one month of a cost source; they replace it. Raises CommandError where the import fails."""
+    """Send files as one month of a cost source, which they replace. Raises CommandError if the import fails."""
     if not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", options.month):
         raise CommandError(f"--month: {options.month} is not a month. Write it as 2026-05.")
     client = Client("cost-key")
@@ -58,7 +58,7 @@ def _parts(client: Client, month: str, parts: Sequence[bytes]) -> dict[str, Any]
 
 
 def _cancel(client: Client, path: str) -> None:
-    """As far as it can be: an open push expires by itself."""
+    """Cancel the push. If that fails, print a message: an open push expires by itself."""
     try:
         client.send("DELETE", path)
     except CommandError as error:
@@ -76,7 +76,7 @@ def _wait_for(client: Client, push: dict[str, Any], timeout: float) -> dict[str,
 
 
 def print_push(push: dict[str, Any]) -> None:
-    """Rows and totals. Raises CommandError for a push that is not done."""
+    """Print rows and totals. Raises CommandError for a push that is not done."""
     if push["status"] != "done":
         reason = push.get("error") or f"it is {push['status']}."
         raise CommandError(
@@ -92,7 +92,7 @@ def print_push(push: dict[str, Any]) -> None:
 
 
 def run_push(options: argparse.Namespace) -> None:
-    """Sends usage events in batches. Raises CommandError where events were rejected."""
+    """Send usage events in batches. Raises CommandError if events were rejected."""
     client = Client("usage-key")
     accepted = rejected = duplicates = 0
     for name in options.files:
@@ -115,7 +115,7 @@ def run_push(options: argparse.Namespace) -> None:
 
 
 def _push_request(content: bytes, start: int, dry_run: bool) -> tuple[str, dict[str, str]]:
-    """Path and headers. The key is of the file and the place in it, so that a file that is sent again counts once."""
+    """Return path and headers. The key is of the file and the position in it, so that a file sent again counts once."""
     if dry_run:
         return "/api/usage/events?dry_run=true", {}
     key = f"finops-cli-{hashlib.sha256(content).hexdigest()}-{start}"
@@ -123,7 +123,7 @@ def _push_request(content: bytes, start: int, dry_run: bool) -> tuple[str, dict[
 
 
 def events_of(content: bytes, name: str) -> list[str]:
-    """The events of a file as they are written there, so that no digit is lost: `{"events": […]}`, `[…]`, or one a line.
+    """Return the events of a file as written, so that no digit is lost: `{"events": […]}`, `[…]`, or one a line.
 
     Raises CommandError for anything else.
     """
@@ -145,7 +145,7 @@ def events_of(content: bytes, name: str) -> list[str]:
 
 
 def _items(text: str, start: int) -> list[str]:
-    """The items of the JSON array that begins at `start`. Raises ValueError for broken JSON."""
+    """Return the items of the JSON array that begins at `start`. Raises ValueError for broken JSON."""
     decoder, items = json.JSONDecoder(), []
     place = _skip(text, start + 1)
     while not text.startswith("]", place):
@@ -160,7 +160,7 @@ def _items(text: str, start: int) -> list[str]:
 
 
 def _skip(text: str, place: int) -> int:
-    """The place of what follows the white space."""
+    """Return the position after white space."""
     while place < len(text) and text[place] in " \t\r\n":
         place += 1
     return place

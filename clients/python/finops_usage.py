@@ -30,7 +30,7 @@ Event = dict[str, Any]
 
 @dataclass(frozen=True)
 class RejectedEvent:
-    """An event that the server does not store as it is: its place in what was pushed, and why."""
+    """A rejected event: its index in the pushed events, and the reason."""
 
     index: int
     error: str
@@ -39,7 +39,7 @@ class RejectedEvent:
 
 @dataclass
 class PushResult:
-    """`accepted` includes `duplicates`, events that were stored before."""
+    """The result of a push. `accepted` includes `duplicates`, events that were stored before."""
 
     accepted: int = 0
     duplicates: int = 0
@@ -58,8 +58,8 @@ class RejectedEvents(Exception):
 
 
 class PushFailed(Exception):
-    """A batch was refused, or not answered after all attempts. `result` is what earlier batches came to, `unsent` the
-    events from this batch on; push them with the same `idempotency_key` and they count once."""
+    """A batch was refused, or got no answer after all attempts. `result` is that of the earlier batches, `unsent` are
+    the events from this batch on; push them with the same `idempotency_key` and they count once."""
 
     def __init__(self, message: str, status: int | None, code: str = "") -> None:
         super().__init__(message)
@@ -68,7 +68,8 @@ class PushFailed(Exception):
 
 
 class UsageClient:
-    """`url`: of the console, such as https://console.example. `attempts`: how often a batch is sent at most."""
+    """A client of the console at `url`, such as https://console.example. `attempts`: maximum number of times a batch
+    is sent."""
 
     def __init__(
         self,
@@ -86,15 +87,16 @@ class UsageClient:
     def push(
         self, events: Iterable[Event], *, idempotency_key: str = "", raise_rejected: bool = True
     ) -> PushResult:
-        """Push any number of events. Raises RejectedEvents, PushFailed, and ValueError for what is no JSON.
+        """Push any number of events. Raises RejectedEvents, PushFailed, and ValueError for an event that JSON cannot
+        express.
 
-        `idempotency_key`: give one of your own to push the same events again after a restart and have them count once.
+        `idempotency_key`: your own key, to push the same events again after a restart and have them count once.
         """
         idempotency_key = idempotency_key or str(uuid.uuid4())
         every, result = list(events), PushResult()
         for start, size, body in _batches(every):
             try:
-                # Without the start, the key of the events from there on is this one's again.
+                # No suffix for the first batch: pushing `unsent` with this key uses the same key again.
                 answer, headers = self._send(
                     body, idempotency_key if not start else f"{idempotency_key}-{start}"
                 )
@@ -123,7 +125,7 @@ class UsageClient:
                 if error.code != 429 and error.code < 500:
                     raise failure from None
             except (OSError, http.client.HTTPException, ValueError) as error:
-                # URLError, time-outs and broken connections are OSErrors; a cut answer is no JSON.
+                # URLError, time-outs and broken connections are OSErrors; a truncated answer is no JSON.
                 failure, wait = PushFailed(f"{type(error).__name__}: {error}", None), 0.0
             if attempt + 1 < self._attempts:
                 self._sleep(wait + random.uniform(0, min(60.0, 0.5 * 2**attempt)))  # noqa: S311 jitter is no secret
@@ -141,14 +143,15 @@ class UsageClient:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """urllib would go on with GET, without the events, and show the key to another server."""
+    """A handler that follows no redirect: urllib would use GET, without the events, and send the key to another
+    server."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 def _batches(events: list[Event]) -> Iterator[tuple[int, int, bytes]]:
-    """Place of the first event, number of events, and the body of each batch."""
+    """Yield the index of the first event, the number of events, and the body of each batch."""
     start, texts, length = 0, list[str](), 0
     for event in events:
         text = _json_of(event)
@@ -166,7 +169,7 @@ def _body(texts: list[str]) -> bytes:
 
 
 def _json_of(event: Event) -> str:
-    """JSON in ASCII. A Decimal as quantity keeps all its digits."""
+    """Return an event as JSON in ASCII. A Decimal as quantity keeps all its digits."""
     quantity = event.get("quantity")
     if not isinstance(quantity, Decimal):
         return json.dumps(event, allow_nan=False)
@@ -185,6 +188,6 @@ def _failure_of(error: urllib.error.HTTPError) -> PushFailed:
 
 
 def _retry_after(error: urllib.error.HTTPError) -> float:
-    """The seconds that the server asks to wait, five minutes at most."""
+    """Return the seconds of Retry-After, five minutes at most."""
     text = error.headers.get("Retry-After") or ""
     return min(300.0, float(text)) if text.isdecimal() else 0.0
