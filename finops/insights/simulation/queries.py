@@ -127,7 +127,7 @@ def _assemble(simulation: Simulation) -> SimulationAnswer:
             late,
             results,
             simulation.counted,
-            simulation.uncovered + notes.clause,
+            simulation.uncovered + notes.clause + simulation.resolved.usage_clause,
             filtered=bool(query.filters),
             has_assumptions=simulation.resolved.changes_anything,
         ),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final
 
+from accounts.models import Account
 from finops.costs.dimensions import registry
 from finops.costs.filters import resolve_filters
 from finops.costs.queries.filter_values import look_up
@@ -28,7 +29,9 @@ from finops.lib.errors import UserError, unknown_value
 from finops.lib.money import exact_difference, exact_product, ratio
 from finops.lib.periods import DateRange
 from finops.lib.sentences import exact_number, quote
+from finops.lib.usage_problems import clauses_text, problem_clauses
 from ingestion.queries import query_usage
+from ingestion.queries.source_problems import source_problems
 from ingestion.usage_query import UsageQuery
 
 MOST_PERCENT: Final = 10_000
@@ -39,12 +42,14 @@ _SHARE_PLACES: Final = Decimal(1).scaleb(-18)
 
 @dataclass(frozen=True)
 class ResolvedSimulation:
-    """A resolved question. `shares`: growth by rule; `notes`: growth of the metrics that usage follows."""
+    """A resolved question. `shares`: growth by rule; `notes`: growth of the metrics that usage follows;
+    `usage_clause`: what their usage lacks, for the first sentence."""
 
     build: SimulationBuild
     days: DateRange
     shares: Sequence[Decimal]
     notes: Sequence[str]
+    usage_clause: str
     warnings: Sequence[str]
     region_build: RegionPriceBuild | None
     tokens: TokenPrices | None
@@ -96,7 +101,7 @@ def resolve(reader: CostReader, query: SimulationQuery) -> ResolvedSimulation:
     _check(query)
     resolver = _Resolver(reader, query)
     question = resolver.question(query.filters)
-    shares, notes = _shares(reader, query.growth, question.days)
+    growth = _shares(reader, query.growth, question.days)
     regions = resolver.scopes_of("region", [each.region for each in query.regions])
     to_regions = resolver.scopes_of("region", [each.to_region for each in query.regions])
     tokens = token_prices.get("list") if query.models else None
@@ -116,9 +121,10 @@ def resolve(reader: CostReader, query: SimulationQuery) -> ResolvedSimulation:
     return ResolvedSimulation(
         build=build,
         days=question.days,
-        shares=shares,
-        notes=notes,
-        warnings=list(dict.fromkeys(resolver.warnings)),
+        shares=growth.shares,
+        notes=growth.notes,
+        usage_clause=_usage_clause(reader.account, growth, question.days),
+        warnings=list(dict.fromkeys([*resolver.warnings, *growth.warnings])),
         region_build=RegionPriceBuild(to_regions) if to_regions else None,
         tokens=tokens,
         changes_anything=bool(
@@ -151,24 +157,42 @@ def _model_scope(resolver: _Resolver, change: ModelChange) -> Scope:
     )
 
 
-def _shares(
-    reader: CostReader, growth: Sequence[UsageGrowth], days: DateRange
-) -> tuple[list[Decimal], list[str]]:
-    shares, notes = [], []
-    for each in growth:
+@dataclass
+class _Growth:
+    """Growth shares by rule. Of the metrics that usage follows: their quantities, gaps in days, and warnings."""
+
+    shares: list[Decimal] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    gaps: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def _shares(reader: CostReader, rules: Sequence[UsageGrowth], days: DateRange) -> _Growth:
+    growth = _Growth()
+    for each in rules:
         if not each.metric:
-            shares.append(exact_product(each.percent or Decimal(0), PERCENT))
+            growth.shares.append(exact_product(each.percent or Decimal(0), PERCENT))
             continue
         question = UsageQuery(metric=each.metric, start_date=days.start, end_date=days.end)
         usage = query_usage(reader.account, question, deadline=reader.deadline)
         share = ratio(each.quantity or Decimal(0), usage.quantity) if usage.quantity else None
         if share is None or usage.quantity is None or usage.quantity < 0:
             raise UserError(f"growth: {quote(each.metric)} has no usage in these days.", field="growth")
-        shares.append(exact_difference(share.quantize(_SHARE_PLACES), Decimal(1)))
-        notes.append(
-            f"{quote(usage.metric)} is {exact_number(usage.quantity)} in these days, of all customers."
-        )
-    return shares, notes
+        growth.shares.append(exact_difference(share.quantize(_SHARE_PLACES), Decimal(1)))
+        name = quote(usage.metric)
+        growth.notes.append(f"{name} is {exact_number(usage.quantity)} in these days, of all customers.")
+        if usage.days_with_data < days.days:
+            growth.gaps.append(f"{name} has events on {usage.days_with_data} of {days.days} days")
+        growth.warnings += usage.warnings
+    return growth
+
+
+def _usage_clause(account: Account, growth: _Growth, days: DateRange) -> str:
+    """Usage that lacks days or a source's newest events makes the growth to a quantity too large."""
+    if not growth.notes:
+        return ""
+    gaps = "".join(f"; {each}" for each in dict.fromkeys(growth.gaps))
+    return gaps + clauses_text(problem_clauses(source_problems(account), days.end))
 
 
 def _check(query: SimulationQuery) -> None:

@@ -143,6 +143,25 @@ def test_ai_spend_says_it_where_usage_is_estimated(acme: Account, pulled: CostCo
     assert answer.warnings[0] == f"S{FAILING[1:]}."
 
 
+def test_a_simulation_says_it_where_usage_grows_as_a_metric(
+    cast: Cast, acme: Account, pulled: CostConnection
+) -> None:
+    door, days = Door(mint(cast)), {"start_date": "2026-03-01", "end_date": "2026-03-31"}
+    as_metric, by_percent = [{"metric": "requests", "quantity": 600}], [{"percent": 10}]
+    fail(last_success_at=NOON - timedelta(days=12))
+
+    with clock.frozen(NOON):
+        answer = door.ask("simulateCost", **days, growth=as_metric)
+        percent = door.ask("simulateCost", **days, growth=by_percent)
+
+    first = answer["summary"].partition(". ")[0]
+    assert "'requests' has events on 1 of 31 days" in first
+    assert FAILING in first
+    assert f"S{FAILING[1:]}." in answer["warnings"]
+    assert "requests" not in percent["summary"]
+    assert "Stripe" not in percent["summary"]
+
+
 def test_cost_alone_says_nothing_of_usage(cast: Cast, acme: Account, pulled: CostConnection) -> None:
     fail()
     door = Door(mint(cast))
