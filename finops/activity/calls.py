@@ -83,8 +83,9 @@ given AS MATERIALIZED (
   SELECT g.* FROM async_commit, unnest(
     %s::bigint[], %s::timestamptz[], %s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::text[],
     %s::bigint[], %s::float8[], %s::int[], %s::text[], %s::text[], %s::text[], %s::smallint[]
-  ) AS g(account_id, at, method, name, arguments, credential_kind, credential_id, credential_label,
-         person_id, milliseconds, answer_bytes, outcome, problem, console_page, bucket)
+  ) WITH ORDINALITY
+    AS g(account_id, at, method, name, arguments, credential_kind, credential_id, credential_label,
+         person_id, milliseconds, answer_bytes, outcome, problem, console_page, bucket, place)
   JOIN accounts_account a ON a.id = g.account_id
 ),
 stored AS (
@@ -93,7 +94,7 @@ stored AS (
      person_id, milliseconds, answer_bytes, outcome, problem, console_page)
   SELECT account_id, at, method, name, arguments, credential_kind, credential_id, credential_label,
          person_id, milliseconds, answer_bytes, outcome, problem, console_page
-    FROM given ORDER BY at
+    FROM given ORDER BY at, place
 )
 INSERT INTO activity_assistantcallcount AS counted
   (account_id, day, method, name, credential_kind, credential_id, outcome, bucket,

@@ -137,7 +137,7 @@ def test_sending_by_hand_has_a_limit_and_does_not_replace_the_month(channel: Ale
     schedule = create_schedule(channel)
     for _ in range(services.SENDS_AN_HOUR):
         request_now(schedule)
-    with pytest.raises(UserError, match="5 reports were sent by hand within an hour"):
+    with pytest.raises(UserError, match="5 reports were sent manually within an hour"):
         request_now(schedule)
 
     assert len(send_due(date(2026, 3, 20))) == 1
