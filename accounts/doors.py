@@ -49,7 +49,7 @@ page_scopes: Registry[Callable[[AccountRequest], AbstractContextManager[None]]] 
 """Context managers that other apps put around every page of an account, in the order of registration."""
 
 page_refusals: Registry[Callable[[AccountRequest], HttpResponse | None]] = Registry("refusal of pages")
-"""Functions of other apps that return a response in place of a page, inside its scopes; None for the page itself."""
+"""Functions of other apps that return a response to replace a page, called inside its scopes; None shows the page."""
 
 member_annotations: Registry[Callable[[], Subquery]] = Registry("annotation of members")
 """Annotations of a membership that scopes read, by the name of the attribute: the check's one query includes them all. An

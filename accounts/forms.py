@@ -58,7 +58,7 @@ class FormErrors(AbstractContextManager[None, bool]):
 
 
 class ErrorMessages(AbstractContextManager[None, bool]):
-    """The same for a button without a form: the service's error is a message of the next page."""
+    """Context manager like FormErrors for a button without a form: the service's error is a message of the next page."""
 
     def __init__(self, request: HttpRequest) -> None:
         self._request = request
@@ -106,7 +106,7 @@ class NewKeyForm(forms.Form):
         return cache.add(self._claim_key(user), True, timeout=86_400)
 
     def release(self, user: User) -> None:
-        """Allow another submission, after one that failed."""
+        """Allow another submission after a failed one."""
         cache.delete(self._claim_key(user))
 
     def _claim_key(self, user: User) -> str:
@@ -237,7 +237,8 @@ class TimeZoneField(forms.CharField):
         super().__init__(error_messages={"required": "Choose a time zone, such as UTC."}, **options)
 
     def clean(self, value: Any) -> str:
-        """Return the name: `berlin` and `Europe/berlin` are `Europe/Berlin`. Raises ValidationError for none or several."""
+        """Return the name: `berlin` and `Europe/berlin` are `Europe/Berlin`. Raises ValidationError for none or
+        several."""
         text = super().clean(value).strip().replace(" ", "_").casefold()
         names = {name.casefold(): name for name in time_zones()}
         cities = [name for key, name in names.items() if key.rpartition("/")[2] == text]

@@ -27,9 +27,9 @@ class Limit:
     minimum: int = 1
     unit: str = ""
     server_value: int | Callable[[], int] | None = None
-    """The default; without one, the setting of the limit's name."""
+    """The default; if it is None, the setting with the limit's name."""
     effect: str = ""
-    """What another value means, as a sentence."""
+    """Sentence on the effect of a value other than the default."""
     zero: str = ""
     """Meaning of 0 where 0 is no number: "Forever". Such a limit accepts 0 besides minimum to maximum."""
 
@@ -65,7 +65,7 @@ class Limit:
 
 
 MOST_REQUESTS: Final = 100_000
-"""The highest limit a minute: the process that counts requests stores a time for each."""
+"""The highest limit per minute: the process that counts requests stores a time for each request."""
 
 LAKE_MEMORY: Final = "LAKE_MEMORY_MB"
 AUDIT_LOG_DAYS: Final = "AUDIT_LOG_DAYS"

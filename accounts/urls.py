@@ -1,4 +1,4 @@
-"""Pages before an account is chosen, settings pages beneath `/a/<slug>/`, and a person's own pages beside allauth's."""
+"""Pages before an account is chosen, settings pages below `/a/<slug>/`, and a person's own pages besides allauth's."""
 
 from __future__ import annotations
 

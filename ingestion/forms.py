@@ -38,7 +38,7 @@ class UsageUploadForm(forms.Form):
 
 
 class UsageRetentionForm(forms.Form):
-    """The months that the account keeps, up to its ceiling."""
+    """The retention in months, up to the account's ceiling."""
 
     confirmed = forms.BooleanField(required=False, widget=forms.HiddenInput)
 

@@ -13,7 +13,7 @@ class UnsentMail(models.Model):
     """An unsent mail. It has no account: sign-up and password reset happen before there is one."""
 
     sealed = models.TextField()
-    """The message. It holds links that let people in, so it is sealed."""
+    """The message, sealed because it holds links that let people sign in."""
     attempts = models.PositiveIntegerField(default=1)
     created_at = models.DateTimeField(default=clock.now)
     next_attempt_at = models.DateTimeField(db_index=True)

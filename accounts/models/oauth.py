@@ -66,9 +66,9 @@ class OAuthApplication(AbstractApplication):
 class OAuthConnection(AccountModel):
     """A person's permission for a client to work in an account, and its scope. Deleted with the membership.
 
-    Without a person, the permission of a service account, whose client works for the account itself. Codes and tokens
-    belong to the connection and have no rights of their own: deleting it ends them all, at once. `access` is the most
-    that the person consented to; a token may never do more than that or than the person's role.
+    Without a person, the permission belongs to a service account, whose client works for the account itself. Codes
+    and tokens belong to the connection and have no rights of their own: deleting it ends them all, at once. `access`
+    is the most that the person consented to; a token may never do more than that or than the person's role.
     """
 
     class Access(models.TextChoices):
@@ -203,7 +203,7 @@ class ClientAssertion(UsedAssertion):
 
 
 class OfConnection(models.Model):
-    """Base of objects that were issued for a connection and end with it."""
+    """Base of codes and tokens: objects that are issued for a connection and end with it."""
 
     connection = models.ForeignKey(OAuthConnection, on_delete=models.CASCADE, related_name="+")
 

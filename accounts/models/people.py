@@ -88,12 +88,12 @@ class Role(models.TextChoices):
 
     @classmethod
     def below_owner(cls) -> list[tuple[str, str]]:
-        """The choices in invitations and the list of members: ownership is transferred instead."""
+        """Return the choices in invitations and the list of members: ownership is transferred instead."""
         return [choice for choice in cls.choices if choice[0] != cls.OWNER]
 
 
 class Account(models.Model):
-    """The tenant: all other data belongs to one."""
+    """The tenant: all other data belongs to an account."""
 
     name = models.CharField(max_length=100)
     slug = models.SlugField(
@@ -198,8 +198,8 @@ class Account(models.Model):
 
     @classmethod
     def with_columns(cls, **values: Any) -> Account:
-        """Return a stored account of which a statement read only these columns. Any other column takes a query on first
-        access, where `Account(…)` would have the default of a new account."""
+        """Return a stored account of which a statement read only these columns. Any other column costs a query on
+        first access, where `Account(…)` would have the default of a new account."""
         names = [field.attname for field in cls._meta.concrete_fields if field.attname in values]
         return cls.from_db(DEFAULT_DB_ALIAS, names, [values[name] for name in names])
 

@@ -1,6 +1,6 @@
 """The identity of a client: the host of its metadata document or redirect URI, which can be checked, unlike its name.
 
-The name that a client states is untrusted text and is shown beside the host.
+The name that a client states is untrusted text and is shown with the host.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which redirect URIs a client may use."""
+"""Rules on the redirect URIs that a client may use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class UnsafeRedirectUri(ValueError):
 
 
 class UnknownScheme(UnsafeRedirectUri):
-    """A private-use scheme that we do not know: harmless, but of no use."""
+    """An unknown private-use scheme: safe but not supported. A registration ignores such URIs."""
 
 
 def check(uri: str) -> None:

@@ -90,8 +90,8 @@ def open_connection(
 
 
 def _check_sign_in(account: Account, membership: Any, request: HttpRequest | None) -> bool:
-    """Return whether the session counts as the second factor that the account requires and the person lacks. Raises
-    UserError if the person may not open the account's pages."""
+    """Return whether the session counts as the second factor that the account requires and the person does not have.
+    Raises UserError if the person may not open the account's pages."""
     deadline = missing_factor_deadline(account, membership, request)
     if deadline is not None and deadline <= clock.now():
         raise UserError(

@@ -80,7 +80,7 @@ MAX_STEPS = 5
 
 @dataclasses.dataclass(frozen=True)
 class Replay:
-    """The tokens that a rotated refresh token leads to."""
+    """The newest tokens that follow a rotated refresh token."""
 
     access_token: str
     refresh_token: str

@@ -65,7 +65,8 @@ def _is_active(connection: OAuthConnection) -> bool:
 
 
 def _is_shut_out(connection: Any) -> bool:
-    """Return whether the person of a locked connection left the account or lacks the second factor that it requires."""
+    """Return whether the person of a locked connection left the account or does not have the second factor that it
+    requires."""
     if connection.joined_at is None:
         return True
     if connection.has_second_factor or connection.session_had_factor:

@@ -24,7 +24,7 @@ from ingestion.services.event_ids import DedupResult
 
 
 class Result(msgspec.Struct):
-    """The ingestion result: every event is in one of the two counts, every rejected one in the errors."""
+    """The ingestion result: every event counts in `accepted` or `rejected`; every rejected event is in `errors`."""
 
     accepted: int
     rejected: int
@@ -40,7 +40,7 @@ class Receipt:
 
     @classmethod
     def of(cls, batch_id: UUID | None, dedup_result: DedupResult) -> Self:
-        """Return the receipt of a batch. Accepted are new events and duplicates. Without a batch id nothing was
+        """Return the receipt of a batch. Accepted events are new ones and duplicates. No batch ID: nothing was
         stored."""
         accepted, rejected = len(dedup_result.events) + dedup_result.duplicates, dedup_result.rejected
         headers = {

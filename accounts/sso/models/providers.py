@@ -270,7 +270,7 @@ class AssertionClient(models.Model):
         return self.name
 
     def clean(self) -> None:
-        """Raises ValidationError for an account beside that of the provider."""
+        """Raises ValidationError for an account other than that of the provider."""
         if self.account_id is not None and self.provider.account_id is not None:
             raise ValidationError({"account": "The provider is of one account already."})
 
