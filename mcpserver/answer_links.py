@@ -1,6 +1,6 @@
-"""Links to the CSV with all rows of an answer that leaves some out (`resource_link`, ADR 0105).
+"""Links to the CSV with all rows of a truncated answer (`resource_link`, ADR 0105).
 
-The question itself is in the link, signed for one credential: nothing is stored.
+The link contains the question, signed for one credential: nothing is stored.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _SALT: Final = "mcpserver.answer_links"
 
 
 class ExpiredLink(Exception):
-    """A link of ours that is older than SECONDS."""
+    """A link of this server that is older than SECONDS."""
 
 
 @dataclasses.dataclass(frozen=True)
 class AnswerLink:
-    """A question to a tool, and when it was put: relative periods count from then."""
+    """A question to a tool, and the time it was asked: relative periods count from that time."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -40,7 +40,7 @@ class AnswerLink:
 
 
 def link_uri(link: AnswerLink, call: ToolCall) -> str:
-    """Return the URI for the call's credential; empty where it would be too long, or have a secret in it."""
+    """Return the URI for the call's credential; empty if it would be too long or contain a secret."""
     encoded = msgspec.json.encode(link.arguments).decode()
     if without_secrets(encoded) != encoded:
         return ""
@@ -50,7 +50,7 @@ def link_uri(link: AnswerLink, call: ToolCall) -> str:
 
 
 def parse(uri: str, call: ToolCall) -> AnswerLink | None:
-    """Return the question of a link; None for what is no link of the call's credential. Raises ExpiredLink."""
+    """Return the question of a link; None for a text that is no link of the call's credential. Raises ExpiredLink."""
     if not uri.endswith(_SUFFIX):
         return None
     token = uri.removeprefix(PREFIX).removesuffix(_SUFFIX)
@@ -66,12 +66,12 @@ def parse(uri: str, call: ToolCall) -> AnswerLink | None:
 
 
 def link_of(tool: str, arguments: Mapping[str, Any], call: ToolCall) -> str:
-    """Return the URI of the question as it is put now."""
+    """Return the URI of the question, asked at the current time."""
     return link_uri(AnswerLink(tool, arguments, clock.now()), call)
 
 
 def content(uri: str, tool: str) -> list[dict[str, Any]]:
-    """Return the content items of a result: none without a URI."""
+    """Return the content items of a result: an empty list without a URI."""
     if not uri:
         return []
     link = {

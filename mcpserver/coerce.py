@@ -24,7 +24,7 @@ from finops.lib.periods import PERIOD_ALIASES
 _WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")
 _CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _MAX_EXCERPT = 80
-# What people and models say for a choice, by the choice that they can only mean, where there is such a one.
+# Other words that people and models use for a choice, by the choice; only words with one possible meaning.
 _SYNONYMS = {
     **{word: (name, name.removesuffix("_to_date")) for word, name in PERIOD_ALIASES.items()},
     **dict.fromkeys(("equals", "eq", "is", "="), ("in",)),

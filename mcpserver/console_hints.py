@@ -1,4 +1,4 @@
-"""Console pages for what assistants have no tool for."""
+"""Console pages for actions that no tool offers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _PAGES = {
 
 
 def console_hint(name: str, call: ToolCall) -> str:
-    """A sentence with the page for the name of an unknown tool; empty for a name that does not suggest a change."""
+    """Return a sentence with the page for the name of an unknown tool; empty for a name that does not suggest a
+    change."""
     casefolded_name = name.casefold()
     if not casefolded_name.startswith(("update", "edit", "change", "set", "delete", "remove", "rename")):
         return ""

@@ -39,7 +39,7 @@ class ToolCall:
 
     @cached_property
     def cost_access_limits(self) -> list[CostAccessLimit]:
-        """Limits of the credential; empty for the whole account. One query, once."""
+        """Limits of the credential; empty for the whole account. One query, on first use."""
         return limits_of_credential(self.credential)
 
     @cached_property
@@ -49,8 +49,8 @@ class ToolCall:
             return resolve_limits(self.account, self.cost_access_limits)
 
     def limit_sentence(self, tool: str = "") -> str:
-        """Return the first sentence of an answer within a limit, with what the tool's answers lack then; empty
-        without a limit."""
+        """Return the first sentence of an answer within a limit, with what the limit removes from the tool's answers;
+        empty without a limit."""
         if self.cost_limit is None:
             return ""
         return f"Cost access is limited to {quote(self.cost_limit.name)}. {LEFT_OUT.get(tool, '')}".strip()

@@ -16,7 +16,7 @@ import msgspec
 Schema = dict[str, Any]
 
 REFERENCES: Final = ("querySpend", "create_dashboard", "create_budget")
-"""Tools with complete arguments. A credential that may call another tool with the same argument may call these too.
+"""Tools with complete arguments. A credential that may call another tool with the same argument may also call these.
 """
 
 _WORDS: Final = frozenset({"description", "default"})

@@ -44,7 +44,7 @@ def can_ask(capabilities: Mapping[str, Any]) -> bool:
 
 
 def question_of(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> str:
-    """The question to ask before the tool runs; empty if there is none, or if the call will be refused anyway."""
+    """The question to ask before the tool runs; empty if there is none, or if the call will be refused in any case."""
     if tool.question is None:
         return ""
     try:
@@ -92,7 +92,7 @@ def refusal() -> ToolOutcome:
 
 def ask_choice(outcome: ToolOutcome, params: Mapping[str, Any], call: ToolCall) -> dict[str, Any] | None:
     """The result that makes the client ask which of several similar names is meant; None for another problem, and if
-    it is ambiguous which argument the name would replace."""
+    several arguments could have the name."""
     arguments = params.get("arguments")
     if len(outcome.choices) < FEWEST_CHOICES or _occurrences(arguments, outcome.value) != 1:
         return None

@@ -74,7 +74,7 @@ def outcome_of(
 
 def _run(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> ToolOutcome:
     if call.cost_access_limits and tool.name not in TOOLS:
-        # Before the arguments: what is valid of them may be told by names.
+        # Before decoding the arguments, because an error may list valid names.
         raise LimitedCostAccess(instead_of(tool.name))
     sent_arguments = arguments
     arguments, display = display_of_arguments(tool, arguments, call)

@@ -1,6 +1,8 @@
-"""Checks of every request with a credential before a door reads it: admission, credential, rate, host, origin, size.
+"""Checks of every request with a credential before an endpoint reads it: admission, credential, rate, host, origin,
+size.
 
-The doors are MCP (`views.py`) and REST (`rest/`). They share the rate limits: a request of either counts as one.
+The endpoints are MCP (`views.py`) and REST (`rest/`). They share the rate limits: requests of both are counted
+together.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ _BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]{1,2048}=*)")
 
 
 class HttpError(Exception):
-    """The request is refused. `body`: what was read of it, None for nothing yet."""
+    """The request is refused. `body` is the part of the body that was read, None if none was."""
 
     def __init__(
         self,
@@ -49,7 +51,8 @@ class HttpError(Exception):
 def admit(request: HttpRequest) -> ToolCall:
     """Return the call that a request may make, and record the use of the credential. Raises HttpError.
 
-    The credential is checked first, so that every request with a key counts as a use of it, also a refused one.
+    The credential is checked first, so that every request with a key counts as a use of the key, also a refused
+    request.
     """
     _check_admission(request)
     deadline = time.monotonic() + TOOL_SECONDS
@@ -107,8 +110,8 @@ def insufficient_scope_error(tool: str, body: bytes) -> HttpError:
 
 
 def _challenge(**parts: str) -> str:
-    """Return the WWW-Authenticate header in one line, `Bearer` first. It leads clients that can sign in to the
-    authorization server."""
+    """Return the WWW-Authenticate header in one line, `Bearer` first. Clients that can sign in find the authorization
+    server by it."""
     metadata = f"{settings.PUBLIC_URL}/.well-known/oauth-protected-resource{RESOURCE_PATH}"
     parameters = {**parts, "resource_metadata": metadata}
     return "Bearer " + ", ".join(f'{key}="{value}"' for key, value in parameters.items() if value)
@@ -123,7 +126,7 @@ def check_rate(credential: Credential, *, requests: int = 1, body: bytes | None 
 
 
 def _check_origin(request: HttpRequest) -> None:
-    """Check the origin that a browser sends; only our own pages and those set by an operator may call."""
+    """Check the origin that a browser sends; only the console's pages and origins set by an operator may call."""
     try:
         allowed = cors.allows_origin(request)
     except DisallowedHost as error:
@@ -133,7 +136,7 @@ def _check_origin(request: HttpRequest) -> None:
 
 
 def read_body(request: HttpRequest) -> bytes:
-    """Return the whole body. Raises HttpError for one that is too large or incomplete."""
+    """Return the whole body. Raises HttpError for a body that is too large or incomplete."""
     limit, read = settings.MCP_MAX_BODY_BYTES, bytearray()
     try:
         for part in request_body.parts(request, limit):
@@ -156,7 +159,7 @@ def json_response(
 ) -> HttpResponse:
     always = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
     response = HttpResponse(body, status=status, headers={**always, **(headers or {})})
-    # Announced, so that no server sends it in chunks.
+    # The length is stated, so that no server sends the response in chunks.
     response["Content-Length"] = str(len(body))
     if body:
         response["Content-Type"] = content_type

@@ -16,7 +16,7 @@ import msgspec
 
 from finops.lib.sentences import escape_hidden
 
-MAX_DEPTH = 64  # deeper is no honest message, and each level costs stack in whatever walks it
+MAX_DEPTH = 64  # real messages are less deep, and each level costs stack in code that recurses
 MAX_BATCH = 50
 
 NOT_JSON = (
@@ -65,7 +65,7 @@ class ResponseMessage:
 
 @dataclasses.dataclass(frozen=True)
 class Invalid:
-    """Valid JSON that is not a message. `id` is its id, if it can be read."""
+    """Valid JSON that is not a message. `id` is the id in the JSON, if it can be read."""
 
     error: RpcError
     id: Id | None = None

@@ -34,7 +34,7 @@ from mcpserver.results import InsufficientScope, ToolOutcome
 from mcpserver.revisions import LEGACY, MODERN, Revision, legacy
 from mcpserver.schema import Schema
 
-MAX_COMPLETIONS = 100  # the protocol's
+MAX_COMPLETIONS = 100  # the maximum of the protocol
 META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 META_SERVER = "io.modelcontextprotocol/serverInfo"
 RESOURCE_NOT_FOUND = -32002  # legacy only; the modern era uses INVALID_PARAMS
@@ -47,7 +47,7 @@ Result = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Server:
-    """The server's information and offer. One for each process; tests create their own."""
+    """The server's information and features. One for each process; tests create their own."""
 
     name: str
     title: str
@@ -83,7 +83,7 @@ class Server:
         if not revision.modern:
             return capabilities
         if self.has_events:
-            capabilities["events"] = {}  # as hosts read it that came before the extension's identifier
+            capabilities["events"] = {}  # for hosts that are older than the identifier of the extension
         return capabilities | {"extensions": {name: {} for name, has in offered.items() if has}}
 
     @property
@@ -366,7 +366,7 @@ def get_skill(ctx: MethodContext) -> Result:
 
 
 def _of_events(answer: Callable[[events.EventRequest], Result]) -> Callable[[MethodContext], Result]:
-    """Raises RpcError (method not found) at a server that offers none."""
+    """Call a method of events. Raises RpcError (method not found) at a server without events."""
 
     def method(ctx: MethodContext) -> Result:
         if not ctx.server.has_events:

@@ -1,7 +1,7 @@
 """Serves /api/mcp and /api/v1 before every other middleware.
 
-So middleware of pages does not apply: no session cookie is read, no CSRF check, redirect or HTML error page occurs,
-and it costs no time. The paths are in urls.py as well, for `reverse` and for tests that walk all URLs.
+So the middleware of pages does not run and costs no time: no session cookie is read, and no CSRF check, redirect or
+HTML error page occurs. The paths are in urls.py as well, for `reverse` and for tests that check all URLs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tools and prompts that the door offers: each is data, registered once, frozen when the server starts.
+"""The tools and prompts that the endpoints offer: each is data, registered once, frozen when the server starts.
 
 A tool lives in `mcpserver/tools/<noun>.py` and holds no business logic; it calls the function that the page calls:
 
@@ -18,11 +18,11 @@ A tool lives in `mcpserver/tools/<noun>.py` and holds no business logic; it call
 * Arguments and answer are msgspec Structs; `inputSchema` and `outputSchema` come from them (schema.py), so say units
   and meaning in `Meta(description=…)`. Arguments take `Literal` or `enum.StrEnum` for choices, `datetime.date` for
   days, `Decimal` for amounts. A type must be a module-level name, because annotations are read as text.
-* The door has decoded the arguments kindly (coerce.py), opened the account's scope and, for a read tool, a READ ONLY
-  transaction with a statement timeout. Raise `finops.lib.errors.UserError` for what the caller can repair; anything
-  else becomes an incident number.
-* Every answer has the fields of ANSWER_FIELDS. Amounts are Decimal with `currency` beside them, not rounded: the door
-  rounds to six places when it encodes (results.py).
+* The endpoint has decoded the arguments with tolerance (coerce.py), opened the account's scope and, for a read tool, a
+  READ ONLY transaction with a statement timeout. Raise `finops.lib.errors.UserError` for errors that the caller can
+  correct; any other error becomes an incident number.
+* Every answer has the fields of ANSWER_FIELDS. Amounts are Decimal with `currency` beside them, not rounded: the
+  endpoint rounds to six places when it encodes (results.py).
 * `examples` are argument objects that work on any account with data. The tests call every one: they check its answer
   against the schema, its size, and that the database is the same afterwards. A read tool has at least one.
 """
@@ -53,10 +53,10 @@ times."""
 DISPLAY_CURRENCY = "display_currency"
 """The argument of every tool that converts."""
 
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what the strictest host accepts
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # the names that the strictest host accepts
 
 CsvReader = Callable[[ToolCall, Any], CsvTable]
-"""Computes all rows of an answer, from the call and its arguments."""
+"""A function that returns all rows of an answer as CSV, from the call and its arguments."""
 
 Handler = TypeVar("Handler", bound=Callable[..., msgspec.Struct])
 
@@ -86,22 +86,23 @@ class Tool:
     examples: tuple[Mapping[str, Any], ...]
     input_schema: Schema
     output_schema: Schema
-    """Empty if the names of the answer's fields are enough, and for a write tool, whose answer is a row of a list."""
+    """Empty if the names of the answer's fields are enough, and for a write tool, which returns a row of a list."""
     converts: bool = False
-    """Whether it takes `display_currency`, which the door reads: its amounts are of cost lines."""
+    """Whether the tool takes `display_currency`, which `execution.py` reads: its amounts are sums of cost lines."""
     has_view: bool = False
-    """Whether hosts with MCP Apps show its answers as chart and table (`mcp_app/figures.js`)."""
+    """Whether hosts with MCP Apps show the answers as chart and table (`mcp_app/figures.js`)."""
     has_receipt: bool = False
-    """Whether its answers carry a receipt (`mcpserver/receipts/`): they are figures of cost."""
+    """Whether the answers have a receipt (`mcpserver/receipts/`): they contain amounts of cost."""
     csv: CsvReader | None = None
-    """All rows of an answer, for a link where the answer is `truncated` (`answer_links.py`)."""
+    """Function that returns all rows of an answer, for a link in a `truncated` answer (`answer_links.py`)."""
     question: Callable[[ToolCall, Any], str] | None = None
-    """Question to the person before it runs, from the call and its arguments (`elicitation.py`); empty: none."""
+    """Question to the person before the tool runs, from the call and its arguments (`elicitation.py`); empty: no
+    question."""
 
     @property
     def hints(self) -> dict[str, bool]:
-        """All hints are given, since a host uses the dangerous default for a missing one; except idempotence of a
-        read tool, where it has no meaning."""
+        """All hints are set, because a host assumes the dangerous default for a missing hint; except idempotence of a
+        read tool, where the hint has no meaning."""
         hints = {
             "readOnlyHint": self.access is ToolAccess.READ,
             "destructiveHint": self.destructive,
@@ -112,7 +113,7 @@ class Tool:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Completion:
-    """Suggested values of an argument, best first, and the number of further ones."""
+    """Suggested values of an argument, best first, and the number of other matching values."""
 
     values: Sequence[str] = ()
     total: int = 0
@@ -201,7 +202,7 @@ class ToolRegistry:
         return register
 
     def add(self, tool: Tool) -> None:
-        """Add a tool. Raises RegistryError once frozen, for a name that is used or malformed, and for a read tool
+        """Add a tool. Raises RegistryError once frozen, for a name that is taken or malformed, and for a read tool
         that is destructive or has no example."""
         self._check_new(tool.name, self._tools, tool.description)
         if tool.access is ToolAccess.READ and (tool.destructive or not tool.examples):
@@ -253,7 +254,7 @@ class ToolRegistry:
 def _with_display_currency(schema: Schema, *, converts: bool) -> Schema:
     if not converts:
         return schema
-    # Described once, at querySpend: each word counts for all definitions together.
+    # Only querySpend has the description: the size of all definitions together is limited.
     argument = {"type": "string"}
     return {**schema, "properties": {**schema.get("properties", {}), DISPLAY_CURRENCY: argument}}
 

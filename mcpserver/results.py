@@ -26,7 +26,7 @@ from mcpserver.context import ToolCall
 
 
 def new_incident() -> str:
-    """The number of an unexpected error, which finds its log line; callers see nothing else of it."""
+    """The number of an unexpected error, by which its log line is found; callers see no other detail of the error."""
     return uuid.uuid4().hex[:12]
 
 
@@ -114,12 +114,12 @@ def fits(answer: msgspec.Struct) -> bool:
 
 
 _LONGER = (b'series":', b"E+", b"Inf", b"NaN")
-"""What may become longer by more than an exponent does: series get their unit, 1E+9 and infinity other digits."""
+"""What may grow by more than an exponent does: a series gets its unit; 1E+9 and infinity get other digits."""
 
 
 def largest_size(answer: msgspec.Struct) -> int | None:
-    """At least the bytes of the answer, without the rounding of its numbers, which takes fifty times as long; None if it has
-    what is encoded in another way."""
+    """An upper bound of the answer's bytes. The numbers are not rounded, which would take fifty times as long. None
+    if the answer has values that are encoded in another way."""
     encoded = _encoder.encode(answer)
     if _has_control(encoded) or not encoded.isascii() or any(part in encoded for part in _LONGER):
         return None
@@ -131,7 +131,7 @@ Page = TypeVar("Page", bound=msgspec.Struct)
 
 
 def page_that_fits(make: Callable[[int], Page], limit: int) -> Page:
-    """`make(limit)`, with half as many rows until the answer fits; `truncated` then gives the reason."""
+    """Return `make(limit)`, with half as many rows until the answer fits; `truncated` then gives the reason."""
 
     def page_of(count: int) -> Page:
         answer = make(count)
@@ -144,7 +144,7 @@ def page_that_fits(make: Callable[[int], Page], limit: int) -> Page:
 
 
 def _conversion(conversion: AppliedConversion) -> dict[str, Any]:
-    """The exchange rates with all their digits, as text: six decimal places are too few for a yen."""
+    """The exchange rates with all their digits, as text: six decimal places are too few for the rate of a yen."""
     fields: dict[str, Any] = msgspec.to_builtins(conversion, builtin_types=(Decimal,))
     for rate in fields["exchange_rates"]:
         rate["rate"] = f"{rate['rate'].normalize():f}"
@@ -166,12 +166,12 @@ def encode_to_size(
     conversion: AppliedConversion | None = None,
     receipt: Callable[[bytes], str] | None = None,
 ) -> bytes:
-    """The answer as JSON, with its conversion and receipt, if any. If it has more than `limit` bytes, its longest
-    texts are cut, and it says so.
+    """Return the answer as JSON, with its conversion and receipt, if any. In an answer of more than `limit` bytes the
+    longest texts are truncated, which `truncated` states if the answer has this field.
 
     `receipt` issues the receipt of the answer's figures (`encode_figures`).
 
-    Names in pushed usage and bills may have megabytes. To summarize many short rows is the tool's task.
+    Names in pushed usage and bills may have megabytes. Summarizing many short rows is the task of the tool.
     """
     builtins = msgspec.to_builtins(answer, builtin_types=(Decimal,))
     if conversion is not None:
@@ -240,8 +240,8 @@ UNITS = {"currency": "amounts", "unit": "quantities"}
 
 
 def _with_units(fields: dict[str, Any]) -> dict[str, Any]:
-    """The answer with each series as an object of its currency (or unit) and its figures by day, so that a series
-    taken out of an answer keeps its currency."""
+    """Return the answer with each series as an object of its currency (or unit) and its figures by day: a series that
+    is copied from an answer keeps its currency."""
     unit = "currency" if "currency" in fields else "unit"
     if unit in fields:
         for name in SERIES:
@@ -268,8 +268,8 @@ LinkedAnswer = TypeVar("LinkedAnswer", SpendAnswer, ForecastAnswer, UnitCostAnsw
 def with_console_url(
     call: ToolCall, page: str, answer: LinkedAnswer, query: UrlQuery, short: UrlQuery
 ) -> LinkedAnswer:
-    """Return the answer with the URL of the page with this query. Beyond MAX_URL the page has the query `short`, which is the
-    query without its filters, and the answer a warning."""
+    """Return the answer with the URL of the page with this query. If the URL is longer than MAX_URL, the page gets
+    the query `short`, which is the query without its filters, and the answer gets a warning."""
     url = call.console_url(page, query.to_params())
     if len(url) <= MAX_URL:
         return msgspec.structs.replace(answer, console_url=url)

@@ -18,7 +18,7 @@ Schema = dict[str, Any]
 
 
 class SchemaError(TypeError):
-    """A type that a tool's schema cannot have: recursive, or not an object at the root."""
+    """An error: a type that a tool's schema cannot have, because it is recursive or not an object at the root."""
 
 
 def arguments_schema(kind: type[msgspec.Struct]) -> Schema:

@@ -44,14 +44,15 @@ including changes to budgets and alerts, in the console.
 
 Tools that change something need a read/write credential. Ask the person before calling one.\
 """
-"""Some hosts show a model only the first 512 characters: they have what matters most, and what cannot be asked."""
+"""Some hosts show a model only the first 512 characters, so these contain the most important rules, and what cannot
+be asked."""
 
 
 _ICONS: Final = (("img/logo.svg", "image/svg+xml", "any"), ("img/logo.png", "image/png", "96x96"))
 
 
 def icons() -> list[dict[str, Any]]:
-    """Icon URLs on the console's own host: hosts load no icons from others."""
+    """Return icon URLs on the console's own host: hosts do not load icons from other hosts."""
     return [
         {"src": f"{settings.PUBLIC_URL}{static(path)}", "mimeType": media_type, "sizes": [size]}
         for path, media_type, size in _ICONS

@@ -1,7 +1,7 @@
 """POST /api/mcp over HTTP: http_request.py checks credential, rate, origin and size; protocol.py does the rest.
 
-The credential is checked first, so that every request with a key counts as a use of it, also a refused one. Every
-response is JSON, since MCP clients cannot use HTML.
+The credential is checked first, so that every request with a key counts as a use of the key, also a refused request.
+Every response is JSON, since MCP clients cannot use HTML.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from mcpserver.server import server as default_server
 PATH = "/api/mcp"
 ID_BYTES = 64 * 1024
 ID_SECONDS = 0.25
-"""How long to read the body of a request that is refused before its body matters, only to find its id; anonymous
-requests are refused this way. Longer or slower bodies are answered without an id."""
+"""The maximum time to read the body of a request that is already refused, to find the request's id. Anonymous
+requests are refused this way. Longer or slower bodies get a response without an id."""
 
 log = logging.getLogger(__name__)
 

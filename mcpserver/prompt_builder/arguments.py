@@ -1,4 +1,4 @@
-"""Arguments of prompts, and how one of several values is resolved and suggested. All are optional."""
+"""Arguments of prompts, and how each is resolved and completed. All are optional."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def choice(
 
 
 def find_choice(name: str, text: str, choices: Sequence[str], *, listed_by: str = "") -> str:
-    """Return the choice of a text. Raises UserError with the nearest."""
+    """Return the choice that a text names. Raises UserError with the nearest choices."""
     for each in choices:
         if each.casefold() == text.casefold():
             return each
@@ -49,7 +49,8 @@ def find_choice(name: str, text: str, choices: Sequence[str], *, listed_by: str 
 
 
 def match_choices(choices: Iterable[str], typed: str) -> Completion:
-    """Return choices that contain the typed text: those that begin with it first, else in the given order."""
+    """Return the choices that contain the typed text: first those that begin with the text, then the others, in the
+    given order."""
     search = typed.casefold()
     matches = [
         each for each in dict.fromkeys(choices) if search in each.casefold() and len(each) <= MAX_VALUE
@@ -272,7 +273,7 @@ def percent(
 
 
 def _number(text: str) -> Decimal:
-    """Return the number of a text; NaN for any other."""
+    """Return the number of a text; NaN for a text that is no number."""
     try:
         return Decimal(text)
     except InvalidOperation:
@@ -287,7 +288,7 @@ def _json_number(number: Decimal) -> int | float:
 
 
 def _budget_names(ctx: PromptContext) -> list[str]:
-    """Return the names of budgets of the given scope, else of all."""
+    """Return the names of budgets with the given scope, else of all budgets."""
     scope = ctx.argument_texts.get("scope", "").casefold()
     return [each.name for each in ctx.budgets if scope in ("", each.scope)]
 

@@ -38,14 +38,14 @@ def this_month(ctx: PromptContext) -> DateRange:
 
 
 def complete_month(ctx: PromptContext) -> DateRange:
-    """Return the last month that is over and complete; without any, the month before this one."""
+    """Return the last month that is over and complete; without such a month, the previous month."""
     through = ctx.coverage.complete_through or month_start(ctx.today)
     after = min(through + timedelta(days=1), ctx.today)
     return month_of(add_months(after, -1))
 
 
 def recent_days(ctx: PromptContext, days: int) -> DateRange:
-    """Return that many days up to the last one with complete data, or up to yesterday."""
+    """Return `days` days up to the last day with complete data, or up to yesterday."""
     end = ctx.coverage.complete_through or ctx.today - timedelta(days=1)
     return DateRange(end - timedelta(days=days - 1), end)
 
@@ -68,7 +68,8 @@ def _read_month(ctx: PromptContext, text: str) -> DateRange:
 
 
 def _start_with_data(name: str, text: str, day: date | None, starts: list[date], form: str) -> date:
-    """Return the start of the week or month of a day. Raises UserError if it has no data, with the nearest that have."""
+    """Return the start of the week or month of a day. Raises UserError for one without data, with the nearest that
+    have data."""
     if day is None:
         raise UserError(
             f"{name}: {text!r} is not a {name}. {form} {_nearest(name, None, starts)}", field=name, value=text

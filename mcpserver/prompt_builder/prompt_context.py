@@ -1,4 +1,5 @@
-"""Context while a prompt is rendered or completed: the account, read on demand, and the given arguments."""
+"""Context while a prompt is rendered or completed: the given arguments, and the account, which is read only when
+needed."""
 
 from __future__ import annotations
 
@@ -67,7 +68,7 @@ class PromptContext:
 
     @cached_property
     def coverage(self) -> Coverage:
-        """Days with data: of the given source, else of all."""
+        """Days with data: of the given source, else of all sources."""
         coverage, source_name = self.sources.coverage, self.argument_texts.get("source", "").casefold()
         source_ids = {int(key) for key, name in self.sources.names.items() if name.casefold() == source_name}
         return coverage.of_sources(source_ids) if source_ids else coverage

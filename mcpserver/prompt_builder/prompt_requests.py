@@ -1,4 +1,4 @@
-"""Checks a client's request for a prompt, whatever the prompt."""
+"""Checks of a client's request that all prompts share."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def find_prompt(registry: ToolRegistry, name: str) -> Prompt:
 
 
 def render(prompt: Prompt, argument_texts: Mapping[str, Any], call: ToolCall) -> str:
-    """Return the prompt's text. Raises RpcError that names the invalid argument, and valid values."""
+    """Return the prompt's text. Raises RpcError that names the invalid argument and the valid values."""
     values = _values(prompt, argument_texts)
     missing = [each.name for each in prompt.arguments if each.required and each.name not in values]
     if missing:
@@ -40,8 +40,8 @@ def render(prompt: Prompt, argument_texts: Mapping[str, Any], call: ToolCall) ->
 def complete(
     prompt: Prompt, name: str, typed: str, argument_texts: Mapping[str, Any], call: ToolCall
 ) -> Completion:
-    """Return values that match the typed text. Raises RpcError for an argument that the prompt does not have. Other
-    arguments may be invalid while a person types: then there are no suggestions."""
+    """Return values that match the typed text. Raises RpcError for an argument that the prompt does not have. Another
+    argument may be invalid while a person types: the result is then empty."""
     argument = _argument(prompt, name)
     if argument.complete is None or len(typed) > MAX_VALUE:
         return Completion()

@@ -1,4 +1,4 @@
-"""A prompt as its parts, and their text."""
+"""The parts of a prompt, and the text that they make."""
 
 from __future__ import annotations
 
@@ -85,7 +85,8 @@ def render_script(script: Script, ctx: PromptContext, tools: ToolRegistry) -> st
 
 
 def _refused_text(tools: Sequence[str], call: ToolCall) -> str:
-    """Return for a reader with limited cost access what her answer cannot have. The limit is named in any case."""
+    """Return, for a reader with limited cost access, the parts that the answer cannot have. The limit is named in any
+    case."""
     if not (sentence := call.limit_sentence()):
         return ""
     names = ", ".join(f"`{name}`" for name in dict.fromkeys(tools))

@@ -52,7 +52,7 @@ def budget_health(ctx: PromptContext) -> Script:
     kind = budget.period if budget else Budget.Period.MONTHLY.value
     period = period_of(kind, ctx.today, ctx.account.fiscal_start_month)
     filters = _filters(ctx, budget) if budget else []
-    basis = ctx.sources.view.planning_basis  # what budgets are counted in
+    basis = ctx.sources.view.planning_basis  # the basis of budgets
     scope_name = budget.scope if budget else scope
     by = _dimension(ctx, scope)
     return Script(
@@ -98,14 +98,14 @@ def budget_health(ctx: PromptContext) -> Script:
 
 
 def _filters(ctx: PromptContext, budget: Budget) -> list[dict[str, Any]]:
-    """Return filters for the budget's cost, without a currency that no line has, which tools refuse."""
+    """Return filters for the budget's cost, without a currency that no line has: tools refuse such a filter."""
     has_lines = budget.currency in currencies_of(ctx.account, ctx.sources, ctx.call.deadline)
     currency = equality_filters(currency=budget.currency) if has_lines else []
     return [*msgspec.to_builtins(filters_of(budget)), *currency]
 
 
 def _dimension(ctx: PromptContext, scope: str | None) -> str:
-    """Return the dimension of budgets with the scope; for any scope: teams, if the account has some."""
+    """Return the dimension of budgets with the scope; for any scope, teams if the account has teams."""
     if scope == "cost_tag" and ctx.cost_tags:
         return f"cost_tag:{ctx.cost_tags[0]}"
     if scope == "cost_source" or not (scope == "team" or ctx.teams):

@@ -1,4 +1,4 @@
-"""What hourly commitment to buy, its risk, and what this advice would have saved before."""
+"""The hourly commitment to buy, its risk, and what the same advice would have saved in the past."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a month would have cost under other assumptions."""
+"""The cost of a month under other assumptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answer of a verification, for tool and page."""
+"""The answer of a verification, for the tool and the page."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ PAGE = "verify-answer/"
 MAX_FIGURES = 20
 
 
-# outcome: see `verification.Outcome`. then, now: the first sentences. figures: what differs, of the bills of then where these
-# give others, else of today's.
+# outcome: see `verification.Outcome`. then, now: the first sentences. figures: the differences on the original bills, if there
+# are any, else on today's bills.
 class VerifiedAnswer(AccountAnswer, frozen=True, kw_only=True):
     warnings: list[str]
     hint: str
@@ -40,7 +40,7 @@ class VerifiedAnswer(AccountAnswer, frozen=True, kw_only=True):
 
 def verified_answer(call: ToolCall, receipt: str) -> VerifiedAnswer:
     """Verify a receipt inside the call's transaction. Cost and errors are those of `verify`; without a receipt the
-    answer explains what one is."""
+    answer explains receipts."""
     account = AccountRef(slug=call.account.slug, name=call.account.name)
     if not receipt.strip():
         return VerifiedAnswer(

@@ -1,4 +1,4 @@
-"""The receipt of an answer: issued with it, stored a moment later (ADR 0080)."""
+"""The receipt of an answer: issued with the answer, stored shortly afterwards (ADR 0080)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def receipt_of(
 
 
 def currency_argument(tool: Tool, display: Display | None) -> dict[str, str]:
-    """The argument for the currency of the answer, independent of the account's later choice."""
+    """The argument for the currency of the answer, independent of the currency that the account chooses later."""
     if not tool.converts:
         return {}
     return {DISPLAY_CURRENCY: display.currency if display else OWN}

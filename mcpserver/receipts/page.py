@@ -1,4 +1,4 @@
-"""The page of `verifyAnswer`, and its setting for how long the account keeps receipts and their bills."""
+"""The page of `verifyAnswer`, with the setting for how long the account keeps receipts and their bills."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def receipt_retention(request: AccountRequest) -> HttpResponse:
 
 
 def _call(request: AccountRequest) -> ToolCall:
-    """The call of a credential with access to the whole account."""
+    """A call by a credential with access to the whole account."""
     label = str(request.user)
     return ToolCall(
         credential=Credential(CredentialKind.MCP_KEY, 0, request.account, Access.READ, label, request.actor),
@@ -109,7 +109,7 @@ def _days_field(label: str, least: int, most: int, initial: int | None, effect: 
 
 
 class ReceiptRetentionForm(forms.Form):
-    """What the account keeps, up to its ceilings."""
+    """The days that the account keeps receipts and bills, up to its ceilings."""
 
     def __init__(self, account: Account, data: Any = None, *, kept: ReceiptRetention | None = None) -> None:
         super().__init__(data)

@@ -76,7 +76,8 @@ def _is_changed(month: BillRestatement) -> bool:
 
 
 def restatement_text(month: BillRestatement) -> str:
-    """`'AWS' restated 2026-09 by +12.30 USD (1,234.56 USD then, 1,246.86 USD now)`; amortized where only that differs."""
+    """Return `'AWS' restated 2026-09 by +12.30 USD (1,234.56 USD then, 1,246.86 USD now)`; amortized amounts if only
+    these differ."""
     name = f"{quote(month.source)} restated {month.month}"
     if month.billed_change:
         return (
@@ -98,7 +99,7 @@ def _change(change: Decimal, then: Decimal | None, now: Decimal | None, currency
 
 
 def changed_settings(verification: Verification) -> list[str]:
-    """`cost tag 'team' changed on 2026-10-05`, newest first."""
+    """Return `cost tag 'team' changed on 2026-10-05` for each setting, newest first."""
     texts = [_setting_text(each) for each in verification.changes[:SHOWN_CHANGES]]
     more = len(verification.changes) - SHOWN_CHANGES
     return [*texts, f"{more} more settings changed"] if more > 0 else texts

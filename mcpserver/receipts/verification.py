@@ -93,8 +93,8 @@ class Verification:
 
 def verify(call: ToolCall, text: str) -> Verification:
     """Verify a receipt inside the call's transaction. Costs up to twice what the tool costs, and one scan of both
-    versions of each restated month. Raises UserError for a text that is no receipt of the account and the call's cost
-    access, without telling whether another account has it."""
+    versions of each restated month. Raises UserError for a text that is no receipt of the account and of the call's
+    cost access; the error is the same if another account has the receipt."""
     receipt = _find(call, text)
     arguments = msgspec.json.decode(receipt.arguments)
     tool = registry.get(receipt.tool)
@@ -110,7 +110,7 @@ def verify(call: ToolCall, text: str) -> Verification:
         is_intact=queries.is_intact(receipt),
         then=then,
         now=now,
-        # Whole bills: their sums and lines are of other readers too.
+        # The sums and lines of whole bills include cost of other readers.
         removed_months=[] if is_limited else months_of(call.account, then.removed),
         restatements=Restatements()
         if is_limited

@@ -20,7 +20,7 @@ from mcpserver.tools.health import GetDataHealthArguments, get_data_health
 
 
 def _read_glossary(call: ToolCall) -> str:
-    """The account's own terms first; they take precedence over ours."""
+    """Return the glossary. The account's own terms come first; they take precedence over the built-in terms."""
     own = [f"- **{row.term}**: {row.meaning}" for row in glossary(call.account)]
     parts = [f"# Glossary of {call.account.name}"]
     if own:
@@ -58,7 +58,7 @@ RESOURCES = (
 
 
 def _template(kind: str, *, name: str, argument: str, title: str, description: str) -> ResourceTemplate:
-    """A template for the rows of one kind of configuration as code, each as a file for plan and apply."""
+    """Return a template for the rows of one kind of configuration as code; each row is a file for plan and apply."""
 
     def names(call: ToolCall) -> Sequence[str]:
         return list(configuration_rows(call.account, kind))
@@ -87,7 +87,7 @@ def _file(kind: str, body: Body) -> str:
 
 
 def _visible(text: str) -> str:
-    """Text from people and bills with its hidden characters escaped; line breaks stay."""
+    """Return text from people and bills with its hidden characters escaped; line breaks stay."""
     return "\n".join(map(escape_hidden, text.split("\n")))
 
 

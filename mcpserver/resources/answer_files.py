@@ -1,4 +1,5 @@
-"""The CSV behind a link of an answer: the question is put again, by the same credential within its limits of today."""
+"""The CSV behind a link in an answer: the question is asked again, by the same credential, with the limits that it
+has today."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ NARROWER: Final = "Use fewer days, a filter, or a coarser granularity, and ask a
 
 
 def read(tools: ToolRegistry, uri: str, call: ToolCall, *, not_found: int) -> ResourceContent:
-    """Return the CSV. Raises RpcError: with `not_found` for a link of another credential and for an old one, else for what the
-    question is refused with today and for a CSV of more than MAX_FILE_BYTES."""
+    """Return the CSV. Raises RpcError: with `not_found` for a link of another credential and for an expired link,
+    else with the reason for which the question is refused today, or for a CSV of more than MAX_FILE_BYTES."""
     try:
         link = answer_links.parse(uri, call)
     except ExpiredLink as expired:

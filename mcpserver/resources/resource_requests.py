@@ -40,8 +40,8 @@ def _common_fields(each: McpResource | ResourceTemplate, revision: Revision) -> 
 def read(
     catalog: ResourceCatalog, tools: ToolRegistry, uri: str, call: ToolCall, *, not_found: int
 ) -> ResourceContent:
-    """Return a resource, or all rows of an answer. Raises RpcError with the code `not_found` for a URI of none, and for a name that
-    the account has not."""
+    """Return a resource, or all rows of an answer. Raises RpcError with the code `not_found` for a URI of no
+    resource, and for a name that the account does not have."""
     if uri.startswith(answer_links.PREFIX):
         return answer_files.read(tools, uri, call, not_found=not_found)
     resource = catalog.find(uri) if len(uri) <= MAX_URI and "\x00" not in uri else None

@@ -32,7 +32,7 @@ class SkillFile:
 
     @property
     def entry(self) -> dict[str, Any]:
-        """As a skill's manifest names it: with digest and size in bytes."""
+        """The file as an entry of a skill's manifest: with digest and size in bytes."""
         digest = hashlib.sha256(self.content).hexdigest()
         return {"uri": self.uri, "digest": f"sha256:{digest}", "size": len(self.content)}
 
@@ -60,7 +60,7 @@ class Skill:
 
 @functools.cache
 def read_skills(folder: str = FOLDER) -> tuple[Skill, ...]:
-    """All skills by name. Raises ValueError for a SKILL.md whose name is not that of its folder."""
+    """Return all skills by name. Raises ValueError for a SKILL.md whose name differs from the name of its folder."""
     manifests = sorted((settings.BASE_DIR / folder).glob(f"*/{MANIFEST}"))
     return tuple(_read_skill(path.parent) for path in manifests)
 

@@ -39,8 +39,8 @@ def configuration(request: HttpRequest) -> HttpResponse:
 
 @csrf_exempt
 def plan(request: HttpRequest) -> HttpResponse:
-    """Return what applying the file would change. It needs write access too, since it locks out other writes of the
-    account."""
+    """Return the changes that applying the file would make. Needs write access too, because it blocks other writes of
+    the account."""
     return respond(request, lambda request, call: _change(request, call, "planConfiguration", _plan))
 
 
@@ -105,7 +105,7 @@ def _delete(flag: str) -> bool:
 
 
 def _text(body: bytes) -> str:
-    """Return the file's text. Raises UserError for a file that is not UTF-8, whose names would be changed."""
+    """Return the file's text. Raises UserError for a file that is not UTF-8: decoding it would change names."""
     try:
         return body.decode()
     except UnicodeDecodeError as error:

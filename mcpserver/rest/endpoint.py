@@ -96,12 +96,12 @@ def openapi(request: HttpRequest) -> HttpResponse:
     if request.method not in ("GET", "HEAD"):
         return problem_response(HTTPStatus.METHOD_NOT_ALLOWED, "Use GET.", {"Allow": "GET, HEAD"})
     answer = json_response(HTTPStatus.OK, document_bytes())
-    answer["Access-Control-Allow-Origin"] = "*"  # it is public, and viewers of such documents run in browsers
+    answer["Access-Control-Allow-Origin"] = "*"  # public, and viewers of OpenAPI documents run in browsers
     return answer
 
 
 def respond(request: HttpRequest, handler: Handler) -> HttpResponse:
-    """Return the handler's response to an admitted request, or the problem; for browsers with CORS headers."""
+    """Return the handler's response to an admitted request, or the problem; with CORS headers for browsers."""
     is_preflight = cors.is_preflight(request)
     answer = cors.preflight(request, _METHODS) if is_preflight else _answer_or_problem(request, handler)
     return cors.share(request, answer)
@@ -130,7 +130,7 @@ def _answer_or_problem(request: HttpRequest, handler: Handler) -> HttpResponse:
 
 
 def check_method(request: HttpRequest, method: str) -> None:
-    """Check the method. Raises HttpError for another one."""
+    """Check the method. Raises HttpError for a method that the endpoint does not support."""
     if request.method != method:
         raise HttpError(HTTPStatus.METHOD_NOT_ALLOWED, f"Use {method}.", {"Allow": method})
 

@@ -1,7 +1,7 @@
 """Idempotency-Key of write tools: the same key and call within 24 hours gets the first response again, and runs once.
 
-Responses are stored like those to pushes (ingestion.services.idempotency), in the transaction of the write. A refused
-call stores nothing, so that it can be corrected and sent again with its key.
+Responses are stored like the responses to pushes (ingestion.services.idempotency), in the transaction of the write. A
+refused call stores nothing, so that a client can correct it and send it again with the same key.
 """
 
 from __future__ import annotations

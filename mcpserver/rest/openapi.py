@@ -95,7 +95,7 @@ def _arguments_schema(tool: Tool) -> Schema:
         return tool.input_schema
     argument = {"type": "string", "description": _DISPLAY_CURRENCY_TEXT}
     properties = tool.input_schema["properties"]
-    # querySpend describes it for assistants; readers of this document see each tool alone.
+    # querySpend describes it for assistants; readers of this document see each tool separately.
     return {**tool.input_schema, "properties": {**properties, DISPLAY_CURRENCY: argument}}
 
 

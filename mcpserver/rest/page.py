@@ -29,7 +29,7 @@ class ToolEntry:
     title: str
     access: str
     arguments: list[str]
-    """Required ones first."""
+    """Arguments, the required ones first."""
 
 
 @account_page()
@@ -54,7 +54,7 @@ def problem_fields() -> list[Field]:
 
 
 def statuses() -> list[ResponseStatus]:
-    """Return the statuses of a write tool, which has those of all calls."""
+    """Return the statuses of a write tool, which include the statuses of all calls."""
     whole = document()
     shared = whole["components"]["responses"]
     responses = whole["paths"]["/api/v1/tools/create_budget"]["post"]["responses"]

@@ -18,7 +18,7 @@ CONTENT_TYPE: Final = "application/problem+json"
 
 @dataclasses.dataclass(frozen=True)
 class ProblemType:
-    """A problem type. `name` is that of its response in the OpenAPI document."""
+    """A problem type. `name` is the name of its response in the OpenAPI document."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""/api/v1: the tools for programs. The last pattern matches every other path below it."""
+"""/api/v1: the tools for programs. The last pattern matches every other path below /api/v1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tool's call asks of the lake, where each query runs, and what it reads."""
+"""Explains the lake queries of a tool call: each query, where it runs, and the bytes that it reads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mcpserver.execution import run_tool
 from mcpserver.registry import ToolAccess, registry
 
 NO_KEY = 0
-"""Primary key of no row: without a limit of cost access."""
+"""A primary key that no row has: a call without a cost access limit."""
 
 
 class Command(BaseCommand):
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         tool = registry.get(options["tool"])
         if account is None or tool is None or tool.access is not ToolAccess.READ:
             raise CommandError("Name an account by its slug, and a tool that reads, such as querySpend.")
-        settings.LAKE_ANSWERS_BYTES = 0  # what is kept reads nothing
+        settings.LAKE_ANSWERS_BYTES = 0  # a cached answer runs no query
         start = time.monotonic()
         with record_routes() as routes:
             outcome = run_tool(tool, _arguments(options["arguments"]), _call(account))
