@@ -1,6 +1,6 @@
 """The forms of answers about cost, the same for tools and pages.
 
-Amounts are exact Decimals, with their currency in the same object; a door rounds them to six places when it writes
+Amounts are exact Decimals, with their currency in the same object; endpoints round them to six places when they write
 them. A ratio is None when its denominator is 0 or missing, and the reason stands beside it. Sentences are whole.
 
 Docstrings of these types go to every assistant in the tools' output schemas, so they are short; comments say more.
@@ -200,8 +200,8 @@ class SpendAnswer(AccountAnswer, frozen=True, kw_only=True):
 
 
 def drop_other_currencies(answer: SpendAnswer, currency: str) -> SpendAnswer:
-    """A converted answer as a page shows it: what has no rate to `currency` stands in a warning, and not a second time in the
-    page. Where nothing has one, and where nothing is converted (empty), the answer as it is."""
+    """Return a converted answer as a page shows it: amounts without a rate to `currency` are in a warning and not
+    repeated in the page. Unchanged if no total has a rate, or if nothing is converted (empty)."""
     totals = [total for total in answer.totals if total.currency == currency]
     if not totals:
         return answer
@@ -211,7 +211,7 @@ def drop_other_currencies(answer: SpendAnswer, currency: str) -> SpendAnswer:
 
 
 def in_units(answer: SpendAnswer) -> SpendAnswer:
-    """The same of a quantity, whose units stand where its currencies are."""
+    """Return an answer about a quantity in the same form, with units in place of currencies."""
     return structs.replace(
         answer,
         totals=[

@@ -36,7 +36,7 @@ def period_days(answer: SpendAnswer) -> DateRange:
 def marked_tables(
     tables: Sequence[SeriesTable], answer: SpendAnswer, filters: Sequence[Filter]
 ) -> tuple[list[SeriesTable], list[Marker]]:
-    """Return an answer's charts with the events that match its days and filters, and a list of these, if any."""
+    """Return an answer's charts with the events that match its days and filters, and a list of these events."""
     markers = markers_of(MarkerQuestion(period_days(answer), filters)) if tables else []
     return with_markers(tables, markers), markers
 

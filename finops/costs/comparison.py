@@ -1,5 +1,5 @@
-"""The days that a comparison pairs, for each source its own complete days; and charges that occur once or monthly, if
-they decide a comparison of partial months. Pure."""
+"""The days that a comparison pairs, for each source its own complete days; and one-time or monthly charges, if they
+decide a comparison of partial months. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOTHING_COMPLETE = "No complete day in the period to compare."
 
 @dataclass(frozen=True)
 class SourceOverride:
-    """A source that pairs other days than most sources; without days it is on neither side."""
+    """A source that pairs other days than most sources; without days, the source is on neither side."""
 
     source_id: int
     current: DateRange | None
@@ -67,11 +67,13 @@ def comparison_ranges(
 def comparison_ranges_by_source(
     *, compare_to: str, days: DateRange, period: str, coverage: Coverage, together: bool = False
 ) -> ComparisonRanges:
-    """Return ranges as `comparison_ranges`, with each source's own complete days. Those of most sources come first.
+    """Return ranges as `comparison_ranges`, with each source's own complete days. The ranges of most sources come
+    first.
 
-    A source that bills by the month follows the others as far as it is complete. A source without a complete day in
-    the period is on neither side, so that missing cost does not look like a saving; one that ended long before counts
-    as is. `together`: all sources pair the days that are complete for all, as a division by usage needs.
+    A source that bills by the month follows the other sources as far as it is complete. A source without a complete
+    day in the period is on neither side, so that missing cost does not look like a saving; a source that ended long
+    before counts unchanged. `together`: all sources pair the days that are complete for all, as a division by usage
+    requires.
     """
     ends = {
         source: min(last, days.end)
@@ -103,7 +105,7 @@ def comparison_ranges_by_source(
 
 
 def _most_common_end(ends: Mapping[int, date], coverage: Coverage) -> date:
-    """Return the last complete day of most sources with daily usage; of two, the later."""
+    """Return the last complete day that most sources with daily usage share; of two such days, the later."""
     daily = [end for source, end in ends.items() if not coverage.is_billed_monthly(source)]
     counts = Counter(daily or ends.values())
     return max(counts, key=lambda end: (counts[end], end))
@@ -146,7 +148,7 @@ def note_of(compared: ComparisonRanges, days: DateRange, names: Mapping[int, str
 
 
 def source_override_sentences(compared: ComparisonRanges, names: Mapping[int, str]) -> list[str]:
-    """Return a sentence on the sources that pair other days than most, and one on those that are left out."""
+    """Return a sentence on the sources that pair other days than most, and one on the sources that are left out."""
     own = [each for each in compared.source_overrides if each.current and each.source_id in names]
     left_out = [
         names[each.source_id]
@@ -177,8 +179,8 @@ _MOST = Decimal(2)
 def one_sided_of(
     current: Decimal, previous: Decimal, charges: Iterable[tuple[Hashable, Sides]]
 ) -> Decimal | None:
-    """Return what one-sided charges add to a change, if without them its direction or most of it would differ; else
-    None. `charges` are by the service that is charged."""
+    """Return what one-sided charges add to a change, if they decide its direction or most of it; else None. `charges`
+    are by the service that is charged."""
     sides_by_charge: dict[Hashable, list[Sides]] = defaultdict(list)
     for service, sides in charges:
         sides_by_charge[service].append(sides)
@@ -195,7 +197,7 @@ def one_sided_of(
 
 
 def one_sided_words(current: Decimal, previous: Decimal, one_sided: Decimal, currency: str) -> str:
-    """Return a clause that says so, with the amount and the change without it."""
+    """Return a clause on such charges, with their amount and the change without them."""
     change_without = exact_difference(exact_difference(current, previous), one_sided)
     share = ratio(change_without, _previous_without(previous, one_sided).copy_abs())
     word = "more" if change_without > 0 else "less"

@@ -45,7 +45,7 @@ FEWEST_DAYS: Final = 5
 """The minimum of days that agree before a settle time is learnt."""
 
 LOOKED_AT_DAYS: Final = 7
-"""The newest days of a source that may be partial; an older day that is low has really changed."""
+"""The newest days of a source that may be partial; the cost of an older low day has really changed."""
 
 _WEEKS: Final = 8
 _FEWEST_WEEKS: Final = 3

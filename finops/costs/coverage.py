@@ -35,7 +35,7 @@ Segment = tuple[int, date, date, date, int]
 
 @dataclass(frozen=True)
 class Coverage:
-    """The days that have data. `spans` are the days of each live segment's lines; `covered` the days it accounts for.
+    """The days that have data. `spans` are the days of each live segment's lines; `covered` the days that it covers.
 
     A billing month that is not its source's newest is complete: its days without lines cost nothing. So a source with
     one line a month, on the first, covers every day of its past months.
@@ -104,8 +104,8 @@ class Coverage:
 
     @cached_property
     def complete_through_for_most(self) -> date | None:
-        """The last day that is complete for most delivering sources with daily usage; of two, the later. Without any,
-        of those that bill by the month."""
+        """The last day that is complete for most delivering sources with daily usage; of two such days, the later. If
+        no source has daily usage, of the sources that bill by the month."""
         daily = [end for source, end in self.active_sources.items() if not self.is_billed_monthly(source)]
         counts = Counter(daily or self.active_sources.values())
         return max(counts, key=lambda end: (counts[end], end), default=None)
@@ -191,7 +191,7 @@ def continuous_from(coverage: Coverage, last: date) -> date:
 
 
 def complete_data_words(coverage: Coverage) -> str:
-    """Return a clause on the last complete day; data without a complete day is data too."""
+    """Return a clause on the last complete day, also for data without a complete day."""
     if coverage.complete_through:
         return f"cost data is complete through {coverage.complete_through}"
     return "no day of cost data is complete yet" if coverage.spans else "there is no cost data yet"

@@ -1,4 +1,4 @@
-"""What is deleted with a row: shown before, and kept in the audit log. Higher apps register in `dependants`."""
+"""Rows deleted with another row: shown before, and kept in the audit log. Higher apps register in `dependants`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DependantFinder = Callable[[Model], list[str]]
 """A function from a row, such as a team, to its dependants in words. At most one query. The account is in scope."""
 
 dependants: Registry[DependantFinder] = Registry("dependants")
-"""Finders by the noun of what they return, in the singular: `alert subscription`."""
+"""Finders by the noun of the rows that they return, in the singular: `alert subscription`."""
 
 SHOWN: Final = 3
 KEPT: Final = 200

@@ -11,7 +11,7 @@ import ibis
 
 @dataclass(frozen=True)
 class DictionaryEncoding:
-    """`number` is the position of a line's text in `texts`, from 1. Null, or one without a text, is no value.
+    """`number` is the position of a line's text in `texts`, from 1. Null, or a number without a text, means no value.
 
     Comparing and grouping by number costs a fraction of the text, which the lake would build for each line.
     """

@@ -44,7 +44,7 @@ class ColumnExpression:
 
 @dataclass(frozen=True)
 class Dimension:
-    """A resolved dimension. `absent` is shown, and accepted in filters, for lines without a value.
+    """A resolved dimension. `absent` is the name of lines without a value, in answers and in filters.
 
     `label` is the display name of a value that is an id; filters match either. `tag_keys` are the tag columns that
     the lake must read. `warnings` are sentences for the answer, such as on a tag key that no line has.
@@ -79,8 +79,8 @@ class DimensionContext:
 
     @cached_property
     def tag_keys(self) -> CostKeys:
-        """The tag keys of the account's cost lines, and its x_ columns. One query on first use; none if the manifest
-        that the caller has just read has them."""
+        """The tag keys of the account's cost lines, and its x_ columns. One query on first use; none if the caller
+        has already read them with the manifest."""
         return cost_tag_keys(self.account, self.manifest)
 
 
@@ -152,8 +152,8 @@ class DimensionRegistry:
     def resolve_in_data(
         self, context: DimensionContext, name: str, *, field: str, plans_ahead: bool = False
     ) -> Dimension:
-        """Return the dimension for storage. Raises UserError as `resolve`, and refused if no cost line has a tag key
-        that it reads. With `plans_ahead`, an account without any tag keys may name one."""
+        """Return the dimension for storage. Raises UserError as `resolve`, and if no cost line has a tag key that the
+        dimension reads. With `plans_ahead`, an account without any tag keys may name one."""
         dimension = self.resolve(context, name, field=field)
         if not dimension.tag_keys:
             return dimension

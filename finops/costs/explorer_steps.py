@@ -1,5 +1,5 @@
-"""Steps from one question of the cost explorer to the next: narrower, wider, other days. Each step is a whole
-question, so its link is its URL."""
+"""Steps from one question of the cost explorer to the next: narrower, wider, other days. Each step is a complete
+question, so its link is the URL of that question."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class ResolvedFilter:
     values: tuple[str, ...]
     matching_values: tuple[str, ...]
     also: tuple[str, ...] = ()
-    """Values that pass with any operator, because their name does."""
+    """Values that pass with any operator, because their name passes."""
 
     @property
     def is_exact(self) -> bool:

@@ -17,8 +17,8 @@ from finops.lib.listing import CsvTable
 
 
 def spend_csv(answer: SpendAnswer, display: Display | None, *, ask: Callable[[], SpendAnswer]) -> CsvTable:
-    """Return the CSV of an answer with all its groups; without groups, of its totals. Where it is converted for `display`, with
-    the original amounts, for which `ask` answers the same query again."""
+    """Return the CSV of an answer with all its groups; without groups, of its totals. If the answer is converted for
+    `display`, the CSV has the original amounts too, for which `ask` answers the same query again."""
     original = _original_amounts(answer, display, ask)
     buckets = _buckets(answer)
     is_quantity = answer.view.basis in QUANTITIES

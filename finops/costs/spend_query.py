@@ -23,7 +23,7 @@ Splits = Literal["before", "after"]
 SpendOrder = Literal["amount", "change"]
 Measure = Literal["cost", "list_cost", "contracted_cost", "consumed_quantity", "pricing_quantity"]
 QUANTITIES = ("consumed_quantity", "pricing_quantity")
-"""Measures in units: what is said of currencies holds of these."""
+"""Measures in units: descriptions of currencies apply to units."""
 
 DEFAULT_TOP = 10
 MAX_TOP = 50
@@ -44,7 +44,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     values: Annotated[list[str], Meta(description="Values from listDimensionValues.")] = []
 
 
-# The same without descriptions, for tools that say "as in querySpend": all tool definitions together have 40 KB at most.
+# Filter without descriptions, for tools that refer to querySpend: all tool definitions together have 40 KB at most.
 class CostFilter(Filter, frozen=True, kw_only=True):
     __doc__ = None
     dimension: str
@@ -95,7 +95,7 @@ class SpendQuery(UrlQuery, frozen=True, kw_only=True):
 
 
 def read_period(name: str | None) -> Period | None:
-    """The named period meant, kindly read (`Last month`); None for none. Raises UserError with the nearest."""
+    """Parse the name of a period with tolerance (`Last month`); None if empty. Raises UserError with the nearest."""
     if not name:
         return None
     folded = name.strip().lower().replace(" ", "_").replace("-", "_")
@@ -106,7 +106,7 @@ def read_period(name: str | None) -> Period | None:
 
 
 def month_so_far(newest: date, **fields: Any) -> SpendQuery:
-    """A question about this month so far; about the month of the newest data when this one has none."""
+    """Return a question about the current month so far; if it has no data yet, about the month of the newest data."""
     if newest >= month_start(clock.today()):
         return SpendQuery(period="month_to_date", **fields)
     return SpendQuery(start_date=month_start(newest), end_date=month_end(newest), **fields)

@@ -76,12 +76,12 @@ def run_splits(question: SplitQuestion) -> SplitResult:
 
 
 def is_splittable(dimension: str) -> bool:
-    """Return whether cost can be allocated among values of the dimension: of people and products, not of a bill."""
+    """Return whether cost can be allocated among the dimension's values: of people and products, not of a bill."""
     return dimension in ("team", "product", "customer", "account") or dimension.startswith(
         ("tag:", "cost_tag:")
     )
 
 
 def amounts_of(sums: dict[str, Decimal]) -> list[MoneyAmount]:
-    """Amounts by currency, those that are not 0."""
+    """Return amounts by currency, without zeros."""
     return [MoneyAmount(amount=sums[name], currency=name) for name in sorted(sums) if sums[name]]

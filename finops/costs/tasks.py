@@ -43,7 +43,7 @@ def run_import_part(account_id: int, import_id: int) -> None:
 
 @shared_task(name="costs.find_due_overlaps")
 def find_due_overlaps() -> None:
-    """Every minute: detect overlaps that finished imports have not."""
+    """Every minute: detect overlaps that finished imports did not detect."""
     services.find_due_overlaps()
 
 
@@ -56,5 +56,5 @@ def remove_forgotten_uploads() -> None:
 
 @shared_task(name="costs.refresh_completeness")
 def refresh_completeness() -> None:
-    """Every minute: compute the completeness of sources whose import could not."""
+    """Every minute: compute the completeness of sources whose import did not compute it."""
     services.refresh_if_due()

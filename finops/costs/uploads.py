@@ -10,12 +10,12 @@ from django.core.files.uploadhandler import StopUpload, TemporaryFileUploadHandl
 
 from finops.lib import disk
 
-# A form's own fields, beside the files.
+# Bytes for the form's fields other than files.
 ROOM_FOR_FIELDS = 1_000_000
 
 
 class SignedInUploadHandler(TemporaryFileUploadHandler):
-    """Refuses an upload before its body is read: Django parses it to find the CSRF token, whoever the sender is."""
+    """Refuses uploads before the body is read: Django parses it to find the CSRF token, also for unknown senders."""
 
     _length = 0
 
@@ -36,6 +36,6 @@ class SignedInUploadHandler(TemporaryFileUploadHandler):
         if user is None or not user.is_authenticated:
             raise StopUpload(connection_reset=True)
         if disk.low_disk(self._length):
-            # Read to the end without storing it; the view shows the reason.
+            # Read the file to the end without storing it; the view shows the reason.
             raise StopUpload(connection_reset=False)
         super().new_file(*args, **kwargs)

@@ -1,8 +1,4 @@
-"""A bill of many files that is read in parts: what each part's files had, and all of them together as one bill. Pure.
-
-Only files of FOCUS's cost and usage can be parts. Native formats decide by all files of an import what a line is (negations
-of another file's usage, which of two exports a file is).
-"""
+"""A bill of many files that is read in parts: the content of each part, and all parts together as one bill. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ from finops.lake.schema import MAX_KEYS
 
 
 class PartMonth(msgspec.Struct, frozen=True):
-    """`MonthInFiles` of a part."""
+    """`MonthInFiles` of one part."""
 
     month: date
     sums: dict[str, Sums]
@@ -37,7 +33,7 @@ class PartMonth(msgspec.Struct, frozen=True):
 
 
 class BillPart(msgspec.Struct, frozen=True, kw_only=True):
-    """What the files of one part had."""
+    """The content of the files of one part."""
 
     files: list[FileReport]
     findings: list[Finding]
@@ -45,7 +41,8 @@ class BillPart(msgspec.Struct, frozen=True, kw_only=True):
     tag_rows: list[tuple[str, int]]
     """Every tag key with its rows, in the order of the first; empty with `too_many_keys`."""
     too_many_keys: bool = False
-    """Whether the part alone has more keys than an import keeps. Which are kept is then known after the last file."""
+    """Whether the part alone has more keys than an import keeps. The kept keys are then known only after the last
+    file."""
 
     @property
     def rows(self) -> int:
@@ -58,7 +55,7 @@ def shared_columns(
     chosen: FormatChoice,
     mapping: MappingDocument | None,
 ) -> tuple[str, ...] | None:
-    """Return the optional columns of files that can be read in parts; None for those that cannot. Opens each file.
+    """Return the optional columns of files that can be read in parts; None for files that cannot. Opens each file.
     Raises FocusFileError as `normalise`."""
     opened = open_files(files, check_defaults(defaults), chosen, mapping)
     for one in opened:
@@ -68,7 +65,7 @@ def shared_columns(
 
 
 def bill_part(bill: NormalisedBill) -> BillPart:
-    """Return what the files had, once the batches of every month were consumed."""
+    """Return the content of the files, after the batches of every month were consumed."""
     keys = list(bill.tag_rows.items())
     report = bill.report
     return BillPart(
@@ -84,7 +81,8 @@ def bill_part(bill: NormalisedBill) -> BillPart:
 
 
 class BillOfParts:
-    """All parts as one bill, as `NormalisedBill` has it. FocusFileError for more billing months than a bill may have."""
+    """All parts as one bill, in the form of `NormalisedBill`. Raises FocusFileError for more billing months than a
+    bill may have."""
 
     commitments: list[Commitment] | None = None
     invoice_details: Sequence[InvoiceDetailRow] = ()

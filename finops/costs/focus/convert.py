@@ -193,7 +193,7 @@ def _utc(values: pa.Array, column: str, findings: Findings) -> pa.Array:
 
 def _in_named_month(moments: pa.Array) -> pa.Array:
     ends = pc.min_max(moments)
-    if len(moments) > 1 and not moments.null_count and ends["min"].equals(ends["max"]):  # as of most files
+    if len(moments) > 1 and not moments.null_count and ends["min"].equals(ends["max"]):  # as in most files
         return pa.repeat(_in_named_month(moments[:1])[0], len(moments))
     later = pc.floor_temporal(pc.add(moments, pa.scalar(FURTHEST_ZONE, pa.duration("us"))), unit="month")
     return pc.max_element_wise(later, pc.floor_temporal(moments, unit="day"), skip_nulls=False).cast(

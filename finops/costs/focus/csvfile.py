@@ -117,7 +117,7 @@ class CsvFile:
 
     def where(self, index: int) -> str:
         """Name the row with its line number in the file, if different. Reads the file up to there."""
-        with suppress(csv.Error):  # a field of more than 128 KB, as tags may be
+        with suppress(csv.Error):  # a field of more than 128 KB, such as tags
             for row, (line, _) in enumerate(self._records()):
                 if row == index + 1:
                     return f"row {row + 1}" if line == row + 1 else f"row {row + 1} (line {line})"

@@ -219,7 +219,7 @@ class Findings:
 
 
 def merge_findings(parts: Iterable[Iterable[Finding]]) -> list[Finding]:
-    """Return the findings of parts of an import, which are of different rows, as those of all; `parts` in order of files."""
+    """Return the findings of an import from those of its parts, of different rows; `parts` in order of files."""
     merged = Findings()
     for part in parts:
         merged.add_all(part)

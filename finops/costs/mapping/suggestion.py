@@ -30,7 +30,7 @@ from finops.costs.mapping.document import (
 )
 from finops.costs.mapping.sample import Sample, SampleColumn
 
-# FOCUS column -> what files call it, folded: the best name first. A name that begins or ends with one of them counts less.
+# FOCUS column -> names in files, folded, the best first. A name that only begins or ends with one of them ranks lower.
 _NAMES: Final[dict[str, tuple[str, ...]]] = {
     BILLED_COST: (
         *("billedcost", "netcost", "nettobetrag", "netamount", "cost", "costs", "kosten", "amount", "betrag", "charge", "total"),

@@ -53,8 +53,8 @@ def source_notes(
 def _chosen_sources(
     account: Account, sources: Sources, filters: Sequence[ResolvedFilter], days: DateRange | None
 ) -> set[int]:
-    """Return the sources with a line that passes the filters, in the days or the newest year, and those without lines
-    that no source filter excludes."""
+    """Return the sources that have a line that passes the filters, in the days or the newest year, and the sources
+    without lines that no source filter excludes."""
     by_source = [each for each in filters if each.dimension.name == "source"]
     empty = {
         source_id

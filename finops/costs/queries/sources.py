@@ -40,7 +40,7 @@ ERROR_LENGTH = 500
 
 HEALTHY, STALE, FAILING, IMPORTING, NO_DATA = "healthy", "stale", "failing", "importing", "no_data"
 PARTIAL = "partial"
-"""Its newest days have only part of their cost."""
+"""A status: the newest days have only part of their cost."""
 
 
 class Restatement(msgspec.Struct, array_like=True, frozen=True):
@@ -72,7 +72,7 @@ class Sources:
 
     @property
     def for_several_questions(self) -> Sources:
-        """Return the same for a caller with several questions: teams and cost tags are read once for all."""
+        """Return the same for a caller with several questions: teams and cost tags are read only once."""
         return replace(self, resolved={})
 
     def context(self, account: Account) -> DimensionContext:

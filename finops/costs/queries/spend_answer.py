@@ -241,7 +241,7 @@ def _row(
 
 
 def _is_comparable(total: SpendTotal) -> bool:
-    """Where nothing can be compared the total says why, once."""
+    """Return whether a total has a change. Without one, the total states the reason once."""
     return total.change is not None and total.change.change is not None
 
 

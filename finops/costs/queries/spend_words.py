@@ -205,7 +205,7 @@ NAMED_GAINS = 3
 
 
 def missing_measure_clause(facts: SpendFacts) -> str:
-    """Return a clause on cost that lacks the measure."""
+    """Return a clause on the cost of lines without the measure."""
     if not facts.missing_measure:
         return ""
     basis = facts.query.basis or facts.sources.view.basis
@@ -248,7 +248,7 @@ def spread_clause(facts: SpendFacts) -> str:
 
 
 def caveat_clause(facts: SpendFacts, sums: Sequence[SpendSum]) -> str:
-    """Return what follows amount and days in a first sentence: what is incomplete, spread or without the measure."""
+    """Return the end of a first sentence: incomplete days, spread charges, and cost without the measure."""
     return not_final(facts, sums) + spread_clause(facts) + missing_measure_clause(facts)
 
 

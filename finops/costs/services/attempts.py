@@ -40,8 +40,8 @@ _UNCHANGED: Final = "Nothing was changed."
 
 
 def run_attempt(job: CostImport, on_progress: ProgressCallback | None, *, in_child: bool) -> None:
-    """Import the files of a claimed job; `in_child`, in a separate process, which may end in any way. A failure is
-    stored in the row. `on_progress` is called during the import."""
+    """Import the files of a claimed job; with `in_child` in a separate process, whose end by any cause is handled. A
+    failure is stored in the row. `on_progress` is called during the import."""
     if _attempts_of(job) > claims.MAX_ATTEMPTS:
         fail(job, f"The import was interrupted three times, the last time while {job.stage or 'reading'}.")
     elif job.cancel_requested_at is not None:  # canceled before an attempt ran
@@ -107,7 +107,7 @@ def _run(job: CostImport, on_progress: ProgressCallback | None) -> None:
         logger.warning("costs: import %s is run by another process now", job.pk)
     except UserError as error:
         _wait_or_fail(job, error)
-    except MemoryError:  # pyarrow's too
+    except MemoryError:  # also pyarrow's
         fail(job, f"{too_much_memory('import', f'while {job.stage}')} {_UNCHANGED}")
     except Exception:
         fail(job, internal_error("import", "nothing was changed"))

@@ -70,7 +70,8 @@ def due_sources() -> list[int]:
 
 
 def refresh_if_due() -> None:
-    """Compute what imports did not: those that died before their last step, or ran before this existed."""
+    """Compute the completeness that imports did not compute: the import's process died before its last step, or the
+    import is older than this function."""
     for source_id in due_sources():
         time_limit.check()
         # Unscoped: the task serves every account.

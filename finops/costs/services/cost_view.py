@@ -1,4 +1,4 @@
-"""Changing how the account looks at cost."""
+"""Changes of the account's cost view."""
 
 from __future__ import annotations
 

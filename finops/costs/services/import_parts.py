@@ -1,8 +1,9 @@
-"""A large import in parts: its files in runs of about IMPORT_PART_BYTES, each read by whichever worker is free (ADR 0100).
+"""A large import in parts: its files in runs of about IMPORT_PART_BYTES, each read by any free worker (ADR 0100).
 
-The row of the import says which parts there are and what those that are done have written (`CostImport.parts`), so a message
-that is lost or comes twice changes nothing. Who runs the import plans it, reads parts like everybody, and commits all of them
-in one transaction as an import in one piece: the source has the old months or the new ones, whoever dies.
+The row of the import has its parts and what finished parts have written (`CostImport.parts`), so a message that is
+lost or arrives twice changes nothing. The worker that runs the import plans it, reads parts like the others, and
+commits all parts in one transaction as an import in one piece: the source has the old months or the new ones,
+whichever worker dies.
 """
 
 from __future__ import annotations
@@ -31,26 +32,28 @@ from finops.worker.broker import publish
 
 PART_TASK: Final = "costs.import_part"
 MAX_PARTS: Final = 64
-"""A larger import has larger parts: each is a segment of its months, and each segment of a month costs every query."""
+"""The maximum of parts. A larger import has larger parts: each is a segment of its months, and each segment of a
+month costs every query."""
 
 MAX_WORKERS: Final = 8
-"""The most workers that are asked to help with one import."""
+"""The maximum of workers that are asked to help with one import."""
 
 MAX_ATTEMPTS: Final = 3
-"""The attempts of a part, like those of an import."""
+"""The maximum of attempts of a part, as of an import."""
 
 MESSAGE_SECONDS: Final = 15.0
-"""Seconds after which a message is void: beat asks again."""
+"""Seconds after which a message expires: beat sends another."""
 
 LOOK_SECONDS: Final = 0.5
-"""Between two looks whether others have finished their parts."""
+"""Seconds between two checks whether other workers have finished their parts."""
 
 REUSE: Final = SWAP_DEADLINE / 2
-"""The age from which a part is read again by a later attempt: its segment has to be committed within SWAP_DEADLINE."""
+"""The age from which a later attempt reads a part again: its segment must be committed within SWAP_DEADLINE."""
 
 
 class ImportPart(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """Files of the import from `first` up to but not `until`. Once done, what they had and what was written."""
+    """Files of the import from index `first` up to but not including `until`. A finished part has the content of its
+    files and the written segments."""
 
     first: int
     until: int
@@ -66,8 +69,8 @@ class ImportPart(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class PartPlan(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """Of one set of files, read in one way (`key`). `optional`: the optional columns of all files. `error`: why a part, and
-    so the import, fails."""
+    """The plan for one set of files, read in one way (`key`). `optional`: the optional columns of all files. `error`:
+    why a part, and so the import, fails."""
 
     key: str
     optional: list[str]
@@ -89,11 +92,11 @@ class ReadParts:
 
 
 class PartsDiffer(Exception):
-    """What was written of a month is not what was read. Nothing is committed then."""
+    """The lines written of a month differ from the lines read. Nothing is committed then."""
 
 
 def split(sizes: Sequence[int], part_bytes: int) -> list[tuple[int, int]]:
-    """Return runs of files, each (first, until), of at least `part_bytes` together but the last, 64 at most. Pure."""
+    """Return runs of files, each (first, until), of at least `part_bytes` together except the last; 64 at most. Pure."""
     least = max(part_bytes, -(-sum(sizes) // MAX_PARTS))
     runs: list[tuple[int, int]] = []
     first = size = 0
@@ -108,9 +111,9 @@ def split(sizes: Sequence[int], part_bytes: int) -> list[tuple[int, int]]:
 
 
 def plan(job: CostImport) -> PartPlan | None:
-    """Plan a claimed import in parts and store it; None for one that is read in one piece: of few bytes, of one file, or of
-    files that cannot be parts. Parts of an earlier attempt whose process died stay done. Opens each file; raises
-    FocusFileError as `normalise`."""
+    """Plan a claimed import in parts and store the plan; None for an import that is read in one piece: with few
+    bytes, one file, or files that cannot be parts. Finished parts of an earlier attempt whose process died are kept.
+    Opens each file; raises FocusFileError as `normalise`."""
     sizes = [file["bytes"] for file in job.files]
     runs = split(sizes, settings.IMPORT_PART_BYTES)
     if sum(sizes) < 2 * settings.IMPORT_PART_BYTES or len(runs) < 2:
@@ -133,7 +136,7 @@ def plan(job: CostImport) -> PartPlan | None:
 
 
 def _reuse_part(part: ImportPart) -> ImportPart:
-    """A part of an earlier attempt; without what was written too long ago."""
+    """Return a part of an earlier attempt; without its result if that was written too long ago."""
     oldest = clock.now() - REUSE
     if part.is_done and all(segment.written_at > oldest for segment in part.written):
         return part
@@ -141,7 +144,7 @@ def _reuse_part(part: ImportPart) -> ImportPart:
 
 
 def stored_plan(import_id: int) -> PartPlan | None:
-    """The plan that the row has; None without one, and for one of another version of the program."""
+    """Return the plan in the row; None without a plan, and for the plan of another version of the program."""
     # Unscoped: a worker names the row itself.
     stored = CostImport.objects.unscoped().filter(pk=import_id).values_list("parts", flat=True).first()
     return _decode(stored)
@@ -155,7 +158,7 @@ def _decode(stored: Any) -> PartPlan | None:
 
 
 def is_running(import_id: int) -> bool:
-    """Whether an import runs in parts and nobody has canceled it. One query."""
+    """Return whether an import runs in parts and is not canceled. One query."""
     # Unscoped: a worker names the row itself.
     rows = CostImport.objects.unscoped().filter(pk=import_id, status=CostImport.Status.RUNNING)
     return rows.filter(cancel_requested_at=None, parts__isnull=False).exists()
@@ -163,7 +166,7 @@ def is_running(import_id: int) -> bool:
 
 @transaction.atomic
 def change_plan(import_id: int, key: str, change: Callable[[PartPlan], None]) -> PartPlan | None:
-    """Change the stored plan of a running import; None, without a change, where it is another one or the import ended."""
+    """Change the stored plan of a running import; None, unchanged, if the row has another plan or the import ended."""
     # Unscoped: a worker names the row itself.
     rows = CostImport.objects.unscoped().filter(pk=import_id, status=CostImport.Status.RUNNING)
     stored = rows.select_for_update().values_list("parts", flat=True).first()
@@ -176,7 +179,7 @@ def change_plan(import_id: int, key: str, change: Callable[[PartPlan], None]) ->
 
 
 def begin_part(import_id: int, key: str, number: int) -> ImportPart | None:
-    """Count an attempt of a part and return it; None where it is done or must not be read any more. Call it with
+    """Count an attempt of a part and return the part; None if it is finished or must not be read any more. Call with
     `part_lock`."""
     begun: list[ImportPart] = []
 
@@ -198,7 +201,7 @@ def begin_part(import_id: int, key: str, number: int) -> ImportPart | None:
 
 
 def finish_part(import_id: int, key: str, number: int, done: ImportPart) -> bool:
-    """Store what a part had; False, without its segments, where nobody waits for it any more."""
+    """Store the result of a part; False, with its segments removed, if no import waits for the part any more."""
 
     def store(current: PartPlan) -> None:
         current.parts[number] = done
@@ -210,7 +213,7 @@ def finish_part(import_id: int, key: str, number: int, done: ImportPart) -> bool
 
 
 def fail_parts(import_id: int, key: str, error: str) -> None:
-    """Let the import fail with this error, once whoever runs it looks; the first error counts."""
+    """Make the import fail with this error at the next check by the worker that runs it; the first error counts."""
 
     def store(current: PartPlan) -> None:
         current.error = current.error or error
@@ -219,12 +222,12 @@ def fail_parts(import_id: int, key: str, error: str) -> None:
 
 
 def part_lock(import_id: int, number: int) -> Any:
-    """The lock of a part, which ends with the process that reads it (`advisory_lock`)."""
+    """Return the lock of a part, which is released when the process that reads the part ends (`advisory_lock`)."""
     return advisory_lock(f"cost import {import_id} part {number}")
 
 
 def ask_for_help(account_id: int, import_id: int, open_parts: int) -> None:
-    """Ask as many workers to help as there are parts, eight at most."""
+    """Ask one worker for each open part to help, eight at most."""
     for _ in range(min(open_parts, MAX_WORKERS)):
         publish(PART_TASK, account_id, import_id, expires=MESSAGE_SECONDS)
 
@@ -243,7 +246,7 @@ def due_parts() -> list[tuple[int, int, int]]:
 
 
 def close(job: CostImport) -> None:
-    """Forget the plan and remove what its parts have written, after an import that was not committed."""
+    """Remove the plan and the segments that its parts have written, after an import that was not committed."""
     with transaction.atomic():
         # Unscoped: a worker names the row itself.
         rows = CostImport.objects.unscoped().filter(pk=job.pk, attempts=job.attempts)
@@ -267,6 +270,6 @@ def together(parts: Sequence[ImportPart]) -> ReadParts:
 
 
 def wait_for_others(progress: Progress) -> None:
-    """Wait a moment; raises what `Progress.check` raises."""
+    """Wait LOOK_SECONDS; raises what `Progress.check` raises."""
     time.sleep(LOOK_SECONDS)
     progress.check()

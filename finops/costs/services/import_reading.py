@@ -1,4 +1,4 @@
-"""Reading an import's files, or a part of them, into finished segments that nothing names yet."""
+"""Reads an import's files, or a part of them, into finished segments that no manifest names yet."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from finops.lib import clock, disk
 from finops.lib.jobs import JobDeadline
 
 UPDATE_SECONDS: Final = 0.4
-"""Between two updates of an import's progress."""
+"""Seconds between two updates of an import's progress."""
 
 ProgressCallback = Callable[[CostImport], None]
 
 
 class ReadingProgress(Protocol):
-    """What is called while files are read and written; it may raise to end that."""
+    """Callbacks while files are read and written; they may raise to stop the reading."""
 
     def read(self, bytes_done: int, rows: int) -> None: ...
     def stage(self, stage: str) -> None: ...
@@ -86,7 +86,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """What decides how an import's files are read, besides the files."""
+    """Options that decide how an import's files are read."""
 
     defaults: dict[str, str]
     formats: FormatChoice
@@ -106,7 +106,7 @@ class ReadFiles:
 
 
 def options_of(job: CostImport) -> ReadingOptions:
-    """Return the options of an import, as they are now. Two queries."""
+    """Return the current options of an import. Two queries."""
     decision = decision_of(job)
     view = CostView.objects.first()
     mapping = ColumnMapping.objects.filter(source_id=job.source_id).first()
@@ -127,8 +127,8 @@ def read_files(
     progress: ReadingProgress,
     optional: Sequence[str] | None = None,
 ) -> ReadFiles:
-    """Read files of the import and write a segment for each month; `optional` as for `normalise`. Raises what that and
-    `progress` raise; then no segment stays."""
+    """Read files of the import and write a segment for each month; `optional` as for `normalise`. Raises the errors
+    of `normalise` and `progress`; all segments are removed then."""
     options = options_of(job)
     paths = [Path(file["path"]) for file in files]
     with hash_in_background(paths) as hashes:

@@ -41,7 +41,7 @@ class NeedsReview(UserError):
 
 RUN_TASK: Final = "costs.run_import"
 _NO_FILE: Final = "no file"
-"""The name of a sync's import of a month that has no file any more."""
+"""The name of a sync's import of a month without a file."""
 
 
 def queue_import(

@@ -1,4 +1,4 @@
-"""Reading parts of an import: by whoever runs the import, until all are done, and by helpers in a child process each."""
+"""Reads parts of an import: in the worker that runs the import, until all are read, and in helpers' child processes."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ from finops.lib.jobs import JobCancellation, JobDeadline, failure_in_child, inte
 logger = logging.getLogger(__name__)
 
 CHECK_SECONDS: Final = 1.0
-"""Between two looks of a helper whether its import still runs. Each is a query."""
+"""Seconds between two checks by a helper whether its import still runs. Each check is a query."""
 
 _UNCHANGED: Final = "Nothing was changed."
 
 
 def read_in_parts(job: CostImport, folder: Path, progress: Progress) -> ReadParts | None:
-    """Read a claimed import in parts, with the help of other workers, and return them together; None for an import that is
-    read in one piece. The caller commits them or removes their segments. Raises what reading in one piece raises, and
-    what a part failed with; then no segment stays, unless another process has taken over the import and goes on."""
+    """Read a claimed import in parts, with the help of other workers, and return them together; None for an import
+    that is read in one piece. The caller commits the parts or removes their segments. Raises the errors of reading in
+    one piece, and the error of a failed part; all segments are removed then, unless another process has taken over
+    the import and continues it."""
     plan = import_parts.plan(job)
     if plan is None:
         return None
@@ -83,7 +84,7 @@ def _current(job: CostImport, key: str) -> PartPlan:
 def _read_if_free(
     job: CostImport, plan: PartPlan, number: int, folder: Path, progress: ReadingProgress
 ) -> bool:
-    """Read a part unless another process does; whether that process is this one."""
+    """Read a part unless another process reads it; return whether this process did."""
     with import_parts.part_lock(job.pk, number) as is_free:
         part = import_parts.begin_part(job.pk, plan.key, number) if is_free else None
         if part is None:
@@ -100,8 +101,9 @@ def read_part(
     folder: Path,
     progress: ReadingProgress,
 ) -> None:
-    """Read the files of a part that this process has locked, write and check its segments, and store that it is done. Raises
-    what reading raises, PartsDiffer, and ClaimLost where nobody waits for the part; then no segment stays."""
+    """Read the files of a part that this process has locked, write and check its segments, and store the result.
+    Raises the errors of reading, PartsDiffer, and ClaimLost if no import waits for the part; its segments are removed
+    then."""
     inside = folder / f"part-{number}"
     inside.mkdir()
     try:
@@ -127,7 +129,7 @@ def read_part(
 
 
 def _check(job: CostImport, read: ReadFiles) -> None:
-    """Compare the lines and exact sums of what was written with those of what was read. Cost: 0.1 s a million lines."""
+    """Compare the written lines and exact sums with those that were read. Cost: 0.1 s per million lines."""
     totals = totals_of(job.account, read.written)
     for segment in read.written:
         month = read.bill.file_months[segment.month]
@@ -138,7 +140,7 @@ def _check(job: CostImport, read: ReadFiles) -> None:
 
 
 class _OwnProgress:
-    """Progress of a part that is read by whoever runs the import: bytes and rows beyond those of done parts."""
+    """Progress of a part that the worker of the import reads: bytes and rows in addition to those of finished parts."""
 
     def __init__(self, progress: Progress, bytes_done: int, rows: int) -> None:
         self._progress, self._bytes, self._rows = progress, bytes_done, rows
@@ -154,7 +156,7 @@ class _OwnProgress:
 
 
 class _HelpersProgress:
-    """Checks once a second whether a helper's part is still wanted. Raises JobCancellation, LowDisk and UserError as
+    """Checks once a second whether a helper's part is still needed. Raises JobCancellation, LowDisk and UserError as
     `Progress`."""
 
     def __init__(self, import_id: int) -> None:
@@ -185,10 +187,10 @@ class _HelpersProgress:
 
 
 def help_import(import_id: int) -> bool:
-    """Read one free part of an import that another worker runs, in a child process; whether there was one.
+    """Read one free part of an import that another worker runs, in a child process; return whether there was one.
 
-    Safe to call repeatedly, concurrently, and after kill -9 at any moment. A part whose files this machine does not have,
-    and every part while disk space is low, is left to others.
+    Safe to call repeatedly, concurrently, and after kill -9 at any moment. A part whose files this machine does not
+    have, and every part while disk space is low, is left to other workers.
     """
     plan = import_parts.stored_plan(import_id)
     if plan is None or plan.error or disk.low_disk() or not import_parts.is_running(import_id):
@@ -224,7 +226,7 @@ def _read_in_child(import_id: int, key: str, number: int) -> None:
 
 
 def _helpers_folder(import_id: int, number: int) -> Path:
-    """Not of a name that whoever runs the import removes when it begins."""
+    """Return the helper's folder, which the start of the import's main worker does not remove: its name differs."""
     return files.work() / f"part-{import_id}-{number}"
 
 
@@ -244,7 +246,7 @@ def read_part_in_child(import_id: int, key: str, number: int) -> None:
         logger.warning("costs: part %s of import %s was left", number, import_id)
     except UserError as error:
         import_parts.fail_parts(import_id, key, error.message)
-    except MemoryError:  # pyarrow's too
+    except MemoryError:  # also pyarrow's
         text = too_much_memory("import", f"while reading part {number + 1}")
         import_parts.fail_parts(import_id, key, f"{text} {_UNCHANGED}")
     except Exception:

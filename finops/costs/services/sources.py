@@ -1,4 +1,4 @@
-"""Cost sources: the connections that cost lines come in by."""
+"""Writes on cost sources, to which imports belong."""
 
 from __future__ import annotations
 

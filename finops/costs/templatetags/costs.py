@@ -41,7 +41,7 @@ def newest_markers(markers: Sequence[Marker]) -> Sequence[Marker]:
 
 @register.filter
 def marker_count(markers: Sequence[Marker]) -> str:
-    """How many events the list has of those that match: `42`, `newest 100 of 280`, `newest 100 of more than 2,000`."""
+    """Return how many matching events the list has: `42`, `newest 100 of 280`, `newest 100 of more than 2,000`."""
     count = len(markers)
     if count <= chart_markers.MAX_LISTED:
         return numbers.number(count)
@@ -52,7 +52,7 @@ def marker_count(markers: Sequence[Marker]) -> str:
 
 @register.filter
 def undrawn_markers(markers: Sequence[Marker]) -> str:
-    """A sentence if charts do not have all events that match, or nothing."""
+    """Return a sentence if the charts do not show all matching events, else nothing."""
     if len(markers) <= chart_markers.MAX_MARKERS:
         return ""
     newest = f"{numbers.number(chart_markers.MAX_MARKERS)} of more matching change events"

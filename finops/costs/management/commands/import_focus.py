@@ -22,7 +22,7 @@ from finops.lib.errors import UserError, nearest_choices
 TABLE = "{:8} {:4} {:>18} {:>18} {:>18} {:>18}"
 
 NEEDS_REVIEW = 3
-"""The exit code when nothing was imported because it changes too much to be done unasked."""
+"""The exit code if nothing was imported because the import needs review."""
 
 
 class Command(BaseCommand):
@@ -129,7 +129,7 @@ class Command(BaseCommand):
                 self.stdout.write(f"{report[name]:,} {noun}")
 
     def _changes(self, job: CostImport) -> None:
-        """What the source had before and has with the import, and what needs a look."""
+        """Return the source's sums before and with the import, and the reasons for a review."""
         changes = [change for change in job.report.get("changes", ()) if change["rows_before"]]
         if changes:
             self.stdout.write(
@@ -167,5 +167,5 @@ def _defaults(pairs: list[str]) -> dict[str, str]:
 
 
 def _kind(file: dict[str, Any]) -> str:
-    """What a file of the report is: FOCUS with its version, or a native format."""
+    """Return the kind of a file of the report: FOCUS with its version, or a native format."""
     return file.get("native_format") or f"FOCUS {file.get('focus_version', '')} {file['dataset']}"

@@ -15,7 +15,7 @@ from finops.costs.focus.columns import fold
 # The English name that Azure writes in brackets after a translated one: Abonnement-GUID (SubscriptionGuid).
 _TRANSLATED: Final = re.compile(r".*\(([A-Za-z0-9 ]+)\)\s*")
 
-# Our name of a column -> what exports call it (folded); the first that a file has is taken.
+# Our name of a column -> names in exports (folded); the first that a file has is used.
 ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "cost": ("costinbillingcurrency", "cost", "pretaxcost", "extendedcost"),
     "currency": ("billingcurrency", "billingcurrencycode", "currency", "currencycode"),
@@ -64,7 +64,7 @@ ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "tags": ("tags",),
 }
 
-# Microsoft's own columns that FOCUS lacks, named as its FOCUS export names them.
+# Microsoft's own columns that FOCUS does not have, with the names of Microsoft's FOCUS export.
 EXTENSIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "x_AccountName": ("accountname",),
     "x_AccountOwnerId": ("accountownerid",),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 _DATA: Final = Path(__file__).parents[1] / "data"
-# Blocks of more digits are no amounts that cost lines can hold.
+# Cost lines cannot store amounts of larger blocks.
 _MEASURE: Final = re.compile(r"(\d{1,18})(?!\d)\s*(\S.*)?")
 
 

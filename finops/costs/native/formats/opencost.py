@@ -46,7 +46,7 @@ _COMPONENTS: Final = (
 _NOISE: Final = Decimal("1e-9")
 """The difference of totalCost and its parts that counts as floating point error."""
 
-# Our name -> what the files call it, folded: JSON normalised, also with the exporter's new names; OpenCost's CSV.
+# Our name -> names in files, folded: normalised JSON, also with the exporter's new names; OpenCost's CSV.
 _ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "start": ("windowstart", "runningstarttime", "start", "date"),
     "end": ("windowend", "runningendtime", "end"),
