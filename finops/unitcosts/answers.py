@@ -1,4 +1,4 @@
-"""The forms of answers about unit cost, the same for tool and page. Exact Decimals, rounded at the doors.
+"""The forms of answers about unit cost, the same for tool and page. Exact Decimals; the endpoints round them.
 
 A unit cost is None when its usage is missing, 0 or negative; then `reason` says why, beside cost and currency.
 Docstrings of these types go to every assistant in the tool's output schema, so they are short; comments say more.
@@ -96,8 +96,8 @@ class UnitCostRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     series: Series = msgspec.field(default_factory=dict)
 
 
-# The answer of `query_unit_cost`. `usage_filters_applied`: the query's usage filters, and cost filters that usage has too;
-# `unfiltered_dimensions`: cost filters that usage lacks, so its quantity is unfiltered there. Unit costs are of `per` units.
+# The answer of `query_unit_cost`. `usage_filters_applied`: the query's usage filters, and cost filters that also filter usage;
+# `unfiltered_dimensions`: dimensions of cost filters that do not filter usage. Unit costs are of `per` units.
 # In mode total `rows` is empty. The rows' costs of a currency add up to its total.
 class UnitCostAnswer(AccountAnswer, frozen=True, kw_only=True):
     unit_metric: str

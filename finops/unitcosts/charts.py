@@ -66,7 +66,7 @@ def trends(answer: UnitCostAnswer, granularity: str, unit: str) -> list[Trend]:
 def with_trend_markers(
     trends: Sequence[Trend], answer: UnitCostAnswer, query: UnitCostQuery
 ) -> tuple[list[Trend], list[Marker]]:
-    """Return the charts with the events that match their days and the filters on cost, and a list of these."""
+    """Return the charts with the events that match their days and the filters on cost, and a list of these events."""
     if not trends:
         return [], []
     days = DateRange(answer.period.start_date, answer.period.end_date)
@@ -129,7 +129,7 @@ def _chart(
 
 
 def _is_a_line(values: Sequence[Decimal | None]) -> bool:
-    """Return whether a line is visible: a point between two gaps is not."""
+    """Return whether a line is visible: a single point between two gaps is not."""
     padded = [None, *values, None]
     isolated = [
         value

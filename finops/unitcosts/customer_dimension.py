@@ -91,9 +91,10 @@ class CustomerNames:
 
 
 def resolve_customer(context: DimensionContext, _key: str) -> Dimension:
-    """Resolve the dimension `customer`. Two PostgreSQL queries per question, however often the question uses it.
+    """Resolve the dimension `customer`. Two PostgreSQL queries per question, also if the question uses the dimension
+    several times.
 
-    Raises UserError for a customer key that uses the customer itself.
+    Raises UserError for a customer key whose rules use the dimension `customer`.
     """
     if _RESOLVING in context.known:
         raise UserError(
@@ -115,7 +116,7 @@ def resolve_customer(context: DimensionContext, _key: str) -> Dimension:
         name=NAME,
         title="Customer",
         value=_CustomerValue(resolved.value, tuple(sorted(aliases.items()))) if aliases else resolved.value,
-        # In the customer key's form, because splits name their source in it.
+        # In the form of the customer key, because splits name their source in that form.
         absent=resolved.absent,
         label=resolved.label,
         tag_keys=resolved.tag_keys,

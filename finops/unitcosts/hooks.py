@@ -1,4 +1,5 @@
-"""What unit costs register with lower apps: the dimension `customer`, its names, and uses of a dimension."""
+"""What unit costs register with lower apps: the dimension `customer`, the names of its values, and uses of a
+dimension."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How cost is related to usage: the key whose values are customers, and other spellings of them."""
+"""Models that relate cost to usage: the key whose values are customers, their aliases, and saved unit metrics."""
 
 from __future__ import annotations
 

@@ -22,8 +22,9 @@ KeyedRow = tuple[tuple[Any, ...], list[Any]]
 def unit_cost_csv(
     answer: UnitCostAnswer, display: Display | None, *, ask: Callable[[], UnitCostAnswer], by_customer: bool
 ) -> CsvTable:
-    """Return the CSV of an answer with all its rows, exact figures: customers, or in total by bucket if there is a trend. Where it
-    is converted for `display`, with the original amounts, for which `ask` answers the same query again."""
+    """Return the CSV of an answer with all its rows, exact figures: customers, or in total by bucket if there is a
+    trend. If the answer is converted for `display`, the CSV has the original amounts too, for which `ask` answers the
+    same query again."""
     name = f"unit-cost-{answer.usage_metric}-{answer.period.start_date}-{answer.period.end_date}"
     days = answer.period.start_date, answer.period.end_date
     # Splits move converted amounts, so after splits only the rates are known.

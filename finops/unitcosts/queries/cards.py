@@ -21,7 +21,8 @@ from finops.unitcosts.unit_cost_query import UnitCostQuery
 
 @dataclass(frozen=True)
 class Card:
-    """A unit metric and its figures, the currency with the largest cost first. `problem`: why there are none."""
+    """A unit metric and its figures, the currency with the largest cost first. `problem`: why the card has no
+    figures."""
 
     metric: UnitMetric
     totals: list[UnitCostTotal] = field(default_factory=list)

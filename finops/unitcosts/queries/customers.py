@@ -1,7 +1,7 @@
 """The account's customer key, its aliases and customers; and the join of cost and usage by customer.
 
-A value of the key is a customer's id, exactly (`Acme` is not `acme`), or an alias of one. An unmatched value is a row
-of its own, so that the rows' costs add up to the total.
+A value of the key is a customer's id, exactly (`Acme` is not `acme`), or an alias of a customer. An unmatched value
+is a separate row, so that the rows' costs add up to the total.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def customers_of(
 
 
 ORDER = {MATCHED: 0, NO_USAGE: 1, NO_COST: 2, UNKNOWN_CUSTOMER: 3, NO_CUSTOMER: 4}
-"""The order of rows: customers with cost and usage, then with one of them, unknown values, cost without a value."""
+"""The order of rows: customers with cost and usage, customers with only one of them, unknown values, cost without a
+value."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Customers:
     aliases: Mapping[str, str]
 
     def id_of(self, value: str) -> str | None:
-        """Return the known customer of a value of the customer key, if any."""
+        """Return the known customer of a value of the customer key; None for an unknown value."""
         customer_id = self.aliases.get(value, value)
         return customer_id if customer_id in self.names else None
 

@@ -37,7 +37,7 @@ def divide_cost(
     """Return (cost of `per` units, "") or (None, reason). The product is exact, the quotient is rounded once.
 
     cost · per ÷ usage (FinOps Framework, capability Unit Economics). A cost that credits make 0 or negative is
-    divided as it is; that usage of 0 or less has no unit cost is our rule.
+    divided unchanged; usage of 0 or less has no unit cost, which is a rule of this program.
     """
     if usage is None:
         return None, unused

@@ -57,7 +57,7 @@ def common_reads(account: Account, unit_metrics: Sequence[UnitMetric], sources: 
 
 @dataclass(frozen=True)
 class Facts:
-    """Everything that was read for one question. `customers` None: not joined by customer."""
+    """The data of one question. `customers` None: not joined by customer."""
 
     account: Account
     query: UnitCostQuery
@@ -97,7 +97,7 @@ def read_facts(
     metrics: list[UsageMetric] | None = None,
     shared: SharedReads | None = None,
 ) -> Facts:
-    """See `query_unit_cost`."""
+    """Read the cost and usage of a question. Errors and cost are those of `query_unit_cost`."""
     if shared is not None:
         metrics = shared.metrics
     metrics = metrics_of(account) if metrics is None else metrics
@@ -187,8 +187,8 @@ class _UsageReader:
     def read_months(
         self, earlier: DateRange | None, later: DateRange
     ) -> tuple[MetricUsage, MetricUsage] | None:
-        """Read a whole month and the one before in one lake query; None if the days are no such months, are requested
-        by bucket, or are in several units, which only one of them may have."""
+        """Read a whole month and the previous month in one lake query; None if the days are not such months, are
+        requested by bucket, or have several units, which may occur in one of the months only."""
         is_pair = (
             earlier is not None
             and self.query.granularity == "none"
@@ -202,7 +202,7 @@ class _UsageReader:
 
 
 def _month_of(usage: MetricUsage, month: DateRange) -> MetricUsage:
-    """Return one month of usage by month."""
+    """Return one month of usage that was read by month."""
     return replace(
         usage,
         total=usage.buckets.get(month.start),

@@ -91,8 +91,8 @@ def _bucket(facts: Facts, spent: SpendTotal, bucket: Bucket) -> UnitCostBucket:
 
 
 def _change(facts: Facts, spent: Change | None) -> UnitCostChange | None:
-    """unit cost now - before, and that ÷ |before|. Of whole periods on both sides, else None with the reason;
-    our rule."""
+    """Return the change of the unit cost: now - before, and that ÷ |before|. Both sides must be whole periods, else
+    None with the reason; a rule of this program."""
     if spent is None:
         return None
     now, earlier = facts.compared_usage, facts.earlier_usage
@@ -131,7 +131,7 @@ def _change(facts: Facts, spent: Change | None) -> UnitCostChange | None:
 
 
 def _too_few_days(facts: Facts) -> str:
-    """Return why the earlier usage is incomplete: the first events are within those days."""
+    """Return why the earlier usage is incomplete: usually its first events are within these days."""
     compared, now, earlier = facts.cost.comparison, facts.compared_usage, facts.earlier_usage
     if compared is None or now is None or earlier is None:
         return ""
@@ -146,7 +146,7 @@ def _too_few_days(facts: Facts) -> str:
 
 
 def join_rows(facts: Facts, spent: Sequence[SpendTotal]) -> list[CustomerCost]:
-    """Return every customer and unmatched value; none in mode total."""
+    """Return every customer and unmatched value; an empty list in mode total."""
     if facts.customers is None or facts.query.mode != "per_customer":
         return []
     return join_by_customer(
@@ -183,7 +183,7 @@ def row_of(facts: Facts, row: CustomerCost) -> UnitCostRow:
 
 
 def _shown_values(row: CustomerCost) -> list[str]:
-    """Return the values of the customer key that were added up, if not only the id."""
+    """Return the values of the customer key that the row sums up; empty if only the id itself."""
     if row.values == [row.customer_id]:
         return []
     more = len(row.values) - SHOWN_VALUES

@@ -35,7 +35,8 @@ ALL_PLAIN = "Trends are omitted. Use fewer days or a coarser granularity."
 
 
 def fold_rows(rows: Sequence[UnitCostRow], keep: int, per: int = 1) -> list[UnitCostRow]:
-    """Keep the first `keep` rows of each status and currency; the others are summed in a row: of `rest` if matched."""
+    """Keep the first `keep` rows of each status and currency; the others are summed in one row, which has the status
+    `rest` if they are matched."""
     visible_rows = []
     for currency in dict.fromkeys(row.currency for row in rows):
         for statuses in _LISTS:
@@ -77,7 +78,7 @@ def _sum_of_others(rows: Sequence[UnitCostRow], per: int) -> list[UnitCostRow]:
 
 
 def truncation_note(rows: Sequence[UnitCostRow], top: int) -> str:
-    """Return a note on what is summed and how to narrow; empty when every row is listed."""
+    """Return a note on the summed rows and how to narrow the question; empty if every row is listed."""
     counts: dict[str, int] = {}
     for row in rows:
         counts[row.status] = counts.get(row.status, 0) + row.other_rows
@@ -97,7 +98,8 @@ _SUMMED = {
 
 
 def fit_to_size(answer: UnitCostAnswer, fits: Fits, top: int) -> UnitCostAnswer:
-    """Return the answer with as many rows as fit; if necessary without the rows' trends, then without the totals'."""
+    """Return the answer with as many rows as fit; if necessary without the trends of rows, then without the trends of
+    totals."""
     if fits(answer):
         return answer
     plain = replace(answer, rows=[replace(row, series={}) for row in answer.rows])

@@ -30,7 +30,7 @@ MAX_TEXT = 120
 
 @dataclass(frozen=True)
 class ResolvedQuestion:
-    """A question with its unit metric resolved. `name` empty: it has none."""
+    """A question with its unit metric resolved. `name` is empty for a question without one."""
 
     query: UnitCostQuery
     name: str = ""

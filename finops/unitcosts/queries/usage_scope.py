@@ -73,7 +73,7 @@ def match_metric(metrics: list[UsageMetric], name: str) -> UsageMetric | None:
 
 
 def no_usage_reason(metrics: list[UsageMetric], metric: UsageMetric | None, name_given: str) -> str:
-    """Return why a range has no usage."""
+    """Return the reason why a range has no usage."""
     if metric is not None:
         return f"No usage events of {metric.name!r} on these days."
     if not metrics:
@@ -101,7 +101,7 @@ SHOWN_LENGTH = 120
 
 @dataclass(frozen=True)
 class UsageScope:
-    """`customers` and `dimensions` as `MetricQuery` takes them; `nothing`: why no usage passes, if so."""
+    """`customers` and `dimensions` as `MetricQuery` takes them; `nothing`: the reason if no usage passes, else empty."""
 
     customers: tuple[str, ...] = ()
     dimensions: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -247,7 +247,7 @@ def _spellings(account: Account) -> dict[str, list[str]]:
 
 
 def _matches_value(item: ResolvedFilter, value: str, spellings: Mapping[str, Sequence[str]]) -> bool:
-    """Return whether a filter of cost passes a usage value; a customer passes if any of its spellings does, and none
+    """Return whether a filter of cost passes a usage value. A customer passes if one of its spellings does and none
     is excluded."""
     texts = [item.dimension.absent if value == NONE else value, *spellings.get(value, ())]
     matches = [item.matches_value(text) for text in texts]

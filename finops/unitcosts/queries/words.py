@@ -50,7 +50,7 @@ def count(usage: Decimal) -> str:
 
 
 def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[UnitCostRow]) -> str:
-    """Return the summary: who paid how much for what, and the cost of one unit."""
+    """Return the summary: the cost of the usage, and the cost of one unit."""
     days, plan = facts.cost.days, facts.cost.facts.plan
     when = f"from {days.start} to {days.end}"
     if not totals:
@@ -76,7 +76,7 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
 
 
 def _days_clause(facts: Facts) -> str:
-    """Return a clause where cost and usage have data on different numbers of days: the quotient mixes them."""
+    """Return a clause if cost and usage have data on different numbers of days: the quotient then mixes them."""
     cost, usage = facts.cost.days_with_data, facts.usage.days_with_data
     if not days_warning(cost, usage, facts.cost.days.days):
         return ""
@@ -90,7 +90,8 @@ def _comparison_clause(facts: Facts) -> str:
 
 
 def _filter_clause(facts: Facts) -> str:
-    """Return whether cost and usage have the same filters: in the first sentence, else the quotient misleads."""
+    """Return a clause on whether cost and usage have the same filters; in the first sentence, because the quotient
+    misleads otherwise."""
     scope, metric = facts.scope, quote(facts.metric, NAME_LENGTH)
     customers = _customers_clause(facts.query.customers)
     both = join_with_and(
@@ -184,7 +185,7 @@ def _units(facts: Facts) -> list[str]:
 
 
 def days_warning(cost: int, usage: int, days: int) -> list[str]:
-    """Return a warning on cost and usage of different days, with the number of `days` that have data of each."""
+    """Return a warning if cost and usage have different days, with the number of `days` on which each has data."""
     if not usage or not cost or cost == usage:
         return []
     text = f"Of the {days} days cost has data on {cost} and usage on {usage}"

@@ -23,7 +23,8 @@ from ingestion.queries.resolution import PREFIX, EventDimensions, find_key
 from ingestion.usage_query import CUSTOMER
 
 MAX_ALIASES = 5_000
-"""The maximum of aliases: each is compared with every value of cost in memory; more spellings need a better key."""
+"""The maximum of aliases: each is compared with every value of cost in memory. For more spellings, use a better key.
+"""
 
 FIELD = "dimension"
 
@@ -108,7 +109,7 @@ def _check_customer(customer_id: str) -> None:
 
 @transaction.atomic
 def remove_customer_alias(*, account: Account, actor: Actor, alias_id: int) -> None:
-    """Remove an alias: its value means itself again. Raises UserError when the account has no such alias."""
+    """Remove an alias: its value is a customer id again. Raises UserError if the account has no such alias."""
     with account_scope(account):
         alias = delete(CustomerAlias, alias_id, field="alias_id", noun="alias")
     audit.record(

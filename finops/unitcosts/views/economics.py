@@ -110,7 +110,8 @@ class EconomicsPage(CostQueryPage[UnitCostQuery, UnitCostAnswer]):
         }
 
     def changed_options(self, params: Mapping[str, list[str]]) -> int | None:
-        """As on other pages. 1 unit and cost before splits are defaults, with and without their URL parameters."""
+        """Return the number of changed options, as on other pages. 1 unit and cost before splits are defaults, with
+        and without their URL parameters."""
         return super().changed_options(
             {name: values for name, values in params.items() if (name, *values) not in IMPLIED}
         )

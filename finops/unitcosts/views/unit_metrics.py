@@ -31,7 +31,7 @@ from finops.unitcosts.services.unit_metrics import (
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 
 PAGE_CARDS = 12
-"""The maximum of cards: each runs two to five lake queries."""
+"""The maximum of cards on a page: each runs two to five lake queries."""
 
 UNIT_METRICS = ListPage[UnitMetric](
     name="unit-metrics",
@@ -58,7 +58,7 @@ CSV_HEADER = [
 def index(request: AccountRequest) -> HttpResponseBase:
     shown = UNIT_METRICS.listing(request, unit_metrics_of(request.account))
     if wants_csv(request):
-        # All rows before the first is sent, because the lake is queried while the account is in scope.
+        # All rows are computed before the first is sent, because lake queries need the account in scope.
         lines = [line for card in cards_of(request.account, shown.matches) for line in _lines(card)]
         return csv_response("unit-metrics", CSV_HEADER, lines)
     cards = [(card, href_of(request, card.metric)) for card in cards_of(request.account, shown.rows)]
