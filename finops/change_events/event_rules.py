@@ -51,7 +51,7 @@ def with_occurred_at(fields: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def violation(fields: Mapping[str, Any]) -> str | None:
-    """The error of the first invalid field, in the order of the API reference; None for a valid event."""
+    """Return the error of the first invalid field, in the order of the API reference; None for a valid event."""
     for name, problem in _PROBLEMS.items():
         if message := problem(fields.get(name)):
             return message
@@ -59,7 +59,7 @@ def violation(fields: Mapping[str, Any]) -> str | None:
 
 
 def new_event(position: int, fields: Mapping[str, Any]) -> NewEvent:
-    """The event with these fields, which have no violation."""
+    """Return the event with these fields, which must have no violation."""
     moment = fields.get("occurred_at")
     return NewEvent(
         position=position,

@@ -23,7 +23,7 @@ class EventSourceForm(forms.Form):
 
 
 class ChangeEventRetentionForm(forms.Form):
-    """The days that the account keeps, up to its ceiling."""
+    """The days that the account keeps events, up to its ceiling."""
 
     def __init__(self, account: Account, data: Any = None, *, days: int | None = None) -> None:
         super().__init__(data)

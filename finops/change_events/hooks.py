@@ -28,8 +28,8 @@ other_meters.add("change events", OtherMeter(metered_by_month, month_by_event_so
 
 @chart_markers.register("change events")
 def event_markers(question: MarkerQuestion) -> list[Marker]:
-    """The newest events that the reader may see and that match the filters: MAX_MARKERS, and one more if there are more.
-    One query."""
+    """Return the newest events that the reader may see and that match the filters: at most MAX_MARKERS + 1, so that
+    the caller can detect that there are more. One query."""
     events = events_between(question.days.start, question.days.end)
     fitting = events_that_fit(events, scope_filters_of(question.filters), MAX_MARKERS + 1)
     return [
@@ -55,5 +55,5 @@ def resource_actor_panel(question: ResourceQuestion) -> ResourcePanel | None:
 
 @receiver(pre_delete, sender=Account, dispatch_uid="change_events.pushes")
 def end_pushes_of_account(instance: Account, **_: Any) -> None:
-    """Stop pushes first: otherwise one could store an event of an account that is being deleted."""
+    """Stop pushes before the account is deleted: otherwise a push could store an event of that account."""
     end_pushes(account=instance)

@@ -193,8 +193,8 @@ class ChangeEventRetention(AccountModel):
 
 
 class EventMonth(AccountModel):
-    """The number of events that a source sent in a month of receipt, for the meter. It outlives its source, since
-    metered events stay metered."""
+    """The number of events that a source sent in a month of receipt, for the meter. The row stays after its source is
+    deleted, because metered events stay metered."""
 
     source = models.ForeignKey(
         EventSource, null=True, blank=True, on_delete=models.SET_NULL, related_name="months"

@@ -12,14 +12,14 @@ from ingestion.parsing import MalformedBody, Rejection, raw_events, utf8_without
 
 
 class EventBatch(msgspec.Struct, frozen=True):
-    """A structurally valid body with each event validated alone. `rejected` is ascending by index."""
+    """A structurally valid body; each event is validated separately. `rejected` is ascending by index."""
 
     events: Sequence[NewEvent]
     rejected: Sequence[Rejection]
 
 
 class _UntypedEvent(msgspec.Struct):
-    """Any object: the event's fields as JSON text, empty if missing. Of two fields with one name the last counts."""
+    """Any object: the event's fields as JSON text, empty if missing. If a name occurs twice, the last field counts."""
 
     occurred_at: msgspec.Raw = msgspec.Raw()
     kind: msgspec.Raw = msgspec.Raw()

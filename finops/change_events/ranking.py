@@ -46,7 +46,7 @@ class ScopeCost(Struct, frozen=True):
 
 
 def time_share(day: date, changed: DateRange, before: DateRange) -> Decimal:
-    """How much of a step of cost on that day a comparison of these days would show, 0 to 1."""
+    """Return how much of a step of cost on that day a comparison of these days would show, 0 to 1."""
     return max(Decimal(0), _part_since(day, changed) - _part_since(day, before))
 
 
@@ -56,7 +56,7 @@ def _part_since(day: date, days: DateRange) -> Decimal:
 
 
 def best_candidates(scores: Iterable[tuple[ChangeEvent, Decimal]]) -> list[ChangeCandidate]:
-    """The best SHOWN candidates; of equal scores the newest first."""
+    """Return the best SHOWN candidates; of equal scores the newest first."""
     candidates = [(event, score.quantize(_PLACES)) for event, score in scores if score >= LOWEST]
     candidates.sort(key=lambda pair: (-pair[1], -pair[0].occurred_at.timestamp(), -pair[0].pk))
     return [candidate_of(event, score) for event, score in candidates[:SHOWN]]

@@ -33,8 +33,8 @@ def text_of_scope(scope: Mapping[str, Sequence[str]]) -> str:
 
 
 def scope_of_filters(filters: Iterable[Filter]) -> tuple[dict[str, list[str]], int]:
-    """The scope of filters on cost, and the number of filters that a scope cannot express, such as one that excludes
-    values. A second filter on a dimension is either implied by the first or cannot be expressed."""
+    """Return the scope of filters on cost, and the number of filters that a scope cannot express, such as a filter
+    that excludes values. A second filter on a dimension is either implied by the first or cannot be expressed."""
     scope: dict[str, list[str]] = {}
     unknown = 0
     for item in filters:

@@ -9,7 +9,7 @@ from finops.change_events.views import api_page, events, notes, sources
 _SOURCE = "connections/events/<int:event_source_id>"
 
 urlpatterns = [
-    # The page's title as an address; links have the one below, which comes last.
+    # A URL with the page's title; `reverse` uses the one below, because it comes last.
     path("change-events/", events.index, name="change_events"),
     path("events/", events.index, name="change_events"),
     path("events/retention/", events.retention, name="change_event_retention"),

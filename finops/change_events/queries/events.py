@@ -94,8 +94,8 @@ def events_between(first: date, last: date) -> QuerySet[ChangeEvent]:
 
 
 def nearest_events(days: DateRange, day: date, most: int) -> tuple[list[ChangeEvent], bool]:
-    """Of the events on these days that the reader may see, those nearest to the start of `day`, half of `most` on either
-    side, newest first; and whether there are more. One query."""
+    """Return the events on these days that are nearest to the start of `day` and visible to the reader, half of
+    `most` on either side, newest first; and whether there are more. One query."""
     half = most // 2
     start = datetime.combine(day, time.min, UTC)
     events = events_between(days.start, days.end)

@@ -1,5 +1,5 @@
-"""The actor who created or changed a resource, from change events whose scope names it; bills seldom have actors. A
-candidate with its confidence."""
+"""The actor who created or changed a resource, from change events with the resource in their scope; bills seldom have
+actors. The result is a candidate with its confidence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from finops.change_events.models import ChangeEvent
 from finops.change_events.queries.visible import visible_events
 
 MAX_READ: Final = 20_000
-"""The newest events with a resource and an actor."""
+"""The maximum of events that are read: the newest with a resource and an actor."""
 _CREATION: Final = re.compile(r"(Run|Create|Allocate|Restore|Copy|Import|Launch|Purchase)[A-Z]\w*/")
 """Prefixes of event ids from cloud audit logs that mean creation: the API's action
 (`finops.connections.vendor_apis.cloudtrail`)."""
@@ -59,7 +59,8 @@ def resource_actors() -> dict[str, ResourceActor]:
 
 
 def _best(events: Iterable[ChangeEvent]) -> ResourceActor | None:
-    """The newest creation, or else the newest change; of a person before one of a service. Events are newest first."""
+    """Return the newest creation, or else the newest change; an event by a person before one by a service. Events are
+    newest first."""
     ranked = sorted(events, key=lambda event: _RANKS.index(_confidence(event)))
     if not ranked:
         return None

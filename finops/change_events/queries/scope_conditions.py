@@ -1,8 +1,8 @@
 """The rule of `scopes` as a condition of PostgreSQL, so that a limit counts events that match the filters.
 
-`str.casefold` replaces characters one by one, so a comparison needs only the characters that fold to one of the filter's: the
-condition has them as data, and no collation takes part. It cannot fold a character to several (`ß` to `ss`), so it keeps events
-whose values have one that may matter; `ScopeFilter.passes` decides on those.
+`str.casefold` replaces characters one by one, so a comparison needs only the characters that fold to one of the
+filter's characters: the condition has them as data and uses no collation. It cannot fold a character to several (`ß`
+to `ss`), so it keeps events with such a character if it may matter; `ScopeFilter.passes` decides on these events.
 """
 
 from __future__ import annotations
@@ -26,28 +26,29 @@ from finops.costs.former_names import text_passes
 
 Row = TypeVar("Row")
 _FOLDED_RANGE: Final = 0x20000
-"""Above are no characters that `casefold` changes; a test asks all of Unicode."""
+"""`casefold` changes no character above this one; a test checks all of Unicode."""
 _SPACES: Final = "".join(char for char in map(chr, range(0x3001)) if char.isspace())
-"""What `str.strip` removes."""
+"""The characters that `str.strip` removes."""
 
 
 def events_that_fit(
     events: QuerySet[ChangeEvent], filters: Sequence[ScopeFilter], most: int
 ) -> list[ChangeEvent]:
-    """The first `most` events whose scope fits the filters, in the order of `events`. One query, unless values have
-    characters that fold to several."""
+    """Return the first `most` events whose scope fits the filters, in the order of `events`. One query, unless values
+    have characters that fold to several."""
     rows = _pages(filter_by_scope(events, filters), most)
     return list(islice((event for event in rows if fits(event.scope, filters)), most))
 
 
 def ids_that_fit(events: QuerySet[ChangeEvent], filters: Sequence[ScopeFilter], most: int) -> list[int]:
-    """The ids of `events_that_fit`."""
+    """Return the ids of `events_that_fit`."""
     rows = _pages(filter_by_scope(events, filters).values_list("pk", "scope"), most)
     return list(islice((pk for pk, scope in rows if fits(scope, filters)), most))
 
 
 def filter_by_scope(events: QuerySet[ChangeEvent], filters: Iterable[ScopeFilter]) -> QuerySet[ChangeEvent]:
-    """Without events that do not fit. All others but those of a few characters fit (see above)."""
+    """Exclude events that do not fit. All remaining events fit, except some with characters that fold to several (see
+    above)."""
     for each in filters:
         if _is_storable(each.dimension):
             events = events.filter(_ScopeFits(each))
@@ -64,7 +65,7 @@ def _pages(rows: QuerySet[ChangeEvent, Row], size: int) -> Iterator[Row]:
 
 
 class _ScopeFits(Func):
-    """Whether the scope names no value in the filter's dimension, or one that passes."""
+    """A condition: the scope has no value in the filter's dimension, or a value that passes."""
 
     output_field: Any = BooleanField()
     conditional = True
@@ -98,7 +99,7 @@ class _ScopeFits(Func):
 
 
 def _value_condition(each: ScopeFilter) -> tuple[str, tuple[Any, ...]]:
-    """SQL over `value`, a value of the scope, with its parameters."""
+    """Return SQL over `value`, a value of the scope, with its parameters."""
     op, texts = _positive_op(each), _Texts(each)
     matches = "folded LIKE ANY(%s) OR btrim(folded, %s) = ANY(%s)"
     sql = f"(SELECT ({matches}) <> %s FROM (SELECT translate(value, %s, %s) AS folded) AS texts)"  # noqa: S608
@@ -111,8 +112,9 @@ def _value_condition(each: ScopeFilter) -> tuple[str, tuple[Any, ...]]:
 
 
 def _quick_condition(each: ScopeFilter, named: str, names: Sequence[Any]) -> tuple[str, tuple[Any, ...], str]:
-    """SQL over the array as a text, several times as fast as the exact one, with its parameters, and what holds where it
-    does not: no value matches, as none of the filter's texts occurs. Empty for texts that are not ASCII."""
+    """Return SQL over the array as a text, several times as fast as the exact SQL, with its parameters; and the
+    result for events that do not meet it, in which none of the filter's texts occurs. Empty for texts that are not
+    ASCII."""
     texts = _Texts(each)
     if not texts.is_ascii:
         return "", (), ""
@@ -124,7 +126,7 @@ def _quick_condition(each: ScopeFilter, named: str, names: Sequence[Any]) -> tup
 
 
 class _Texts:
-    """What of a filter is compared with folded values of scopes."""
+    """The texts of a filter that are compared with folded values of scopes."""
 
     def __init__(self, each: ScopeFilter) -> None:
         op = _positive_op(each)
@@ -142,13 +144,13 @@ class _Texts:
 
     @property
     def translation(self) -> tuple[str, str]:
-        """The characters that fold to one of these texts, and for each the one."""
+        """The characters that fold to a character of these texts, and the folded character of each."""
         pairs = [(char, each) for each in sorted(self._letters) for char in _folded_to().get(each, "")]
         return "".join(char for char, _ in pairs), "".join(each for _, each in pairs)
 
     @property
     def several(self) -> str:
-        """The characters that fold to several, of which one is in these texts."""
+        """The characters that fold to several, of which at least one is in these texts."""
         return "".join(char for char, folded in _folded_to_several() if not self._letters.isdisjoint(folded))
 
 
@@ -164,13 +166,13 @@ def _pattern(op: str, value: str) -> str:
 
 
 def _is_storable(text: str) -> bool:
-    """Whether PostgreSQL has such texts. Others are in no event."""
+    """Return whether PostgreSQL can store the text. A text that it cannot store is in no event."""
     return "\0" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 @cache
 def _folded_to() -> dict[str, str]:
-    """For each character, the others that fold to it."""
+    """Return, for each character, the other characters that fold to it."""
     others: dict[str, str] = {}
     for char in map(chr, range(_FOLDED_RANGE)):
         folded = char.casefold()
@@ -181,6 +183,6 @@ def _folded_to() -> dict[str, str]:
 
 @cache
 def _folded_to_several() -> list[tuple[str, str]]:
-    """The characters that fold to several, with these."""
+    """Return the characters that fold to several, each with its folded text."""
     pairs = ((char, char.casefold()) for char in map(chr, range(_FOLDED_RANGE)))
     return [pair for pair in pairs if len(pair[1]) > 1]

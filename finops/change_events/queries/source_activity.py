@@ -18,23 +18,23 @@ from finops.lib.periods import month_start
 
 @dataclass(frozen=True)
 class EventSourceActivity:
-    """An event source with its newest event and, of the month under way (by receipt), events stored and rejected: 0 for
-    a reader with limited cost access."""
+    """An event source with its newest event and the numbers of events stored and rejected in the current month (of
+    receipt): 0 for a reader with limited cost access."""
 
     source_id: int
     name: str
     kind: str
     has_key: bool
     newest_at: datetime | None
-    """When the newest event happened."""
+    """The time at which the newest event happened."""
     received_at: datetime | None
-    """When that event arrived."""
+    """The time at which that event was received."""
     stored: int
     rejected: int
 
     @property
     def lacks_key(self) -> bool:
-        """Whether a push source has no key, so that nothing can be pushed. A pull source needs none."""
+        """Whether a push source has no key and so can receive no events. A pull source needs no key."""
         return self.kind == EventSource.Kind.PUSH and not self.has_key
 
 

@@ -14,16 +14,17 @@ from finops.lib.cost_access import current_limit
 
 
 class _SmallLetters(Func):
-    """A JSON value with its texts in small letters."""
+    """A JSON value with its texts in lower case."""
 
     template = "lower((%(expressions)s)::text)::jsonb"
     output_field: Any = JSONField()
 
 
 def visible_events() -> QuerySet[ChangeEvent]:
-    """Events of the account in scope. With a limit, events whose scope names, in one dimension, only values that the
-    limit contains whole: further dimensions only narrow such a scope. Decided by the scope, without reading lines. An
-    event without a scope is about all cost. Raises NoCostAccess if no door has decided the reader's cost access."""
+    """Events of the account in scope that the reader may see. With a limit, only events whose scope has, in one
+    dimension, only values that the limit contains as a whole: further dimensions narrow such a scope. The scope alone
+    decides, no cost lines are read. An event without a scope concerns all cost. Raises NoCostAccess if no endpoint
+    has set the reader's cost access."""
     events = ChangeEvent.objects.select_related("source")
     limit = current_limit()
     return events if limit is None else _within(events, limit.whole_values)

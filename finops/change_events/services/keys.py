@@ -21,8 +21,8 @@ class EventCredential(SourceCredential):
 def lock_source(source: EventSource) -> None:
     """Lock the source, so that its key cannot change until the end of the transaction. Raises UserError for a deleted
     source."""
-    # Unscoped: the caller found the source in its account. NO KEY: a push that has locked the key refers to the source
-    # when it stores its events, and would wait for us while we wait for it.
+    # Unscoped: the caller found the source in its account. NO KEY avoids a deadlock: a push that has locked the key
+    # refers to the source when it stores its events, and would wait for this transaction, which waits for the push.
     rows = EventSource.objects.unscoped().select_for_update(no_key=True)
     if rows.filter(pk=source.pk).first() is None:
         raise UserError("That event source was already deleted.")
@@ -38,8 +38,8 @@ def _lock_push_source(source: EventSource) -> None:
 
 
 def end_pushes(*, account: Account, source_id: int | None = None) -> None:
-    """Wait for pushes in progress of an account, or of one of its sources. Later ones wait for the caller's
-    transaction and are refused if it deleted the keys."""
+    """Wait for pushes in progress of an account, or of one of its sources. Later pushes wait for the caller's
+    transaction and are refused if the transaction deleted the keys."""
     # Unscoped: the caller found the account. FOR UPDATE waits for requests under these keys.
     keys = EventKey.objects.unscoped().select_for_update().filter(account=account)
     if source_id is not None:

@@ -1,4 +1,4 @@
-"""Notes: change events that people write on charts of cost. The doors authorize the caller."""
+"""Notes: change events that people write on charts of cost. The views and tools check permissions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from finops.change_events.models import ChangeEvent
 from finops.lib.errors import UserError
 
 MAX_NOTES: Final = 5_000
-"""Notes that an account may have."""
+"""The maximum of notes in an account."""
 NOON: Final = time(12, tzinfo=UTC)
 """The time of a note: noon (UTC) is on the same day in nearly every time zone."""
 

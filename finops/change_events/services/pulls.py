@@ -88,7 +88,8 @@ class _MonthStore:
         self._error = self._error or next((each.error for each in rejected), "")
 
     def put(self, events: Iterable[NewEvent]) -> None:
-        """Store an event. An event that comes twice counts once: lists shift while they are read."""
+        """Store an event. An event that occurs twice in the file counts once: vendors' lists can shift while they are
+        read."""
         new = {event.event_id: event for event in events if event.event_id not in self._ids}
         self._ids.update(new)
         rows = {

@@ -1,4 +1,4 @@
-"""For how long an account keeps its change events, and deleting what is older."""
+"""How long an account keeps its change events, and the deletion of older events."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ SWEPT_AT_ONCE: Final = 5_000
 
 @transaction.atomic
 def set_change_event_retention(*, account: Account, actor: Actor, days: int) -> ChangeEventRetention:
-    """Keep change events of so many days before the running one, notes too; what is older goes within a day, for good. What was
-    metered stays metered. Raises ValidationError outside 400 to 3,650 days, UserError above the ceiling that an operator set for the
-    account."""
+    """Keep change events, including notes, for this number of days before the current day. Older events are deleted
+    within a day and cannot be restored; metered events stay metered. Raises ValidationError outside 400 to 3,650
+    days, UserError above the ceiling that an operator set for the account."""
     if days <= MOST_DAYS:
         check_ceiling(account, DAYS_LIMIT, days, field="days")
     with account_scope(account):
@@ -44,14 +44,15 @@ def set_change_event_retention(*, account: Account, actor: Actor, days: int) -> 
 
 
 def retention_days() -> int:
-    """Of the account in scope."""
+    """Return the number of days that the account in scope keeps events."""
     row = ChangeEventRetention.objects.first()
     return min(row.days if row else DEFAULT_DAYS, limit_of(current_account(), DAYS_LIMIT))
 
 
 def sweep() -> int:
-    """Delete what is older than its account keeps, a few thousand a statement; how many events that were."""
-    # Of every account: beat asks for all at once.
+    """Delete events that are older than their account keeps, a few thousand per statement, and return the number of
+    events."""
+    # Unscoped: the task serves every account.
     days_by_account = dict(ChangeEventRetention.objects.unscoped().values_list("account_id", "days"))
     ceilings, ceiling = own_limits(DAYS_LIMIT), LIMITS_BY_NAME[DAYS_LIMIT].default
 
@@ -67,7 +68,7 @@ def sweep() -> int:
 
 
 def _first_moment(days: int) -> datetime:
-    """The first of which events are kept."""
+    """Return the first moment whose events are kept."""
     return datetime.combine(clock.today() - timedelta(days=days), time.min, UTC)
 
 

@@ -26,7 +26,7 @@ PAGE = 50
 
 
 def scope_texts(event: ChangeEvent) -> list[str]:
-    """What the event is about, a text a dimension: `service: Amazon EC2, Amazon S3`."""
+    """Return the scope of an event as texts, one for each dimension: `service: Amazon EC2, Amazon S3`."""
     return [f"{name}: {', '.join(values)}" for name, values in event.scope.items()]
 
 
@@ -57,7 +57,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @account_page(Role.ADMIN)
 @require_POST
 def retention(request: AccountRequest) -> HttpResponseBase:
-    """An admin's, since it deletes for the whole account."""
+    """Show and change the retention. Only for admins, since it deletes events for the whole account."""
     form = ChangeEventRetentionForm(request.account, request.POST)
     if form.is_valid():
         with FormErrors(form):
@@ -92,7 +92,7 @@ def _page(request: AccountRequest, form: ChangeEventRetentionForm, *, status: in
     page = Paginator(events, PAGE).get_page(params.get("page"))
     listing = declared.listing_of_page(request, page)
     if not listing.total and visible_events().exists():
-        listing = replace(listing, total=1)  # there are events, and none matches
+        listing = replace(listing, total=1)  # the account has events, but none matches
     editable = {event.pk for event in page if may_change(request, event)}
     context = {"listing": listing, "editable": editable, "form": form}
     return render(request, "change_events/events.html", context, status=status)

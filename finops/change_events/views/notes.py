@@ -77,7 +77,7 @@ def delete(request: AccountRequest, note_id: int) -> HttpResponse:
 
 
 def _note(request: AccountRequest, note_id: int) -> ChangeEvent:
-    """Raises Http404 for another event or account, PermissionDenied for a note of somebody else."""
+    """Return the note. Raises Http404 for another event or account, PermissionDenied for a note by somebody else."""
     notes = ChangeEvent.objects.select_related("account").filter(origin=ChangeEvent.Origin.NOTE)
     note = get_object_or_404(notes, pk=note_id)
     if not may_change(request, note):
