@@ -1,4 +1,4 @@
-"""The code of a receipt: a day, and a keyed hash of all that the receipt stands for."""
+"""The code of a receipt: a day, and a keyed hash of all data that the receipt proves."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from typing import Final
 from django.conf import settings
 
 LETTERS: Final = "BCDFGHJKLMNPQRSTVWXZ"
-"""Without vowels, so that no code is a word."""
+"""No vowels, so that no code is a word."""
 DAY_LETTERS, HASH_LETTERS = 3, 13
-"""8,000 days; 56 bits."""
+"""Letters of the day (8,000 days) and of the hash (56 bits)."""
 
 _FIRST_DAY: Final = date(2025, 1, 1)
 _LENGTH: Final = DAY_LETTERS + HASH_LETTERS
 
 
 def code_of(day: date, content: bytes) -> str:
-    """The code of what `content` says, on that day."""
+    """Return the code of `content` on that day."""
     return _code(day, content, _key(settings.SECRET_KEY))
 
 
 def is_code_of(code: str, day: date, content: bytes) -> bool:
-    """Whether the content is what the code was made of, by this SECRET_KEY or one of before."""
+    """Return whether the code was computed from this content and day, with the current SECRET_KEY or an earlier one."""
     return any(hmac.compare_digest(code, _code(day, content, key)) for key in _keys())
 
 
 def shown(code: str) -> str:
-    """`BCDF-GHJK-LMNP-QRST`."""
+    """Return the code for display: `BCDF-GHJK-LMNP-QRST`."""
     return "-".join(code[start : start + 4] for start in range(0, _LENGTH, 4))
 
 
 def parse(text: str) -> str | None:
-    """The code that a person or assistant wrote, in any case, with or without its hyphens; None for what is none."""
+    """Return the code that a person or assistant wrote, in any case, with or without hyphens; None for other text."""
     letters = re.sub(r"[\s-]", "", text).upper()
     return letters if len(letters) == _LENGTH and set(letters) <= set(LETTERS) else None
 

@@ -1,4 +1,4 @@
-"""The figures of two answers to one question, compared by their numbers: names of groups may change and amounts be the same."""
+"""Compare the figures of two answers to one question: names of groups may change while amounts stay equal."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _NAMES: Final = ("provider", "part", "name", "dimension", "value", "source", "mo
 """Fields that name an element of a list, besides its group."""
 
 _NO_AMOUNTS: Final = ("share", "ratio", "days", "lines", "other_groups")
-"""Ends of names that have a currency beside them and are none."""
+"""Ends of names of numbers that have a currency beside them but are no amounts."""
 
 _decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
 
-# A number that differs; null: absent. `currency` is the currency or unit that stands beside the number; empty for shares and counts.
+# A number that differs; null: absent. `currency` is the currency or unit beside the number; empty for shares and counts.
 class FigureChange(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
     figure: str
@@ -28,13 +28,13 @@ class FigureChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decode_figures(encoded: bytes) -> dict[str, Any]:
-    """With amounts as Decimal."""
+    """Decode the figures, amounts as Decimal."""
     fields: dict[str, Any] = _decode(encoded)
     return fields
 
 
 def have_same_digits(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether all numbers are equal, in their order, with the currency codes beside them."""
+    """Return whether all numbers, and the currency codes beside them, are equal and in the same order."""
     return list(_digits(then)) == list(_digits(now))
 
 
@@ -50,7 +50,7 @@ def _digits(value: Any, name: str = "") -> Iterator[tuple[str, object]]:
 
 
 def changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[FigureChange]:
-    """The numbers that differ, by name, in the order of the answer of now; those that are gone come last."""
+    """Return the numbers that differ, by name, in the order of the new answer; those absent from it come last."""
     before, after = dict(_numbers(then)), dict(_numbers(now))
     names = dict.fromkeys([*after, *before])
     return [
@@ -67,14 +67,14 @@ def _decimal(number: Number | None) -> Decimal | None:
 
 
 def _numbers(value: Any, path: str = "", currency: str = "") -> Iterator[tuple[tuple[str, str], Number]]:
-    """By their name and the currency beside them."""
+    """Yield the numbers, each with its name and the currency beside it."""
     if isinstance(value, dict):
         own = value.get("currency") or value.get("unit")
         for key, item in value.items():
             yield from _numbers(item, f"{path} {key}".strip(), own if isinstance(own, str) else currency)
     elif isinstance(value, list):
         for place, item in enumerate(value):
-            # Where the currency alone tells them apart, it stands beside the number.
+            # If only the currency distinguishes the items, it is beside the number and needs no label.
             has_currency = isinstance(item, dict) and ("currency" in item or "unit" in item)
             label = _label(item) or ([] if has_currency else [str(place + 1)])
             yield from _numbers(item, " ".join([path, *label]), currency)
@@ -83,7 +83,7 @@ def _numbers(value: Any, path: str = "", currency: str = "") -> Iterator[tuple[t
 
 
 def _label(item: Any) -> list[str]:
-    """The words that tell an element of a list from others."""
+    """Return the words that distinguish an element of a list from the others."""
     if not isinstance(item, dict):
         return []
     group = item.get("group")

@@ -1,4 +1,4 @@
-"""What receipts add to the lake's garbage collection."""
+"""What receipts register with the garbage collection of the lake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Receipts of answers, and the bills that they were computed of (ADR 0080)."""
+"""Receipts of answers, and the bills from which the answers were computed (ADR 0080)."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from accounts.scoping import AccountModel
 DAYS_LIMIT: Final = "RECEIPT_DAYS"
 BILL_DAYS_LIMIT: Final = "BILL_VERSION_DAYS"
 DEFAULT_DAYS, FEWEST_DAYS, MOST_DAYS = 90, 7, 1_100
-"""The most is for an account whose ceilings (`accounts/limits.py`) an operator raised."""
+"""The maximum is for an account whose ceilings (`accounts/limits.py`) an operator raised."""
 _RECEIPT_BOUNDS: Final = f"Keep receipts for {FEWEST_DAYS} to {MOST_DAYS:,} days."
 _BILL_BOUNDS: Final = f"Keep replaced bills for 0 to {MOST_DAYS:,} days."
 
 
 class AnswerState(AccountModel):
-    """Bills and sources at one moment, as answers with receipts read them. Written by finops.receipts.records alone.
+    """Bills and sources at one moment, as answers with receipts read them. Only finops.receipts.records writes rows.
 
-    `segments` and `source_state` are JSON: the rows of the manifest (`encode_segments`), and the texts that `load_sources`
-    read beside it.
+    `segments` and `source_state` are JSON: the rows of the manifest (`encode_segments`), and the texts that
+    `load_sources` read with it.
     """
 
-    # Without an index of its own: that of the constraint begins with the account.
+    # No separate index: the index of the constraint begins with the account.
     account = models.ForeignKey(
         "accounts.Account", on_delete=models.CASCADE, related_name="+", db_index=False
     )
@@ -44,10 +44,10 @@ class AnswerState(AccountModel):
 
 
 class AnswerReceipt(AccountModel):
-    """What an answer was: its tool, arguments and figures, and what they were computed of. Written by finops.receipts.records alone.
+    """An answer: tool, arguments, figures, and the state behind them. Only finops.receipts.records writes rows.
 
-    Equal answers of a day have one receipt, which is of the first. `cost_access` is a digest of the reader's limits, empty for
-    the whole account.
+    Equal answers of a day share one receipt, issued for the first answer. `cost_access` is a digest of the reader's
+    limits, empty for the whole account.
     """
 
     account = models.ForeignKey(
@@ -83,7 +83,7 @@ class AnswerReceipt(AccountModel):
 
 
 class ReceiptRetention(AccountModel):
-    """For how many days the account keeps receipts, and the replaced bills that they name. No row: the defaults."""
+    """The days that the account keeps receipts, and the replaced bills that they name. No row: the defaults."""
 
     account = models.OneToOneField(
         "accounts.Account", on_delete=models.CASCADE, related_name="receipt_retention"

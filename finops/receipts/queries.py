@@ -1,4 +1,4 @@
-"""Reads of receipts: one by its code, the bills that it was computed of, what keeping them costs."""
+"""Reads of receipts: one receipt by its code, the bills from which it was computed, and the storage of kept bills."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from finops.receipts.records import receipt_content
 
 
 def find_receipt(account: Account, code: str, cost_access: str) -> AnswerReceipt | None:
-    """The account's receipt of this code that a reader of the same cost access was given. One query."""
+    """Return the account's receipt with this code, if it was issued to a reader with the same cost access. One query."""
     rows = AnswerReceipt.objects.filter(account=account, code=code, cost_access=cost_access)
     return rows.select_related("state").first()
 
 
 def figures_of(receipt: AnswerReceipt) -> dict[str, Any]:
-    """The answer without its texts."""
+    """Return the figures: the answer without its texts."""
     return decode_figures(zlib.decompress(receipt.answer))
 
 
 def is_intact(receipt: AnswerReceipt) -> bool:
-    """Whether the stored row is what its code was made of."""
+    """Return whether the code still matches the stored row."""
     content = receipt_content(
         zlib.decompress(receipt.answer),
         receipt.account_id,
@@ -50,7 +50,7 @@ def is_intact(receipt: AnswerReceipt) -> bool:
 
 
 def manifest_of_then(receipt: AnswerReceipt) -> Manifest:
-    """The bills and sources of the answer, for `kept_manifest`. No query."""
+    """Return the bills and sources of the answer, for `kept_manifest`. No query."""
     state = receipt.state
     return Manifest(
         receipt.account_id,
@@ -75,12 +75,12 @@ SETTINGS = {
     "unit_metric.": "unit metric",
     "usage_batch.void": "usage",
 }
-"""Actions of the audit log, by their beginning, that change figures of answers."""
+"""Prefixes of audit log actions that change figures of answers, with the noun of the setting."""
 
 
 @dataclass(frozen=True)
 class SettingChange:
-    """A setting that was changed: `noun` what it is, `name` which."""
+    """A setting that was changed: `noun` is its kind, `name` its name."""
 
     noun: str
     name: str
@@ -88,7 +88,7 @@ class SettingChange:
 
 
 def changed_settings(receipt: AnswerReceipt) -> list[SettingChange]:
-    """The settings that figures depend on which were changed since the answer, the newest change of each, newest first. One query."""
+    """Settings of figures that were changed since the answer, with their newest change, newest first. One query."""
     rows = AuditEntry.objects.filter(account_id=receipt.account_id, at__gt=receipt.at)
     named = Q(*(("action__startswith", name) for name in SETTINGS), _connector=Q.OR)
     changes: dict[tuple[str, str], SettingChange] = {}
@@ -99,7 +99,7 @@ def changed_settings(receipt: AnswerReceipt) -> list[SettingChange]:
 
 
 def retention(account: Account) -> ReceiptRetention:
-    """As the account set it, else the defaults, within its ceilings; not to be saved. One query."""
+    """Return the account's retention, else the defaults, within its ceilings. Do not save the result. One query."""
     row = ReceiptRetention.objects.filter(account=account).first() or ReceiptRetention(account=account)
     row.days = min(row.days, limit_of(account, DAYS_LIMIT))
     row.bill_days = min(row.bill_days, limit_of(account, BILL_DAYS_LIMIT))
@@ -107,8 +107,8 @@ def retention(account: Account) -> ReceiptRetention:
 
 
 def bills_named_by_receipts() -> Q:
-    """A condition on LakeSegment: a receipt names the file, of an account that keeps such bills and for so long."""
-    # Of every account: garbage collection serves all at once.
+    """Return a condition on LakeSegment: a receipt names the file, and its account keeps such bills for that long."""
+    # Unscoped: garbage collection serves every account.
     retentions = ReceiptRetention.objects.unscoped().filter(bill_days__gt=0)
     ceilings, ceiling = own_limits(BILL_DAYS_LIMIT), LIMITS_BY_NAME[BILL_DAYS_LIMIT].default
     conditions = [
@@ -136,8 +136,8 @@ class KeptBills:
 
 
 def kept_bills(account: Account) -> KeptBills:
-    """Two queries."""
-    # Unscoped: of the account that is named.
+    """Return the number and bytes of replaced files that are still stored. Two queries."""
+    # Unscoped: the account is named.
     replaced = LakeSegment.objects.unscoped().filter(
         account=account, kind=Kind.COST.value, retired_at__isnull=False
     )

@@ -1,4 +1,4 @@
-"""A receipt as the door issues it, and the statements that store receipts a moment later (ADR 0080)."""
+"""A receipt when it is issued, and the statements that store receipts shortly afterwards (ADR 0080)."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from finops.receipts import codes
 MAX_ARGUMENT_BYTES: Final = 20_000
 MAX_SUMMARY: Final = 600
 MAX_PENDING: Final = 2_000
-"""Receipts that wait while the database is away; each has its answer, 25 KB at most."""
+"""The maximum of receipts that wait while the database is unavailable; each has its answer, 25 KB at most."""
 
 REMEMBERED: Final = 20_000
-"""Codes and states that this process knows as stored."""
+"""The maximum of codes and states that this process remembers as stored."""
 KEPT_CODES: Final = 128
-"""Codes that this process keeps with the figures that they are of, 25 KB each at most."""
+"""The maximum of cached codes; the cache keys contain the figures, 25 KB each at most."""
 
 
 class ReceiptRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is known when the answer is ready. `answer` is without its texts."""
+    """The data of a receipt when the answer is ready. `answer` is without its texts."""
 
     account_id: int
     at: datetime
     name: str
-    """Of the tool."""
+    """Name of the tool."""
     arguments: bytes
     cost_access: str
     manifest: Manifest
@@ -54,7 +54,7 @@ class ReceiptRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return state_digest(self.manifest.identity, self.source_state)
 
     def code(self) -> str:
-        """Kept for equal answers of a day, so only the first of them is hashed."""
+        """Return the code. Cached for equal answers of a day, so only the first of them is hashed."""
         return _code_of(
             settings.SECRET_KEY,
             self.at.date(),
@@ -86,7 +86,7 @@ def _code_of(
     rates: str,
     engine: str,
 ) -> str:
-    """The code that `settings.SECRET_KEY` gives, which is among the parameters because it may change."""
+    """Return the code by `settings.SECRET_KEY`, which is a parameter because the key may change."""
     state = state_digest(manifest_identity, source_state)
     inputs = account_id, name, arguments.decode(), cost_access, state, expressions, rates, engine
     return codes.code_of(day, receipt_content(answer, *inputs))
@@ -100,12 +100,12 @@ def state_digest(manifest_identity: str, source_state: Sequence[str]) -> str:
 
 
 def receipt_content(answer: bytes, *inputs: int | str) -> bytes:
-    """What the code of a receipt is the hash of: the figures, and all that decides them."""
+    """Return the hashed content of a receipt's code: the figures, and all inputs that determine them."""
     return msgspec.json.encode([*inputs, hashlib.sha256(answer).hexdigest()])
 
 
 def note(record: ReceiptRecord, code: str) -> None:
-    """Have it stored, unless it is. Never waits and never raises."""
+    """Queue the receipt for storage unless it is already stored. Never waits and never raises."""
     if (record.account_id, code) not in _stored:
         recorder.note(_CodedRecord(record=record, code=code))
 
@@ -119,7 +119,7 @@ class _CodedRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.record.name
 
 
-# Accounts that are gone meanwhile fall out by the joins. A crash may cost the last second, so the commit waits for no disk.
+# The joins skip accounts deleted meanwhile. A crash may lose the receipts of the last second: the commit does not wait for disk.
 _STATES: Final = """
 INSERT INTO receipts_answerstate AS kept (account_id, digest, segments, source_state, first_used_at, last_used_at)
 SELECT g.account_id, g.digest, g.segments, g.source_state, g.at, g.at
@@ -146,7 +146,7 @@ ON CONFLICT (account_id, code) DO NOTHING
 
 
 def store(batch: Sequence[_CodedRecord]) -> None:
-    """Store receipts and the states that they name, all or none. Two statements, one where the states are known."""
+    """Store receipts and the states that they name, all or none. Two statements, one if all states are stored."""
     by_code = {(each.record.account_id, each.code): each.record for each in reversed(batch)}
     by_state = {_state_key(record): record for record in by_code.values()}
     states = [_state_row(record) for key, record in by_state.items() if key not in _stored_states]
@@ -168,7 +168,7 @@ _stored_states: set[_StateKey] = set()
 
 
 def _state_key(record: ReceiptRecord) -> _StateKey:
-    """With the hour, so that each hour says again that the state is used."""
+    """Return the key of a state with the hour, so that its last use is stored at most once an hour."""
     return record.account_id, record.state_digest, record.at.replace(minute=0, second=0, microsecond=0)
 
 
@@ -204,7 +204,7 @@ def _receipt_row(code: str, record: ReceiptRecord) -> tuple[object, ...]:
 
 
 def forget() -> None:
-    """What waits and what is known as stored: between tests."""
+    """Clear the queued receipts and the cache of stored ones: between tests."""
     recorder.forget()
     _code_of.cache_clear()
     _stored.clear()

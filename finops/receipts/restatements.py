@@ -1,4 +1,4 @@
-"""What providers restated since an answer: by source and month, and line by line."""
+"""Restatements by providers since an answer: by source and month, and by line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Month = tuple[int, date]
 """A source and a billing month."""
 
 
-# A billing month whose bill was replaced since. `reason`: why there are no amounts.
+# A billing month whose bill was replaced since the answer. `reason`: why there are no amounts.
 class BillRestatement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     __doc__ = None
     source: str
@@ -45,7 +45,7 @@ class BillRestatement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
 @dataclass(frozen=True)
 class Restatements:
-    """The newest months first; `left_out` is how many more there are. `lines` are the largest changes."""
+    """Restated months, newest first; `left_out` is the number of further months. `lines` are the largest changes."""
 
     months: Sequence[BillRestatement] = ()
     lines: Sequence[VersionLine] = ()
@@ -54,7 +54,7 @@ class Restatements:
 
 @dataclass
 class _MonthFiles:
-    """The files of a month then and now."""
+    """The files of a month at the time of the answer, and the current ones."""
 
     then: list[LiveSegment] = field(default_factory=list)
     now: list[LiveSegment] = field(default_factory=list)
@@ -63,8 +63,8 @@ class _MonthFiles:
 def restatements(
     account: Account, then: Manifest, now: Manifest, days: tuple[date, date] | None
 ) -> Restatements:
-    """The months with cost of these days (inclusive; None: any) whose files are others now. One query, and one scan of both
-    versions of each of the newest MAX_MONTHS of them. Raises LakeUnavailable."""
+    """Return the months with cost on these days (inclusive; None: any) whose files have changed. One query, and one
+    scan of both versions of each of the newest MAX_MONTHS months. Raises LakeUnavailable."""
     replaced = _replaced_months(then, now, days)
     names = dict(CostSource.objects.values_list("pk", "name"))
     newest = sorted(replaced, key=lambda key: (key[1], -key[0]), reverse=True)[:MAX_MONTHS]
@@ -88,7 +88,7 @@ def restatements(
 
 
 def months_of(account: Account, segments: Iterable[LiveSegment]) -> list[str]:
-    """`2026-09 of 'AWS'` of each source and month. One query."""
+    """Return `2026-09 of 'AWS'` for each source and month. One query."""
     names = dict(CostSource.objects.filter(account=account).values_list("pk", "name"))
     keys = sorted({(each.month, each.source_id) for each in segments})
     return [f"{month:%Y-%m} of {names.get(source, 'a deleted source')!r}" for month, source in keys]
@@ -114,7 +114,7 @@ def _replaced_months(
 def _compare(
     account: Account, month: _MonthFiles, stored: Mapping[str, LakeSegment]
 ) -> tuple[pa.Table, pa.Table] | None:
-    """None where a file of then is gone."""
+    """Return the sums and the largest changed lines; None if an earlier file was deleted."""
     then, now = ([stored.get(each.path) for each in side] for side in (month.then, month.now))
     before, after = ([each for each in side if each is not None] for side in (then, now))
     if len(before) < len(then):

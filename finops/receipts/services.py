@@ -1,4 +1,4 @@
-"""For how long an account keeps receipts and the bills that they name, and deleting what is older."""
+"""How long an account keeps receipts and the bills that they name, and the deletion of older ones."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from finops.receipts.models import (
 )
 
 UNUSED_STATE_PERIOD: Final = timedelta(days=1)
-"""A state without receipts stays for so long: receipts that name it may be under way."""
+"""How long a state without receipts is kept: receipts that name it may not be stored yet."""
 
 
 @transaction.atomic
 def set_receipt_retention(*, account: Account, actor: Actor, days: int, bill_days: int) -> ReceiptRetention:
-    """Keep receipts for so many days, and the replaced bills that they name for `bill_days`, 0 for no longer than all others. What
-    is older goes within a day, for good. Raises ValidationError for what is out of bounds, UserError for bills that would outlive
-    the receipts that name them, and above the ceilings that an operator set for the account."""
+    """Keep receipts for `days`, and the replaced bills that they name for `bill_days`; 0: as long as other replaced
+    bills. Older ones are deleted within a day, for good. Raises ValidationError for a value out of bounds, UserError
+    for bills kept longer than their receipts, and above the ceilings that an operator set for the account."""
     check_ceiling(account, DAYS_LIMIT, days, field="days")
     check_ceiling(account, BILL_DAYS_LIMIT, bill_days, field="bill_days")
     if bill_days > days:
@@ -57,9 +57,9 @@ def set_receipt_retention(*, account: Account, actor: Actor, days: int, bill_day
 
 
 def sweep() -> int:
-    """Delete receipts that are older than their account keeps, and states that none names; how many receipts. One statement for
-    each account that chose its days or has a ceiling of its own, and four more."""
-    # Of every account: beat asks for all at once.
+    """Delete receipts that are older than their account keeps, and states without receipts; return the number of
+    receipts. One statement for each account with its own days or ceiling, and four more."""
+    # Unscoped: the task serves every account.
     receipts = AnswerReceipt.objects.unscoped()
     chosen = dict(ReceiptRetention.objects.unscoped().values_list("account_id", "days"))
     ceilings, ceiling = own_limits(DAYS_LIMIT), LIMITS_BY_NAME[DAYS_LIMIT].default

@@ -1,4 +1,4 @@
-"""What beat asks of receipts."""
+"""Scheduled tasks of receipts."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from finops.receipts import services
 
 @shared_task(name="receipts.sweep")
 def sweep() -> None:
-    """Daily: receipts of days that their account keeps no longer are deleted."""
+    """Daily: delete receipts that are older than their account keeps."""
     services.sweep()
