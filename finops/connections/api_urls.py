@@ -1,4 +1,4 @@
-"""/api/costs: what programs call with the key of a cost source. The last takes every other path beneath it."""
+"""URLs of `/api/costs`, which programs call with the key of a cost source. The last pattern matches every other path below it."""
 
 from __future__ import annotations
 

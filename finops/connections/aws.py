@@ -1,4 +1,4 @@
-"""What the connectors of AWS share: settings, credentials, and the bucket that they read."""
+"""Common parts of the AWS connectors: settings, credentials, and the bucket that they read."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from finops.costs.focus import archives
 from finops.lib.sentences import join_with_and
 
 SESSION_NAME: Final = "finops-console"
-"""How CloudTrail names what this console does in a role."""
+"""Session name of this console in a role, which CloudTrail records."""
 SESSION_SECONDS: Final = 3_600
-"""What a role allows unless it says otherwise."""
+"""The default maximum session duration of a role."""
 DEFAULT_REGION: Final = "us-east-1"
 GZIP: Final = b"\x1f\x8b"
 BUCKET_NAME: Final = r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$"
@@ -57,7 +57,7 @@ AccessKeyId = Annotated[
         description="Of a user with read access to this bucket only.",
         examples=["AKIAIOSFODNN7EXAMPLE"],
         pattern=r"^[A-Za-z0-9_-]{0,128}$",
-        # A key may assume the role.
+        # An access key can be used to assume the role.
         extra_json_schema=shown_for("access", "access_key", "role"),
     ),
 ]
@@ -103,7 +103,7 @@ StorageAccess = Annotated[
 
 
 class StorageConfig(Protocol):
-    """A bucket of AWS, or of storage that speaks as S3 does."""
+    """A bucket of AWS or of S3-compatible storage."""
 
     @property
     def external_id(self) -> str: ...
@@ -126,7 +126,7 @@ class StorageConfig(Protocol):
 
 
 class AwsSignIn(Protocol):
-    """How a config says to sign in at AWS."""
+    """The fields of a config with which this console signs in to AWS."""
 
     @property
     def external_id(self) -> str: ...
@@ -201,7 +201,8 @@ class AwsBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
 
 
 def aws_credentials(config: AwsSignIn) -> S3Credentials:
-    """Those of the config, a role's for an hour and renewable. Raises AccessError for what is missing or refused, SourceUnavailable."""
+    """Return the credentials of the config; those of a role last an hour and are renewable. Raises AccessError for a
+    missing or rejected credential, SourceUnavailable."""
     if config.access == "access_key":
         return _key(config)
     if config.access == "server_identity":
@@ -225,8 +226,8 @@ def _key(config: AwsSignIn) -> S3Credentials:
 
 
 def _role(config: AwsSignIn, base: S3Credentials | None) -> S3Credentials:
-    """The role's credentials. Its trust policy asks for the external id that is this connection's alone, so no account can
-    have another's role assumed. Without `base` this server's own identity asks, which is all that it is lent for."""
+    """Assume the role and return its credentials. Its trust policy requires the external ID of this connection, so no account can use
+    another account's role. Without `base` this server's own identity assumes the role, and is used for nothing else."""
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError, ClientError
     from botocore.session import get_session
@@ -277,7 +278,8 @@ def _role(config: AwsSignIn, base: S3Credentials | None) -> S3Credentials:
 
 
 def open_export(config: AwsBucketConfig, credentials: S3Credentials | None = None) -> S3Bucket:
-    """The folder of the export where it is named, else the prefix. Raises what `aws_credentials` and `open_s3` raise."""
+    """Return the folder of the export, or of the prefix if the config names no export. Raises the errors of
+    `aws_credentials` and `open_s3`."""
     prefix = config.prefix.strip("/")
     if config.export and prefix.rpartition("/")[2] != config.export:
         prefix = f"{prefix}/{config.export}"
@@ -291,7 +293,7 @@ def open_export(config: AwsBucketConfig, credentials: S3Credentials | None = Non
 
 
 def open_storage(config: StorageConfig, folder: str) -> S3Bucket:
-    """The folder, opened. Raises what `aws_credentials` and `open_s3` raise."""
+    """Return the opened folder. Raises the errors of `aws_credentials` and `open_s3`."""
     signed = AwsBucketConfig(
         external_id=config.external_id,
         bucket=config.bucket,
@@ -311,7 +313,7 @@ def open_storage(config: StorageConfig, folder: str) -> S3Bucket:
 
 
 def check_bucket(config: AwsBucketConfig, checks: CheckList) -> tuple[S3Bucket, list[BucketObject]]:
-    """The findings that every bucket of AWS has: signing in, and listing."""
+    """Run the checks that all AWS buckets share: sign in, and list."""
     title = f"Assume the role {config.role_arn}" if config.access == "role" else "Sign in to AWS"
     credentials = checks.attempt(title, lambda: aws_credentials(config))
     bucket = checks.attempt("Reach the bucket's address", lambda: open_export(config, credentials))
@@ -319,8 +321,8 @@ def check_bucket(config: AwsBucketConfig, checks: CheckList) -> tuple[S3Bucket, 
 
 
 def only_export(paths: set[str], url: str, noun: str) -> str:
-    """The folder of the one export below the prefix. Raises SourceError for none, and for several, whose sum would count cost
-    more than once."""
+    """Return the folder of the only export below the prefix. Raises SourceError for none, and for several, because
+    their sum would count cost more than once."""
     if not paths:
         raise SourceError(
             f"{url} has no manifest of {noun}. AWS delivers the first files within 24 hours. Check the bucket, prefix and name."
@@ -336,8 +338,8 @@ def only_export(paths: set[str], url: str, noun: str) -> str:
 def check_format(
     bucket: S3Bucket, files: Sequence[BucketObject], columns: list[str], expected: Collection[str]
 ) -> None:
-    """Reads the beginning of a file. Raises SourceError when it is no gzip, ZIP or Parquet, or its columns (else those of the
-    manifest) are none of the formats; FocusFileError for an archive that is broken."""
+    """Check the beginning of a file. Raises SourceError if the file is not gzip, ZIP or Parquet, or if its columns
+    (for Parquet those of the manifest) match no expected format; FocusFileError for a damaged archive."""
     if not files:
         return
     head, name = bucket.head(files[0]), shown_key(files[0].key)
@@ -367,7 +369,7 @@ def _header(text: bytes) -> list[str]:
 
 
 def format_of(columns: list[str]) -> str:
-    """What the columns of an export are; empty for what is unknown."""
+    """Return the format of an export with these columns; empty for an unknown format."""
     names = {name.lower() for name in columns}
     if {"billedcost", "chargeperiodstart"} <= names:
         return "FOCUS"
@@ -375,7 +377,7 @@ def format_of(columns: list[str]) -> str:
 
 
 def columns_of(value: Any) -> list[str]:
-    """The names in a manifest's `columns`: objects with a name, and in legacy CUR a category."""
+    """Return the names in a manifest's `columns`: objects with a name, in legacy CUR also with a category."""
     names = []
     for each in value if isinstance(value, list) else []:
         if isinstance(each, dict) and isinstance(each.get("name"), str):

@@ -1,7 +1,7 @@
-"""What a person pastes at AWS: policies, CloudFormation and Terraform, made from one set of documents.
+"""Instructions for AWS: policies, CloudFormation and Terraform, generated from one set of documents.
 
-The export's tables and settings are those of docs.aws.amazon.com/cur/latest/userguide/dataexports-create.html; the policy
-that lets AWS deliver is of dataexports-security.html there. Exports are made in us-east-1, wherever their bucket is.
+The export's tables and settings are those of docs.aws.amazon.com/cur/latest/userguide/dataexports-create.html; the policy that lets
+AWS deliver is from dataexports-security.html there. Exports are created in us-east-1, in whatever region their bucket is.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ FOCUS_COLUMNS: Final = (
     *("SkuId", "SkuMeter", "SkuPriceDetails", "SkuPriceId", "SubAccountId", "SubAccountName"),
     *("SubAccountType", "Tags", "x_Discounts", "x_Operation", "x_ServiceCode"),
 )
-"""Of FOCUS 1.2 with AWS columns: 57 and three of AWS's own. A data export takes no `SELECT *`."""
+"""Columns of FOCUS 1.2 with AWS columns: 57, and three of AWS. A data export does not accept `SELECT *`."""
 _VERSION: Final = "2012-10-17"
 
 Document = dict[str, Any]
 
 
 def data_export_steps(external_id: str) -> list[SetupStep]:
-    """Of AWS Data Exports: the export, then a role that may read it."""
+    """Return the steps for AWS Data Exports: the export, then a role that may read it."""
     return [
         SetupStep(
             "Create the export",
@@ -63,7 +63,7 @@ def data_export_steps(external_id: str) -> list[SetupStep]:
 
 
 def cur_steps(external_id: str) -> list[SetupStep]:
-    """Of legacy Cost and Usage Reports, which there are already: a role that may read them."""
+    """Return the steps for legacy Cost and Usage Reports, which exist already: a role that may read them."""
     return [
         SetupStep(
             "Find the report",
@@ -100,7 +100,7 @@ def _role_steps(external_id: str) -> list[SetupStep]:
 
 
 def trail_steps(external_id: str) -> list[SetupStep]:
-    """Of CloudTrail: a role that may look events up, or read the bucket of a trail, and nothing else."""
+    """Return the steps for CloudTrail: a role that may look up events, or read the bucket of a trail, and nothing else."""
     return [
         SetupStep(
             "Create a role",
@@ -146,7 +146,7 @@ def _key_step() -> SetupStep:
 
 
 def trust_policy(external_id: str) -> Document:
-    """Who may assume the role: this console, for this connection."""
+    """Return a trust policy with which only this console can assume the role, and only for this connection."""
     return _policy(
         {
             "Effect": "Allow",
@@ -158,7 +158,7 @@ def trust_policy(external_id: str) -> Document:
 
 
 def read_policy(bucket: str = BUCKET, prefix: str = PREFIX) -> Document:
-    """List and read the prefix, and nothing else."""
+    """Return a policy that allows to list and read the prefix, and nothing else."""
     return _policy(
         {
             **_statement(["s3:ListBucket"], f"arn:aws:s3:::{bucket}"),
@@ -169,7 +169,7 @@ def read_policy(bucket: str = BUCKET, prefix: str = PREFIX) -> Document:
 
 
 def write_policy(bucket: str = "acme-finops", prefix: str = "finops") -> Document:
-    """List the prefix, write and delete in it, and nothing else."""
+    """Return a policy that allows to list the prefix, and to write and delete in it, and nothing else."""
     return _policy(
         {
             **_statement(["s3:ListBucket"], f"arn:aws:s3:::{bucket}"),
@@ -191,7 +191,7 @@ def _statement(actions: list[str], resource: Any) -> Document:
 
 
 def _delivery_policy() -> Document:
-    """Lets AWS write exports of this account into the bucket."""
+    """Return a bucket policy that lets AWS write exports of this account into the bucket."""
     return _policy(
         {
             "Effect": "Allow",

@@ -1,4 +1,4 @@
-"""What connectors that read Azure Blob Storage share: settings, signing in, and the container."""
+"""Common parts of connectors that read Azure Blob Storage: settings, sign-in, and the container."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MANAGEMENT: Final = {
     ".blob.core.usgovcloudapi.net": "https://management.usgovcloudapi.net",
     ".blob.core.chinacloudapi.cn": "https://management.chinacloudapi.cn",
 }
-"""Azure Resource Manager of each cloud."""
+"""URL of Azure Resource Manager in each cloud."""
 _GUID: Final = r"^([0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})?$"
 
 
@@ -109,8 +109,8 @@ class AzureBlobConfig(ConnectorConfig, frozen=True, kw_only=True):
 
 
 def open_container(config: AzureBlobConfig, prefix: str) -> AzureBlobBucket:
-    """Opened; only a service principal and an identity of the server have signed in by then. Raises AccessError, SourceError
-    for a field that is missing, SourceUnavailable."""
+    """Return the container, opened. A service principal and a server identity sign in with the first request, not
+    here. Raises AccessError, SourceError for a missing field, SourceUnavailable."""
     if config.access == "sas_url":
         return _open_sas(config.sas_url, prefix)
     _require(config.account or config.endpoint, "account", "Enter the name of the storage account.")
@@ -124,15 +124,15 @@ def open_container(config: AzureBlobConfig, prefix: str) -> AzureBlobBucket:
 
 
 def is_of_azure(config: AzureBlobConfig) -> bool:
-    """Whether it signs in to one of Azure's clouds, and not with a SAS or to other storage that speaks as Azure's does."""
+    """Return whether the config signs in to one of Azure's clouds: not with a SAS, and not to other storage with Azure's API."""
     return config.access != "sas_url" and (
         not config.endpoint or _host(config.endpoint).endswith(tuple(_CLOUDS))
     )
 
 
 def open_management(config: AzureBlobConfig) -> tuple[str, RestCredential]:
-    """The URL of Azure Resource Manager in the cloud of the storage account, and the config's credential for it. Nothing is
-    asked yet. Raises AccessError and SourceError for a credential that is none."""
+    """Return the URL of Azure Resource Manager in the cloud of the storage account, and the config's credential for
+    it. Sends no request. Raises AccessError and SourceError for an invalid credential."""
     blob_url = (config.endpoint or f"https://{config.account}.blob.core.windows.net").rstrip("/")
     suffix = next(
         (suffix for suffix in _MANAGEMENT if _host(blob_url).endswith(suffix)), next(iter(_MANAGEMENT))
@@ -164,7 +164,7 @@ def _login_url(base_url: str) -> str:
 
 
 class Sas:
-    """A signature that stands in each URL."""
+    """A shared access signature, which is part of each URL."""
 
     principal = "the SAS"
 
@@ -179,7 +179,7 @@ class Sas:
 
     @property
     def end(self) -> datetime | None:
-        """None where it stands in a policy of the container."""
+        """Expiry of the signature; None if a policy of the container defines it."""
         try:
             return datetime.fromisoformat(dict(self._params).get("se", "")).astimezone(UTC)
         except ValueError:
@@ -208,7 +208,8 @@ class _Token(msgspec.Struct):
 
 
 class ServicePrincipal(BearerToken):
-    """An app registration with a secret. Source: learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow."""
+    """An app registration with a client secret. Source:
+    learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow."""
 
     def __init__(self, config: AzureBlobConfig, login_url: str, scope: str = SCOPE) -> None:
         super().__init__()
@@ -245,7 +246,7 @@ class ServicePrincipal(BearerToken):
 
 
 class ServerIdentity(BearerToken):
-    """Workload identity, else the managed identity of the machine."""
+    """The workload identity, or else the managed identity of the machine."""
 
     principal = "this server's identity"
 
@@ -263,9 +264,7 @@ class ServerIdentity(BearerToken):
 
         client: dict[str, Any] = {"client_id": self._client_id} if self._client_id else {}
         credentials: list[Any] = [ManagedIdentityCredential(**client)]
-        with suppress(
-            ValueError
-        ):  # where its environment is not set: this is no pod with a workload identity
+        with suppress(ValueError):  # its environment is not set: not a pod with a workload identity
             credentials.insert(0, WorkloadIdentityCredential(**client))
         try:
             token = ChainedTokenCredential(*credentials).get_token(self._scope)
@@ -277,7 +276,8 @@ class ServerIdentity(BearerToken):
 
 
 def _server_identity(config: AzureBlobConfig, base_url: str, scope: str = SCOPE) -> ServerIdentity:
-    """Its token goes to Azure's own hosts alone: anyone else could use it as this server."""
+    """Return the server's identity. Its token is sent only to Azure's own hosts, because any other host could use it
+    to act as this server."""
     if not settings.CONNECTION_AMBIENT_IDENTITY:
         raise AccessError(
             "The console's own identity is turned off for connections. Use a service principal, or ask the operator "

@@ -1,7 +1,7 @@
-"""What a person does and pastes at Azure.
+"""Instructions for Azure.
 
-Exports by the command line: `az costmanagement export` has no FOCUS yet, so `az rest` calls the Exports API, version
-2025-03-01 (learn.microsoft.com/rest/api/cost-management/exports/create-or-update).
+Exports by the command line: `az costmanagement export` does not support FOCUS yet, so `az rest` calls the Exports
+API, version 2025-03-01 (learn.microsoft.com/rest/api/cost-management/exports/create-or-update).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CONTAINER: Final = f"{_STORAGE}/blobServices/default/containers/cost-exports"
 
 
 def export_steps() -> list[SetupStep]:
-    """The export, an identity that may read its container, or a SAS instead."""
+    """Return the steps for exports: the export, then an identity that may read its container, or a SAS instead."""
     return [
         SetupStep(
             "Create the export",
@@ -36,7 +36,7 @@ def export_steps() -> list[SetupStep]:
 
 
 def read_steps() -> list[SetupStep]:
-    """An identity that may read a container."""
+    """Return the steps for an identity that may read a container."""
     return [
         SetupStep(
             "Create an app with read access",
@@ -83,7 +83,7 @@ def read_steps() -> list[SetupStep]:
 
 
 def write_steps() -> list[SetupStep]:
-    """An identity that may write to a container."""
+    """Return the steps for an identity that may write to a container."""
     return [
         SetupStep(
             "Create an app with write access",

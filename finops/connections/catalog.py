@@ -1,4 +1,4 @@
-"""What "Add connection" offers: the connectors as cards, grouped by kind of provider."""
+"""The catalogue of "Add connection": the connectors as cards, grouped by kind of provider."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
     USAGE: (),
     EVENTS: (),
 }
-"""Providers by group, in the order of the page; one that stands nowhere is among any FOCUS source."""
+"""Providers by group, in the order of the page. Other providers are in the group ANY_FOCUS."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,8 @@ class ConnectorGroup:
 
 
 def connector_groups(search: str = "") -> list[ConnectorGroup]:
-    """The connectors of which each word of `search` is a part of title, provider or description; no empty group."""
+    """Return the connectors whose title, provider and description contain every word of `search`, by group, without
+    empty groups."""
     words = search.casefold().split()
     matches = [each for each in connectors().values() if each.is_offered and _has_words(each, words)]
     return [

@@ -1,4 +1,4 @@
-"""*Test connection*: attempts one after the other, each a finding; what follows the first that fails would fail too."""
+"""*Test connection*: attempts in order, each with a finding. The list ends at the first failure, because later attempts depend on it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ T = TypeVar("T")
 
 
 class CheckList:
-    """`attempt` within `check_list`; `findings` afterwards."""
+    """A list of findings. Call `attempt` inside `check_list`; read `findings` afterwards."""
 
     def __init__(self, *, is_optional: bool = False) -> None:
         self.findings: list[CheckFinding] = []
         self._is_optional = is_optional
 
     def attempt(self, title: str, action: Callable[[], T]) -> T:
-        """What the action gives. Where it raises UserError or MonthConflict, its text is the finding's fix, and the list ends."""
+        """Return the result of the action. If the action raises UserError or MonthConflict, add a finding with the
+        error's text as its fix, and end the list."""
         try:
             result = action()
         except UserError as error:

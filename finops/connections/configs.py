@@ -1,5 +1,5 @@
-"""What a person enters for a connection: made into its connector's config, and parted into what is sealed and what is not.
-Pure."""
+"""Conversion of the values entered for a connection into its connector's config, and of a config into secret and
+public parts. Pure."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from finops.lib.sentences import quote
 _SALT: Final = "finops.connections.external_id"
 _EMPTY: Final = (None, "")
 RECEIVER_FIELDS: Final = frozenset({"account", "endpoint", "host", "port", "url"})
-"""Fields of configs that say which server gets the secrets."""
+"""Fields of configs that decide which server receives the secrets."""
 
 
 def new_external_id(*, account: Account) -> str:
-    """An external id for the trust policy of a role, of this account and no other (`is_external_id_of`): one that an account
-    could choose would open the roles that trust another account's."""
+    """Return a new external ID for the trust policy of a role, valid for this account only (`is_external_id_of`).
+    With an ID of its own choice an account could have roles assumed that trust another account's ID."""
     nonce = secrets.token_hex(8)
     return f"finops-{nonce}-{_signature(account, nonce)}"
 
 
 def is_external_id_of(account: Account, external_id: str) -> bool:
-    """Whether it was made for the account."""
+    """Return whether the external ID was created for the account."""
     _, _, rest = external_id.partition("finops-")
     nonce, _, signature = rest.partition("-")
     return hmac.compare_digest(signature.encode(), _signature(account, nonce).encode())
@@ -66,10 +66,13 @@ def config_of_values(
     stored_secrets: Mapping[str, Any] | None = None,
     stored_config: Mapping[str, Any] | None = None,
 ) -> ConnectorConfig:
-    """The config of what was entered. Empty is left to the field's default; an empty secret keeps the stored one, and None
-    takes it away. UserError names the first field that is missing or wrong, and fields that the connector does not have; and a
-    secret that is to be entered again, since another server than that of `stored_config` would get it: who does not know it
-    could have it sent to a server of her own."""
+    """Return the config of the entered values. An empty value becomes the field's default; an empty secret keeps the
+    stored one, and None removes it.
+
+    Raises UserError that names the first missing or invalid field, or a field that the connector does not have. Also
+    for a stored secret that would be sent to another server than that of `stored_config`: it must be entered again,
+    or a person who does not know it could have it sent to a server of their own.
+    """
     entered = dict(stored_secrets or {}) | {
         name: value for name, value in values.items() if value is None or not _is_blank(value)
     }
@@ -87,7 +90,7 @@ def config_of_values(
             raise UserError(f"Enter {title_of(field)!r}.", field=name)
     try:
         config = with_external_id(msgspec.convert(fields, connector.Config), external_id)
-    except msgspec.ValidationError as error:  # what a __post_init__ says of several fields
+    except msgspec.ValidationError as error:  # a __post_init__ that compares several fields
         raise UserError(_sentence(str(error))) from error
     if stored_config is not None:
         kept_secrets = [name for name in stored_secrets or {} if _is_blank(values.get(name, ""))]
@@ -101,7 +104,7 @@ def _check_receiver(
     stored_config: Mapping[str, Any],
     kept_secrets: Sequence[str],
 ) -> None:
-    """`kept`: secrets that were not entered. Raises UserError for the first, where they would go to another server."""
+    """Raise UserError for the first of the `kept_secrets`, which were not entered again, if it would be sent to another server."""
     public, _ = stored_parts(config)
     changed = [
         name
@@ -117,7 +120,7 @@ def _check_receiver(
 
 
 def stored_parts(config: ConnectorConfig) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The public and the secret fields as JSON has them. The external id is in neither: it has a column of its own."""
+    """Return the public and the secret fields as JSON values. The external ID is in neither, because it has a column of its own."""
     values = msgspec.to_builtins(config)
     public = {name: values[name] for name in public_fields(type(config))}
     secret = {name: values[name] for name in secret_fields(type(config)) if values[name] not in _EMPTY}
@@ -125,7 +128,7 @@ def stored_parts(config: ConnectorConfig) -> tuple[dict[str, Any], dict[str, Any
 
 
 def title_of(field: msgspec.structs.FieldInfo) -> str:
-    """As its `Meta` has it; else its name in words."""
+    """Return the title of the field's `Meta`, or else the field's name in words."""
     titles = [meta.title for meta in metas_of(field.type) if meta.title]
     return titles[0] if titles else field.name.replace("_", " ").capitalize()
 
@@ -148,6 +151,6 @@ def _convert(field: msgspec.structs.FieldInfo, value: object) -> Any:
 
 
 def _sentence(text: str) -> str:
-    """msgspec's words without its path and marks."""
+    """Return msgspec's message as a sentence, without its path and quotation marks."""
     text = text.split(" - at `")[0].replace("`", "")
     return f"{text[:1].lower()}{text[1:]}."

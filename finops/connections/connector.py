@@ -1,9 +1,10 @@
-"""What a connector is: one kind of place that cost, usage or change events are fetched from. Pure; nothing here knows an account or the database.
+"""The interface of a connector: one kind of provider that cost, usage or change events are fetched from. Pure:
+without account and database.
 
-A connector is one module in `finops/connections/connectors/` with one subclass of `Connector`; nothing lists them
-(`finops.connections.connectors.connectors`). It says how it is set up, what is wrong with a set-up, which billing months
-there are, and puts the files of one month into a folder. Everything else (schedule, claims, skipping, import, progress,
-back-off) is done once for all of them in `finops.connections.services`.
+A connector is one module in `finops/connections/connectors/` with one subclass of `Connector`; no list names it
+(`finops.connections.connectors.connectors`). It defines its setup and the checks of a setup, lists the billing
+months, and writes the files of one month to a folder. Everything else (schedule, claims, skipping, import, progress,
+back-off) is common to all connectors, in `finops.connections.services`.
 """
 
 from __future__ import annotations
@@ -24,18 +25,19 @@ from finops.costs.mapping.document import MappingDocument
 from finops.lib.errors import UserError
 
 SecretText = Annotated[str, msgspec.Meta(extra={"secret": True})]
-"""A field of a config that is sealed, never shown again and never logged."""
+"""A field of a config that is stored encrypted, never shown again and never logged."""
 
 HEADER_PATTERN: Final = r"^[!-~]+$"
-"""Of a credential that is sent in a header: what can be printed, without spaces."""
+"""Pattern of a credential that is sent in a header: printable characters without spaces."""
 
 C = TypeVar("C", bound="ConnectorConfig")
 
 EXTERNAL_ID: Final = "external_id"
 PROVIDER_FIELD: Final = "provider"
-"""A field of configs of places where bills of any provider may lie: shown, and no matter for what is read."""
+"""Field of configs whose files may be bills of any provider: the provider's name, which is shown and does not affect
+what is read."""
 NOT_ENTERED: Final = frozenset({EXTERNAL_ID, "column_mapping"})
-"""Fields of a config that nobody enters with its settings."""
+"""Fields of a config that are not entered with its settings."""
 
 
 class ConnectorConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -43,15 +45,16 @@ class ConnectorConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     `msgspec.Meta(title=, description=, examples=, min_length=, pattern=)` make the form."""
 
     external_id: Annotated[str, msgspec.Meta(max_length=64)] = ""
-    """The connection's own, which a role's trust policy asks for. Never from a form nor stored with the fields, or one account
-    could name another's: `with_external_id` sets it each time that a config is opened."""
+    """External ID of the connection, which a role's trust policy requires. Set by `with_external_id` each time that a
+    config is opened, never by a form nor from the stored fields: otherwise one account could use another's."""
 
     column_mapping: MappingDocument | None = None
-    """Of the connection's source, for files that are no FOCUS. Not entered with the settings either: `with_column_mapping`."""
+    """Column mapping of the connection's source, for files that are not FOCUS. Set by `with_column_mapping`, not
+    entered with the settings."""
 
     @property
     def defaults(self) -> Mapping[str, str]:
-        """Values of FOCUS columns that the files lack: what a config of files has as `default_currency`."""
+        """Values of FOCUS columns that the files do not have: the config's `default_currency`, if any."""
         currency = getattr(self, "default_currency", "")
         return {"BillingCurrency": currency} if currency else {}
 
@@ -63,12 +66,12 @@ class ConnectorConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 def shown_for(field: str, *choices: str) -> dict[str, Any]:
-    """Of a `msgspec.Meta`'s extra_json_schema: the field matters with these choices of another alone, and a form hides it else."""
+    """Return a `msgspec.Meta`'s extra_json_schema: forms show the field only with these choices of another field."""
     return {"shown_for": {"field": field, "choices": list(choices)}}
 
 
 def secret_fields(config: type[ConnectorConfig]) -> list[str]:
-    """The fields that are `SecretText` (or `SecretText | None`)."""
+    """Return the fields of type `SecretText` (or `SecretText | None`)."""
     hints = typing.get_type_hints(config, include_extras=True)
     return [each.name for each in msgspec.structs.fields(config) if _is_secret(hints[each.name])]
 
@@ -79,12 +82,12 @@ def public_fields(config: type[ConnectorConfig]) -> list[str]:
 
 
 def with_external_id(config: C, external_id: str) -> C:
-    """The config as a connector gets it: with the external id of its connection, whatever it held before."""
+    """Return the config with the external ID of its connection, which replaces any earlier one."""
     return msgspec.structs.replace(config, external_id=external_id)
 
 
 def metas_of(hint: Any) -> Iterator[msgspec.Meta]:
-    """Those of a type and of all that it is made of: `Annotated[SecretText | None, Meta(title="Password")]` has two."""
+    """Yield the `Meta` of a type and of all its parts: `Annotated[SecretText | None, Meta(title="Password")]` has two."""
     yield from (each for each in getattr(hint, "__metadata__", ()) if isinstance(each, msgspec.Meta))
     for part in typing.get_args(hint):
         if not isinstance(part, msgspec.Meta):
@@ -92,7 +95,7 @@ def metas_of(hint: Any) -> Iterator[msgspec.Meta]:
 
 
 def with_column_mapping(config: C, mapping: MappingDocument | None) -> C:
-    """The config as a connector gets it: with the column mapping that its source has now."""
+    """Return the config with the current column mapping of its source."""
     return msgspec.structs.replace(config, column_mapping=mapping)
 
 
@@ -101,24 +104,24 @@ def _is_secret(hint: Any) -> bool:
 
 
 class SourceError(UserError):
-    """The other side refused, or gave what cannot be used. Its text says what to do and tells no secret.
+    """The provider refused a request, or its response cannot be used. The message has the fix and no secret.
 
-    `retry_after` are seconds that the other side asked to be left alone.
+    `retry_after` is the delay in seconds that the provider requested.
     """
 
     retry_after: float | None = None
 
 
 class SourceUnavailable(SourceError):
-    """The other side could not be reached, is overloaded or broke off: another time it may work."""
+    """The provider could not be reached, is overloaded, or the connection broke; a later attempt may succeed."""
 
 
 class AccessError(SourceError):
-    """The credential is wrong, expired or lacks a permission, which the text names."""
+    """The credential is wrong, expired or without a permission, which the message names."""
 
 
 class SyncCancellation(Exception):
-    """Raised by `Fetch.progress` once the sync is canceled; a connector lets it pass."""
+    """Raised by `Fetch.progress` once the sync is canceled. Connectors do not catch it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +137,11 @@ class CheckFinding:
 
 @dataclass(frozen=True, slots=True)
 class BillMonth:
-    """A billing month that the other side has. The fingerprint changes whenever its data does (a manifest's digest, ETags,
-    generations, sizes and times of the listed files); it is compared, never read. `bytes` as listed, 0 where unknown."""
+    """A billing month at the provider.
+
+    The fingerprint changes whenever the month's data changes (a manifest's digest, ETags, generations, sizes and
+    times of the listed files); it is only compared. `bytes` as listed, 0 if unknown.
+    """
 
     month: date
     fingerprint: str
@@ -144,7 +150,7 @@ class BillMonth:
 
 @dataclass(frozen=True, slots=True)
 class SetupStep:
-    """A step of the wizard: what to do at the provider, with a text to paste (`language`: json, yaml, hcl, sh, sql)."""
+    """A step of the wizard: an instruction for the provider, with a text to paste (`language`: json, yaml, hcl, sh, sql)."""
 
     title: str
     text: str = ""
@@ -154,10 +160,11 @@ class SetupStep:
 
 @dataclass
 class Fetch:
-    """One fetch of a month: where its files go, and whom to tell how far it is.
+    """One fetch of a month: the folder for its files, and a callback for its progress.
 
-    `progress(bytes)` is called with the bytes fetched since the last call; it raises when the sync is canceled or out of time.
-    `notes` are sentences on the month for the sync's page: what its lines cannot say, and of how many.
+    `progress(bytes)` is called with the bytes fetched since the last call. It raises if the sync is canceled or
+    exceeded its time limit. `notes` are sentences about the month for the sync's page, such as the number of lines
+    with a problem that the lines cannot show.
     """
 
     folder: Path
@@ -166,7 +173,7 @@ class Fetch:
 
 
 class Contents(enum.StrEnum):
-    """What a connector brings, and so which kind of source a connection of it fills."""
+    """The contents that a connector fetches, which decide the kind of source that its connections fill."""
 
     COST = "cost"
     USAGE = "usage"
@@ -174,80 +181,84 @@ class Contents(enum.StrEnum):
 
 
 class Connector(ABC, Generic[C]):
-    """One kind of source. Instances have no state: every method gets the config, with its secrets open.
+    """A connector. Instances have no state: every method gets the config, with its secrets in plaintext.
 
-    Methods raise UserError (mostly SourceError, AccessError, SourceUnavailable) and nothing else for what the other side does.
+    For errors of the provider methods raise UserError (mostly SourceError, AccessError, SourceUnavailable) and nothing else.
     """
 
     name: ClassVar[str]
-    """Stable: stored with each connection. Lower case and underscores."""
+    """Module name, stored with each connection, so it must not change. Lower case and underscores."""
     title: ClassVar[str]
-    """"AWS Data Exports (FOCUS, CUR 2.0)"."""
+    """For example "AWS Data Exports (FOCUS, CUR 2.0)"."""
     provider: ClassVar[str]
-    """What the list of providers groups by: "AWS", "Microsoft Azure"."""
+    """Name by which the catalogue groups connectors: "AWS", "Microsoft Azure"."""
     icon: ClassVar[str] = "database"
-    """Of Tabler's icons."""
+    """Name of an icon of Tabler."""
     docs_url: ClassVar[str] = ""
-    """The provider's page on it."""
+    """The provider's documentation."""
     description: ClassVar[str] = ""
-    """One line under the title: which files or API, and which role or key."""
+    """One line below the title: which files or API, and which role or key."""
     order: ClassVar[int] = 100
     changes_while_read: ClassVar[bool] = False
-    """Whether cost arrives at the other side all the time, as from an API of today's cost: then a month is not looked at again
-    after its fetch. What came during it changes the next look, for the fingerprint that is kept is of before the fetch."""
+    """Whether new data arrives at the provider all the time, as with an API of today's cost. Then a month is not checked again
+    after its fetch: the stored fingerprint is from before the fetch, so data that arrived meanwhile changes the next one."""
     takes_any_columns: ClassVar[bool] = False
-    """Whether its files may have any columns, which a person maps to FOCUS; then it has `newest_file`."""
+    """Whether its files may have any columns, which a person maps to FOCUS. Requires `newest_file`."""
     contents: ClassVar[Contents] = Contents.COST
     is_offered: ClassVar[bool] = True
-    """Whether people may add a connection of it. The demo's own are there already."""
+    """Whether the catalogue offers it. The connectors of the demo are not offered."""
     caches_pages: ClassVar[bool] = False
     """Whether pages of its lists are cached between syncs (`transports.page_cache`)."""
     Config: ClassVar[type[ConnectorConfig]]
 
     def steps(self, external_id: str) -> Sequence[SetupStep]:
-        """What to do at the provider, in order. `external_id` is this connection's, for a role's trust policy."""
+        """Return the instructions for the provider, in order. `external_id` is the connection's, for a role's trust policy."""
         return ()
 
     @abstractmethod
     def check(self, config: C) -> list[CheckFinding]:
-        """*Test connection*: one finding a permission or setting, each tried for real and named. Raises nothing for what the
-        other side answers: that is a finding."""
+        """Run *Test connection*: one finding for each permission or setting, which is tried and named. Errors of the
+        provider become findings; none is raised."""
 
     @abstractmethod
     def months(self, config: C) -> list[BillMonth]:
-        """The billing months that the other side has, each once. Reads listings and manifests, no data."""
+        """Return the provider's billing months, each once. Reads listings and manifests, no data."""
 
     def month(self, config: C, month: date) -> BillMonth | None:
-        """This month as the other side has it now; None when it has it no more. Asked after each fetch, so a connector that
-        can look at one month alone overrides it."""
+        """Return the current state of this month at the provider; None if the month no longer exists. Called after
+        each fetch, so a connector that can list a single month overrides it."""
         return next((each for each in self.months(config) if each.month == month), None)
 
     @abstractmethod
     def fetch(self, config: C, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-        """All files of the month, whole, in `fetch.folder`, in a format that the importer takes (FOCUS or a native format of
-        `finops.costs`); of usage one a day, as `transports.json_lines` writes them; of change events one, as `transports.event_lines` does. No file: the month is empty
-        now. Raises MonthConflict when it changed while it was read."""
+        """Write all files of the month to `fetch.folder` and return them; none means that the month is empty now.
+
+        Cost: in a format that the importer supports (FOCUS, or a native format of `finops.costs`). Usage: a file for
+        each day, in the format of `transports.json_lines`. Change events: one file in the format of
+        `transports.event_lines`. Raises MonthConflict if the month changed while it was read.
+        """
 
     def gauges(self, config: C) -> frozenset[str]:
-        """Of usage: metrics whose last value of a day counts, such as seats, where a sum of them would say nothing."""
+        """Return the usage metrics whose last value of a day counts, such as seats, because a sum of their values has
+        no meaning."""
         return frozenset()
 
     def newest_file(self, config: C, folder: Path) -> FocusFile:
-        """The file that changed last, in `folder`, to map its columns by. Raises SourceError where there is none, and where the
-        connector's files have fixed columns; and as `fetch`."""
+        """Write the most recently changed file to `folder`, for mapping its columns. Raises SourceError if there is
+        no file or the connector's files have fixed columns, and the errors of `fetch`."""
         raise SourceError(f"Files of {self.title} have fixed columns and need no column mapping.")
 
 
 class MonthConflict(Exception):
-    """The month changed at the other side while it was fetched: read it again."""
+    """The month changed at the provider while it was fetched; read it again."""
 
 
 MAX_MONTHS: Final = 120
-"""Billing months of a connection, the newest; what an import may hold too."""
+"""The most billing months of a connection, newest first; also the limit of an import."""
 
 
 class Configurable(Protocol):
-    """What a person sets up by a form: a connector, or a destination of data exports."""
+    """Interface of things that a person configures with a form: a connector, or a destination of data exports."""
 
     @property
     def name(self) -> str: ...
@@ -259,12 +270,12 @@ class Configurable(Protocol):
     def Config(self) -> type[ConnectorConfig]: ...
 
     def steps(self, external_id: str) -> Sequence[SetupStep]:
-        """What to do at the provider, in order."""
+        """Return the instructions for the provider, in order."""
 
     def check(self, config: Any) -> list[CheckFinding]:
-        """*Test connection*."""
+        """Run *Test connection* and return its findings."""
 
 
 def fields_of(connector: Configurable) -> Iterator[msgspec.structs.FieldInfo]:
-    """The fields of its config that a person enters, in order."""
+    """Yield the fields of its config that a person enters, in order."""
     yield from (each for each in msgspec.structs.fields(connector.Config) if each.name not in NOT_ENTERED)

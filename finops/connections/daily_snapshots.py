@@ -1,5 +1,5 @@
-"""Daily or hourly files that each repeat the month so far, as Tencent Cloud's and OVHcloud's do: read together, they would count cost
-several times."""
+"""Detection of daily or hourly files that each repeat the month so far, like those of Tencent Cloud and OVHcloud.
+Read together, they would count cost several times."""
 
 from __future__ import annotations
 
@@ -25,24 +25,25 @@ from finops.lib.errors import UserError
 from finops.lib.money import exact_sum
 
 MAX_BYTES: Final = 1 << 30
-"""Of the two days that are compared; larger ones are not looked at."""
+"""The most bytes of the two compared days; larger ones are not compared."""
 _DATE: Final = re.compile(
     r"(?<!\d)(20\d\d)[-_/]?(0[1-9]|1[0-2])[-_/]?(0[1-9]|[12]\d|3[01])(?!\d)(?:/(?:hour=)?([01]\d|2[0-3])(?=/))?"
 )
-"""A day, and the hour that is a folder below it."""
+"""A day, and the hour if the folder below it is one."""
 
 Snapshot = tuple[date, str]
-"""The day and the hour that a path names; "" without an hour."""
+"""The day and the hour in a path; "" without an hour."""
 
 TotalsByDay = dict[date, Decimal]
-"""Billed cost by the day of its charge, whatever its currency: a digest, never shown."""
+"""Billed cost by charge day, summed over all currencies: only for comparison, never shown."""
 
 
 def snapshot_note(files: Sequence[FocusFile], config: ConnectorConfig) -> str:
-    """A warning that files of a month repeat each other, with what to do; empty where they do not, or nobody can tell.
+    """Return a warning, with the fix, that files of a month repeat each other; empty if they do not or if this is unknown.
 
-    Compared are the two newest days or hours that the names have: a snapshot has every day of the one before, and the same cost on
-    one of them; of two hours of a day on all but the last, since hours may cost the same. Cost: two columns of the files of these.
+    The newest two days or hours in the names are compared. The later one is a snapshot if it has every day of the earlier one, and
+    the same cost on at least one of them; for two hours of a day the same cost on all days but the last, since hours may cost the
+    same. Cost: reading two columns of the files of these two.
     """
     groups: dict[Snapshot, list[FocusFile]] = defaultdict(list)
     for file in files:
@@ -58,7 +59,7 @@ def snapshot_note(files: Sequence[FocusFile], config: ConnectorConfig) -> str:
         if not is_snapshot(_totals(groups[earlier], config), _totals(groups[later], config)):
             return ""
     except (UserError, BadCell, LateDecimalComma, *CAST_ERRORS):
-        return ""  # the import says what is wrong with a file
+        return ""  # the import reports the error of the file
     marks = "the day in the pattern with {day}" + (", and the hour with {hour}" if later[1] else "")
     return (
         f"The files of {_text(earlier)} and {_text(later)} repeat the same days, so their cost counts more than once. Mark {marks}: "
@@ -72,7 +73,7 @@ def _text(snapshot: Snapshot) -> str:
 
 
 def snapshot_of(name: str) -> Snapshot | None:
-    """The last day that a path names, `20260531`, `2026-05-31` or `2026/05/31`, with the hour of a folder below it."""
+    """Return the last day in a path (`20260531`, `2026-05-31` or `2026/05/31`), with the hour if the folder below it is one."""
     snapshots = []
     for match in _DATE.finditer(name):
         with suppress(ValueError):
@@ -81,13 +82,13 @@ def snapshot_of(name: str) -> Snapshot | None:
 
 
 def is_snapshot_of(earlier: TotalsByDay, later: TotalsByDay) -> bool:
-    """Whether the later files hold the earlier ones too."""
+    """Return whether the later files contain the earlier ones."""
     is_repeated = bool(earlier) and earlier.keys() <= later.keys()
     return is_repeated and any(amount and later[day] == amount for day, amount in earlier.items())
 
 
 def is_hourly_snapshot_of(earlier: TotalsByDay, later: TotalsByDay) -> bool:
-    """The same of two hours of a day."""
+    """Return the same for two hours of a day."""
     before = sorted(earlier)[:-1]
     return (
         is_snapshot_of(earlier, later) and bool(before) and all(later[day] == earlier[day] for day in before)

@@ -1,6 +1,6 @@
-"""The billing months of files whose path names none, by their version: such a file is read once to know its month.
+"""A cache of the billing months of files whose path has no month, by the version of the file: each version is read once.
 
-On the disk of this server, because each look and each fetch is a process of its own. What is lost is read again.
+Stored on the disk of this server, because each listing and each fetch is a separate process. A lost entry is read again.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from finops.connections.connector import ConnectorConfig
 from finops.connections.transports.bucket import BucketObject
 
 RETENTION_SECONDS: Final = 40 * 86_400
-"""Of months that no look has used: a week is the longest interval, a day the longest delay after failures."""
+"""Seconds after which unused months are removed: the longest interval is a week, the longest delay after failures a day."""
 _decode: Final = msgspec.json.Decoder(dict[str, date | None]).decode
 
 
 class BucketMonths:
-    """Of the files of one connection, read by one column mapping and with one set of defaults."""
+    """The months of the files of one connection, with one column mapping and one set of defaults."""
 
     def __init__(self, url: str, config: ConnectorConfig) -> None:
         parts = [config.external_id, url, config.column_mapping, config.defaults]
@@ -36,13 +36,13 @@ class BucketMonths:
         self._used: dict[str, date | None] = {}
 
     def month_of(self, item: BucketObject, read: Callable[[], date | None]) -> date | None:
-        """The month that is stored for this version of the file, else what `read` answers. Raises what `read` raises."""
+        """Return the stored month of this version of the file, or else the result of `read`. Raises the errors of `read`."""
         name = sha256(msgspec.json.encode([item.key, item.version])).hexdigest()
         self._used[name] = self._stored[name] if name in self._stored else read()
         return self._used[name]
 
     def save(self, *, is_complete: bool) -> None:
-        """Stores what was used; with `is_complete` nothing else, since other files are gone."""
+        """Store the used months. With `is_complete` all others are removed, since their files no longer exist."""
         months = self._used if is_complete else self._stored | self._used
         if months == self._stored:
             with suppress(FileNotFoundError):
@@ -62,7 +62,7 @@ class BucketMonths:
 
 @contextmanager
 def file_months(url: str, config: ConnectorConfig) -> Iterator[BucketMonths]:
-    """The months of a bucket's files; what the block learns is stored, also when it fails."""
+    """Context manager with the months of a bucket's files. New ones are stored at the end, also after an error."""
     months, is_complete = BucketMonths(url, config), False
     try:
         yield months

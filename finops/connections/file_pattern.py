@@ -1,8 +1,8 @@
-"""Where files of cost lie in a folder, as a path with placeholders: `focus/{year}/{month}/*.csv.gz`. Pure.
+"""Patterns of the paths of cost files, with placeholders: `focus/{year}/{month}/*.csv.gz`. Pure.
 
-`{day}` and `{hour}` are one or two digits too: where each day's or hour's files repeat the month so far, only the newest are of use.
-`*` is any text without a slash, `**` any folders, `{year}` four digits, `{month}` one or two, `{yyyymm}` six with or without a
-dash or underscore between. `BILLING_PERIOD=2026-05` in a path says its month without a placeholder.
+`*` matches any text without a slash, `**` any folders, `{year}` four digits, `{month}` one or two, `{yyyymm}` six with or without a
+dash or underscore between. `{day}` and `{hour}` match one or two digits: they mark files that each repeat the month so far, of
+which only the newest are read. `BILLING_PERIOD=2026-05` in a path gives the month without a placeholder.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ _PERIOD: Final = re.compile(
 
 @dataclass(frozen=True)
 class FilePattern:
-    """A pattern of keys. `has_month` where it has placeholders of one; else a key's BILLING_PERIOD may say it."""
+    """A pattern of keys. `has_month`: it has placeholders of a month; without them BILLING_PERIOD in a key may give the month."""
 
     text: str
     _expression: re.Pattern[str]
 
     @classmethod
     def parse(cls, text: str, *, field: str = "pattern") -> FilePattern:
-        """Raises UserError for a placeholder that is not known, or stands twice, and for one half of a month."""
+        """Parse a pattern. Raises UserError for an unknown or repeated placeholder, and for a year without a month or
+        a month without a year."""
         if not text or len(text) > MAX_PATTERN or text.startswith("/") or ".." in text.split("/"):
             raise UserError(
                 f"{field}: enter a path below the folder of at most {MAX_PATTERN} characters, such as '**/*.csv.gz'.",
@@ -75,8 +76,11 @@ class FilePattern:
         return "{day}" in self.text
 
     def snapshot_of(self, key: str) -> tuple[str, tuple[int, int]]:
-        """Whose snapshot of the month a matching key is, as the text before its day, which names an account or a report; and the day
-        and the hour of it. "" and zeros for a pattern without a day."""
+        """Return the series and the time of the snapshot with a matching key.
+
+        The series is the text before the day, which names an account or a report; the time is day and hour. "" and
+        zeros for a pattern without a day.
+        """
         match = self._expression.fullmatch(key)
         groups = match.groupdict() if match else {}
         if match is None or not self.has_day:
@@ -84,11 +88,11 @@ class FilePattern:
         return key[: match.start("day")], (int(groups["day"]), int(groups.get("hour") or 0))
 
     def matches(self, key: str) -> bool:
-        """Hidden files, and those that begin with an underscore as markers of a finished job do, are none."""
+        """Return whether the key matches. Hidden files never do, nor names with a leading underscore, which mark a finished job."""
         return not key.rpartition("/")[2].startswith((".", "_")) and bool(self._expression.fullmatch(key))
 
     def month_of(self, key: str) -> date | None:
-        """The month that a matching key names; None for one that names none, or no month that there is."""
+        """Return the month in a matching key; None if the key has no month or an invalid one."""
         match = self._expression.fullmatch(key)
         groups = match.groupdict() if match else {}
         if digits := re.sub("[-_]", "", groups.get("yyyymm") or ""):

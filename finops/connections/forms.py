@@ -1,6 +1,6 @@
 """The form of a connection: its name and schedule, and a field for each field of its connector's `Config`.
 
-No config has a field that is called as one of ours; the contract of connectors says so.
+No config has a field with the name of one of the form's own fields; a contract test of connectors checks this.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from finops.lib import clock
 from finops.lib.periods import add_months, month_start
 
 AMBIENT: Final = "server_identity"
-"""The choice of the identity that this server has at the provider."""
+"""The choice of this server's own identity at the provider."""
 KEEP_HINT = "Stored. Leave empty to keep it."
 LONG_TEXT: Final = 500
-"""From this length on a text has several lines: a key file, a query."""
+"""Texts with a maximum length above this have several lines: a key file, a query."""
 MAX_TEXT: Final = 20_000
 MONTHS_OFFERED: Final = 60
 SEVERAL = (inspect.ListType, inspect.VarTupleType, inspect.SetType, inspect.FrozenSetType)
 
 
 class SecretTextarea(forms.Textarea):
-    """Several lines that are never written back into a page."""
+    """A multi-line input whose value is never sent back to a page."""
 
     def format_value(self, value: Any) -> str:
         return ""
 
 
 class SuggestingInput(forms.TextInput):
-    """A text with a choice of usual values behind it, which console.js copies into it."""
+    """A text input followed by a select of suggested values, which console.js copies into the input."""
 
     def __init__(self, suggestions: Sequence[tuple[str, str]], example: str) -> None:
         super().__init__(attrs=_quiet(example))
@@ -64,7 +64,7 @@ class SuggestingInput(forms.TextInput):
 
 
 class LinesField(forms.CharField):
-    """Texts, one a line."""
+    """A list of texts, one on each line."""
 
     widget = forms.Textarea
 
@@ -77,7 +77,7 @@ class LinesField(forms.CharField):
 
 @dataclass(frozen=True)
 class ConfigField:
-    """What a field of a config says about itself: its type without `Meta` and None, and the words for people."""
+    """Description of a config's field: its type without `Meta` and None, and its texts for the form."""
 
     name: str
     type: inspect.Type
@@ -88,9 +88,9 @@ class ConfigField:
     default: Any
     secret: bool
     suggestions: tuple[tuple[str, str], ...] = ()
-    """Values to choose one of, each with its label; others may be entered."""
+    """Suggested values, each with its label; other values are valid too."""
     shown_for: Mapping[str, Any] | None = None
-    """`connector.shown_for`; None: always."""
+    """The condition of `connector.shown_for`; None: always shown."""
 
     @classmethod
     def of(cls, field: inspect.Field, *, secret: bool) -> ConfigField:
@@ -115,7 +115,7 @@ class ConfigField:
         return self.default.value if isinstance(self.default, enum.Enum) else self.default
 
     def form_field(self) -> forms.Field:
-        """Raises TypeError for a type that no form field has."""
+        """Return the form field. Raises TypeError for a type without a form field."""
         common: dict[str, Any] = {
             "label": self.title,
             "help_text": self.description,
@@ -160,14 +160,14 @@ class ConfigField:
 
 @dataclass(frozen=True)
 class BoundConfigField:
-    """A field of a form, with when it is shown."""
+    """A field of a form, and the condition under which it is shown."""
 
     bound: BoundField
     described: ConfigField
 
     @property
     def shown_with(self) -> str:
-        """The id of the choice that decides; empty for a field that is always shown."""
+        """The HTML ID of the field on which the condition depends; empty for a field that is always shown."""
         condition = self.described.shown_for
         return self.bound.form[condition["field"]].auto_id if condition else ""
 
@@ -178,7 +178,7 @@ class BoundConfigField:
 
 
 def _plain_type(kind: inspect.Type) -> tuple[inspect.Type, dict[str, Any]]:
-    """A type without its `Meta` and without None, and what `Meta` said for people."""
+    """Return a type without its `Meta` and without None, and the extra JSON schema of the `Meta`, such as title and description."""
     words: dict[str, Any] = {}
     while isinstance(kind, inspect.Metadata | inspect.UnionType):
         if isinstance(kind, inspect.Metadata):
@@ -194,7 +194,8 @@ def _choices(kind: inspect.LiteralType | inspect.EnumType) -> list[Any]:
 
 
 def _access_values(values: list[Any], default: Any) -> list[Any]:
-    """The server's own identity first, where its operator lends it: it needs no stored credential. Then the default."""
+    """Return the choices with the server's own identity first, if the operator allows it, because it needs no stored
+    credential; then the default."""
     offered = [each for each in values if each != AMBIENT or settings.CONNECTION_AMBIENT_IDENTITY]
     return sorted(offered, key=lambda each: (each != AMBIENT, each != default))
 
@@ -208,7 +209,8 @@ def _with_default(choices: list[tuple[str, str]], field: ConfigField) -> list[tu
 
 
 def _offer_ambient(field: forms.ChoiceField, *, is_stored: bool) -> None:
-    """What is stored stays a choice, whatever the operator lends by now; a new connection begins with the server's identity."""
+    """Keep a stored server identity as a choice even if the operator no longer allows it; make it the initial choice
+    of a new connection."""
     choices: list[tuple[str, str]] = list(field.choices)  # type: ignore[arg-type]  # flat: as `_access_values` gives them
     values = [value for value, _ in choices]
     if is_stored and field.initial == AMBIENT and AMBIENT not in values:
@@ -228,7 +230,7 @@ def _text_widget(secret: bool, several_lines: bool, example: str) -> forms.Widge
 
 
 def _quiet(example: str) -> dict[str, str]:
-    """A browser neither completes nor corrects what is no word."""
+    """Return attributes that turn off completion and spelling correction in browsers."""
     attrs = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
     return {**attrs, "placeholder": example} if example else attrs
 
@@ -239,7 +241,7 @@ def _with_article(title: str) -> str:
 
 
 def config_fields(connector: Configurable) -> list[ConfigField]:
-    """The fields of a connector's config in order."""
+    """Return the described fields of a connector's config, in order."""
     secrets = set(secret_fields(connector.Config))
     described = inspect.type_info(connector.Config)
     assert isinstance(described, inspect.StructType)  # noqa: S101 for the type checker
@@ -266,7 +268,8 @@ def _optional_month(text: str) -> date | None:
 
 
 class ConfigForm(forms.Form):
-    """A name, and a field for each of a config; of one that exists, whose secrets stay where their fields are left empty."""
+    """A name, and a field for each field of a config. For an existing config without the name; empty secret fields
+    keep the stored secrets."""
 
     name = forms.CharField(
         max_length=100,
@@ -282,7 +285,7 @@ class ConfigForm(forms.Form):
         has_secrets: bool = False,
         **kwargs: Any,
     ) -> None:
-        """`stored` is the public part of the config of one that exists; `has_secrets`: it has sealed ones too."""
+        """Build the fields. `stored` is the public part of an existing config; `has_secrets`: secrets are stored too."""
         super().__init__(*args, **kwargs)
         self.connector, self.exists, self.has_secrets = connector, stored is not None, has_secrets
         if self.exists:
@@ -307,12 +310,12 @@ class ConfigForm(forms.Form):
         return [BoundConfigField(self[each.name], each) for each in self.config_fields]
 
     def config_values(self) -> dict[str, Any]:
-        """What a valid form says of the config by name; what is left empty is an empty text, for the field's default."""
+        """Return the submitted values of a valid form by name. An empty value is "", which stands for the field's default."""
         values = {each.name: self.cleaned_data.get(each.name) for each in self.config_fields}
         return {name: "" if value is None else value for name, value in values.items()}
 
     def problems(self) -> list[str]:
-        """The errors as sentences that say which field they are of."""
+        """Return the errors as sentences that begin with their field."""
         return [
             f"{self.fields[name].label or name.capitalize()}: {text}" if name in self.fields else str(text)
             for name, texts in self.errors.items()
@@ -321,7 +324,7 @@ class ConfigForm(forms.Form):
 
 
 class ConnectionForm(ConfigForm):
-    """Of a new connection, or one that exists."""
+    """The form of a new or an existing connection."""
 
     connector: Connector[Any]
 

@@ -1,4 +1,4 @@
-"""What connectors that read Google Cloud Storage share: settings, signing in, and the bucket."""
+"""Common parts of connectors that read Google Cloud Storage: settings, sign-in, and the bucket."""
 
 from __future__ import annotations
 
@@ -72,15 +72,15 @@ class GoogleBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
 
 
 def open_google_bucket(config: GoogleBucketConfig) -> GcsBucket:
-    """Opened, not yet asked. Raises AccessError and SourceError for a credential that is none."""
+    """Return the bucket, without a request. Raises AccessError and SourceError for an invalid credential."""
     return GcsBucket(config.bucket, config.prefix, google_credential(config))
 
 
 def google_credential(
     config: GoogleBucketConfig, scope: str = SCOPE, connector: str = CONNECTOR
 ) -> RestCredential:
-    """The config's, for an API that asks for the scope; `connector` as in CONNECTOR_BASE_URLS. Raises AccessError and
-    SourceError for a credential that is none."""
+    """Return the config's credential for an API with this scope; `connector` as in CONNECTOR_BASE_URLS. Raises
+    AccessError and SourceError for an invalid credential."""
     if config.access == "service_account_key":
         if not config.key:
             raise SourceError("Paste the key of the service account.", field="key")
@@ -95,7 +95,8 @@ def google_credential(
 
 
 class ServiceAccountToken(BearerToken):
-    """Of a key file. Only Google's own address gets the assertion, whatever the file says."""
+    """A token of a service account's key file. The signed assertion is sent only to Google's own address, whatever
+    the file's `token_uri` is."""
 
     def __init__(self, account: GoogleServiceAccount, scope: str = SCOPE, connector: str = CONNECTOR) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What connections add to accounts, their first steps, and to answers about cost."""
+"""What connections register with other apps: deletion of files, first steps, source panels, and problems for answers about cost."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def remove_parts(instance: CostPush, **_: Any) -> None:
 
 @upload_cautions.register("syncs")
 def synced_sources(account: Account) -> dict[int, str]:
-    """Sources that syncs fill, but those that are paused. One query."""
+    """Return warnings for sources that syncs fill, except paused ones. One query."""
     with account_scope(account):
         rows = CostConnection.objects.filter(paused_at=None, source__isnull=False).values_list(
             "source_id", "source__name"
@@ -56,7 +56,7 @@ def synced_sources(account: Account) -> dict[int, str]:
 
 @upload_cautions.register("pushes")
 def pushed_sources(account: Account) -> dict[int, str]:
-    """Sources that a program has pushed cost to and still may. One query."""
+    """Return warnings for sources that a program has pushed cost to, and whose key is still valid. One query."""
     with account_scope(account):
         pushed = CostPush.objects.filter(source=OuterRef("source"), status=CostPush.PushStatus.DONE)
         rows = CostKey.objects.filter(Exists(pushed), revoked_at=None).values_list(
@@ -72,7 +72,7 @@ def pushed_sources(account: Account) -> dict[int, str]:
 _PROBLEM: Final = f"""c.paused_at IS NULL AND (
     c.failures > 0 OR c.next_sync_at < {_LATEST} AND NOT EXISTS (SELECT FROM connections_costsync r
     WHERE r.connection_id = c.id AND r.status = 'running' AND r.heartbeat_at > {_LATEST}))"""
-"""Connections whose syncs fail, and those whose sync is long due and runs nowhere; not those that are paused."""
+"""SQL condition of connections whose syncs fail, or whose sync is overdue and not running; paused ones are excluded."""
 _SYNC_PROBLEMS: Final = f"""
 SELECT json_agg(json_build_array(c.source_id, c.failing_since, c.next_sync_at) ORDER BY c.failing_since NULLS LAST, c.next_sync_at)
 FROM connections_costconnection c WHERE c.account_id = %(account)s AND c.source_id IS NOT NULL AND {_PROBLEM}
@@ -87,7 +87,7 @@ _decode_problems = msgspec.json.Decoder(list[tuple[int, datetime | None, datetim
 
 
 def read_sync_problems(text: str) -> list[SourceProblem]:
-    """Of what `_SYNC_PROBLEMS` answers."""
+    """Parse the result of `_SYNC_PROBLEMS`."""
     return [
         SourceProblem(source_id, f"syncs of {{name}} have failed since {_moment(since)}")
         if since is not None
@@ -100,7 +100,7 @@ _decode_usage = msgspec.json.Decoder(list[tuple[str, datetime | None, datetime, 
 
 
 def read_usage_problems(text: str) -> list[UsageProblem]:
-    """Of what `_USAGE_PROBLEMS` answers."""
+    """Parse the result of `_USAGE_PROBLEMS`."""
     return [
         UsageProblem(
             name,
@@ -123,7 +123,7 @@ usage_problems.add("syncs", UsageProblemQuery(_USAGE_PROBLEMS, read_usage_proble
 
 @source_panels.register("connection")
 def pull_panel(source: UsageSource) -> SourcePanel | None:
-    """How it is pulled. No query for a source that pushes, four for one that pulls."""
+    """Return the panel of a usage source's connection. No query for a source that is pushed to, four for one with a connection."""
     rows = CostConnection.objects.select_related("account", "usage_source")
     connection = rows.filter(usage_source=source).first() if source.kind == UsageSource.Kind.PULL else None
     if connection is None:
@@ -133,7 +133,7 @@ def pull_panel(source: UsageSource) -> SourcePanel | None:
 
 @pull_states.register("connections")
 def states_of_pulls(account: Account) -> dict[int, PullState]:
-    """Three queries."""
+    """Return the state of each usage source with a connection. Three queries."""
     return {
         source_id: PullState(state.title, state.status, state.last_sync_at, state.last_error)
         for source_id, state in usage_connection_states(account).items()
@@ -142,7 +142,7 @@ def states_of_pulls(account: Account) -> dict[int, PullState]:
 
 @event_source_panels.register("connection")
 def event_pull_panel(source: EventSource) -> EventSourcePanel | None:
-    """As `pull_panel`, of an event source."""
+    """Return the panel of an event source's connection, as `pull_panel` does."""
     rows = CostConnection.objects.select_related("account", "event_source")
     connection = rows.filter(event_source=source).first() if source.kind == EventSource.Kind.PULL else None
     return EventSourcePanel(_PANEL, _panel_context(connection)) if connection else None

@@ -1,4 +1,4 @@
-"""The pages of a connection, beneath the source that it fills: of cost, usage or change events."""
+"""URLs of a connection's pages, below the source that the connection fills: cost, usage or change events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from finops.connections.models import CostConnection
 
 @dataclass(frozen=True)
 class ConnectionLinks:
-    """URLs, for templates and redirects."""
+    """URLs of a connection, for templates and redirects."""
 
     slug: str
     connection: CostConnection

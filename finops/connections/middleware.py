@@ -1,4 +1,4 @@
-"""Serves /api/costs before the middleware that is for pages: no session is read, no HTML page can answer."""
+"""Middleware that serves `/api/costs` before the middleware for pages: no session is read, and no response is an HTML page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a cost source's files are fetched, and the syncs that did it. Uploaded sources have no row here."""
+"""Connections of sources, and their syncs and pushes. Sources with uploaded files only have no row here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from finops.lib import clock
 from ingestion.models import UsageSource
 
 MIN_INTERVAL, MAX_INTERVAL, DEFAULT_INTERVAL = 15, 7 * 24 * 60, 60
-"""Minutes between two looks. A look at an unchanged source reads a listing and no data, so hourly is cheap."""
+"""Minutes between two checks for changes. A check of an unchanged source reads a listing and no data, so hourly
+checks are cheap."""
 
 INTERVALS: Final = [
     (15, "Every 15 minutes"),
@@ -27,13 +28,13 @@ INTERVALS: Final = [
     (1_440, "Every day"),
     (10_080, "Every week"),
 ]
-"""What the form of a connection offers."""
+"""The choices of the schedule in the form of a connection."""
 
 UNFINISHED_STATUSES: Final = ("queued", "running")
 
 
 class CostConnection(AccountModel):
-    """How a source's data is fetched: the connector, its config, the sealed credentials, the schedule and its state.
+    """The connection of a source: connector, config, encrypted credentials, schedule and state.
 
     It fills one source: of cost, of usage, or of change events.
     """
@@ -115,12 +116,12 @@ class CostConnection(AccountModel):
 
     @property
     def credentials_purpose(self) -> str:
-        """What its secrets are sealed for, so that no other row's fit."""
+        """The purpose with which the secrets are sealed, so that the secrets of another row cannot be opened here."""
         return f"cost connection {self.connector} of account {self.account_id}"
 
     @property
     def contents(self) -> Contents:
-        """What its source is of."""
+        """The contents of its source."""
         if self.event_source_id is not None:
             return Contents.CHANGE_EVENTS
         return Contents.COST if self.usage_source_id is None else Contents.USAGE
@@ -132,7 +133,7 @@ class CostConnection(AccountModel):
 
     @property
     def cost_source(self) -> CostSource:
-        """The source of a connection whose contents are cost. Raises ValueError for another."""
+        """The cost source of the connection. Raises ValueError for a connection of usage or change events."""
         if self.source is None:
             raise ValueError(f"connection {self.pk} fills no cost source")
         return self.source
@@ -143,7 +144,7 @@ class CostConnection(AccountModel):
 
 
 class CostSync(AccountModel):
-    """One run of a connection: what was listed, skipped, read and replaced; the row is the queue, as of an import."""
+    """One run of a connection, with the listed, skipped, read and replaced months. The row is the queue entry, as for imports."""
 
     class SyncStatus(models.TextChoices):
         QUEUED = "queued", "Queued"
@@ -168,7 +169,7 @@ class CostSync(AccountModel):
     months_listed = models.PositiveIntegerField(default=0)
     months_unchanged = models.PositiveIntegerField(default=0)
     months_imported = models.PositiveIntegerField(default=0)
-    """With rows; those that were read and had none are `emptied` in `periods`."""
+    """Imported months with rows. Months without any row are `emptied` in `periods`."""
     months_failed = models.PositiveIntegerField(default=0)
     rows = models.BigIntegerField(default=0)
     bytes_total = models.BigIntegerField(
@@ -216,7 +217,7 @@ class CostSync(AccountModel):
 
 
 class SyncPeriod(AccountModel):
-    """A billing month as it was last imported through a connection: a month whose fingerprint is this is skipped."""
+    """The last import of a billing month through a connection. A month with an unchanged fingerprint is skipped."""
 
     connection = models.ForeignKey(CostConnection, on_delete=models.CASCADE, related_name="periods")
     month = models.DateField()
@@ -244,7 +245,7 @@ class SyncPeriod(AccountModel):
 
 
 class ConnectionPageCache(AccountModel):
-    """Pages of the other side's lists as they were last read (`transports.page_cache`). Without it they are read anew."""
+    """Cached pages of the provider's lists (`transports.page_cache`). Without the row all pages are read again."""
 
     connection = models.OneToOneField(CostConnection, on_delete=models.CASCADE, related_name="page_cache")
     content = models.BinaryField()
@@ -259,7 +260,7 @@ def month_name(month: date) -> str:
 
 
 class CostKey(AccountModel):
-    """The key of a cost source that programs push FOCUS rows to. Only its hash is stored; a source has one living key at most."""
+    """The key of a cost source that programs push FOCUS rows to. Only a hash is stored; a source has at most one valid key."""
 
     source = models.ForeignKey("costs.CostSource", on_delete=models.CASCADE, related_name="keys")
     lookup = models.CharField(max_length=12, unique=True, editable=False)
@@ -288,12 +289,12 @@ class CostKey(AccountModel):
 
     @property
     def masked_key(self) -> str:
-        """What may be shown after generation: the typed prefix, the lookup part, dots."""
+        """The part of the key that may be shown later: prefix, lookup part, dots."""
         return f"fcst_{self.lookup}{'•' * 8}"
 
 
 class CostPush(AccountModel):
-    """A billing month that a program pushes whole, in parts: open until it is committed, then a row of the queue."""
+    """A billing month that a program pushes in parts: open until its commit, then a queue entry."""
 
     class PushStatus(models.TextChoices):
         OPEN = "open", "Open"
@@ -364,7 +365,7 @@ class CostPush(AccountModel):
 
 
 class CostPushPart(AccountModel):
-    """One file of a push. The same number again takes its place."""
+    """One file of a push. A part that is sent again replaces the one with the same number."""
 
     push = models.ForeignKey(CostPush, on_delete=models.CASCADE, related_name="parts")
     number = models.PositiveIntegerField()

@@ -1,4 +1,4 @@
-"""What connectors and destinations in Oracle Cloud share: the API key of a user, as fields of their configs."""
+"""Common parts of connectors and destinations in Oracle Cloud: the API key of a user, as fields of their configs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ BucketRegion = Annotated[str, _region("Region", "Region of the bucket.")]
 
 
 def oci_key(tenancy: str, user: str, fingerprint: str, private_key: str) -> OciKey:
-    """Raises SourceError for an invalid private key."""
+    """Return the API key of the config. Raises SourceError for an invalid private key."""
     return OciKey(f"{tenancy}/{user}/{fingerprint}", rsa_key(private_key, "private_key"))
 
 

@@ -1,4 +1,5 @@
-"""The OpenAPI document of `/api/costs`. Kept by hand beside the limits that it takes; tests hold it against the door."""
+"""The OpenAPI document of `/api/costs`, maintained by hand beside the limits that it quotes. Tests compare it with
+the endpoints."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from finops.lib.openapi_reference import Schema
 
 
 def _object(**properties: Schema) -> Schema:
-    """An object with exactly these fields."""
+    """Return the schema of an object with exactly these fields."""
     required = list(properties)
     return {"type": "object", "required": required, "additionalProperties": False, "properties": properties}
 

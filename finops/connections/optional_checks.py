@@ -1,5 +1,5 @@
-"""What the credentials of a connection may read besides cost, where they are allowed to: apps above add a check each, which
-*Test connection* makes once all that cost needs works."""
+"""Optional permissions of a connection's credentials besides cost. Other apps register a check each; *Test
+connection* runs them after all required checks have passed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Files of FOCUS, or of a native format, in any bucket, by a path pattern: their months, whole.
+"""FOCUS or native files in any bucket, selected by a path pattern, as complete months.
 
-A file belongs to one month: the one that its path says, else that of its first line. Lines of other months in it are
-corrections that it carries. Without a month in the path each new file is read to know it, so a pattern should say it.
+A file belongs to one month: that of its path, or else that of its first line. Its lines of other months are
+corrections. Without a month in the path each new file is read to find it, so a pattern should include the month.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from finops.costs.focus.open_files import first_billing_month
 from finops.lib.disk import check_disk
 
 MAX_FILES_TO_READ: Final = 500
-"""Of which no path says the month; those of this server are read in place."""
+"""The most files without a month in their path. Files of this server have no limit, since they are read in place."""
 MAX_CHECK_BYTES: Final = 64 << 20
-"""Of a file that *Test connection* reads whole, while a person waits."""
+"""The most bytes of a file that *Test connection* reads completely, while a person waits."""
 MAX_SAMPLE_BYTES: Final = 256 << 20
-"""Of a file that a page fetches to look at its columns."""
+"""The most bytes of a file that a page fetches to show its columns."""
 
 PATTERNS: Final = (
     ("*/{year}/{month}/focus.csv", "OVHcloud: one file a month"),
@@ -61,8 +61,9 @@ PATTERNS: Final = (
     ("FOCUS-bill_details-*-{yyyymm}.CSV", "Tencent Cloud: closed months"),
     ("**/*", "All files"),
 )
-"""Where providers write their files below the folder of an export. Sources: OVHcloud, "Exporting billing data to a bucket"; IBM Cloud,
-"Exporting usage data in FOCUS format" (by API, so the name is ours); LiteLLM, integrations/focus; Tencent, "Store bills in COS buckets"."""
+"""Suggested patterns, by the paths of providers below the folder of an export. Sources: OVHcloud, "Exporting billing
+data to a bucket"; IBM Cloud, "Exporting usage data in FOCUS format" (by API, so the name is our own); LiteLLM,
+integrations/focus; Tencent, "Store bills in COS buckets"."""
 
 Pattern = Annotated[
     str,
@@ -111,17 +112,17 @@ P = TypeVar("P", bound=ConnectorConfig)
 
 
 class PatternConnector(Connector[P], Generic[P]):
-    """A connector whose files a pattern says."""
+    """A connector whose files are selected by a pattern."""
 
     takes_any_columns = True
 
     @abstractmethod
     def _open(self, config: P) -> StorageBucket:
-        """Raises SourceError, AccessError and SourceUnavailable."""
+        """Return the bucket. Raises SourceError, AccessError and SourceUnavailable."""
 
     @abstractmethod
     def _pattern(self, config: P) -> str:
-        """Its text."""
+        """Return the text of the pattern."""
 
     def check(self, config: P) -> list[CheckFinding]:
         with check_list() as checks:
@@ -164,8 +165,8 @@ class PatternConnector(Connector[P], Generic[P]):
 
 
 def newest_file(bucket: StorageBucket, pattern: FilePattern, folder: Path) -> FocusFile:
-    """The file of the pattern that changed last, in `folder`. Raises SourceError where there is none, or it is too large to be
-    looked at in a page; MonthConflict as `download`."""
+    """Download the most recently changed file of the pattern to `folder`. Raises SourceError if there is none or it
+    is too large for a page; MonthConflict as `download` does."""
     files = _some_files(bucket, pattern, bucket.objects())
     newest = max(files, key=lambda each: (each.modified, each.key))
     if newest.bytes > MAX_SAMPLE_BYTES:
@@ -195,7 +196,8 @@ def _some_files(
 def files_by_month(
     bucket: StorageBucket, pattern: FilePattern, config: ConnectorConfig
 ) -> dict[date, list[BucketObject]]:
-    """The files of each month. Raises SourceError for a file of which nobody can tell, UserError for one that cannot be read."""
+    """Return the files of each month. Raises SourceError for a file whose month is unknown, UserError for one that
+    cannot be read."""
     months: dict[date, list[BucketObject]] = defaultdict(list)
     unknown = []
     for each in _files(pattern, bucket.objects()):
@@ -221,14 +223,15 @@ def files_by_month(
 
 
 def _newest_snapshots(pattern: FilePattern, files: list[BucketObject]) -> list[BucketObject]:
-    """Of a pattern with a day the files of the newest, which repeat those before, of each account or report; else all."""
+    """Return the newest files of each account or report if the pattern has a day, since these repeat the earlier
+    ones; otherwise all files."""
     snapshots = [pattern.snapshot_of(each.key) for each in files]
-    newest = dict(sorted(snapshots))  # of each account the last, which is the newest
+    newest = dict(sorted(snapshots))  # the last of each account is the newest
     return [each for each, (owner, time) in zip(files, snapshots, strict=True) if newest[owner] == time]
 
 
 def _month_inside(bucket: StorageBucket, item: BucketObject, config: ConnectorConfig) -> date | None:
-    """The billing month of a file's first line. Raises UserError for what is no bill."""
+    """Return the billing month of a file's first line. Raises UserError for a file that is not a bill."""
     try:
         return _read_month(bucket, item, config)
     except MonthConflict as error:
@@ -246,7 +249,8 @@ def _read_month(bucket: StorageBucket, item: BucketObject, config: ConnectorConf
 
 
 def billing_month_of(file: FocusFile, config: ConnectorConfig) -> date | None:
-    """The billing month of its first line, of an archive that of its first file's. Raises UserError for what is no bill."""
+    """Return the billing month of the file's first line, or of the first file in an archive. Raises UserError for a
+    file that is not a bill."""
     with tempfile.TemporaryDirectory(prefix="finops-month-") as folder:
         first = unpack(file, Path(folder), only_first=True)[0]
         return first_billing_month(first, config.column_mapping, config.defaults)

@@ -1,4 +1,4 @@
-"""How far a sync is, in words."""
+"""The progress of a sync as text."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from finops.lib.formats.dates import duration
 from finops.lib.formats.numbers import filesize
 
 QUIET: Final = timedelta(minutes=2)
-"""Without a sign of the worker for so long, a remaining time would be made up."""
+"""Without a heartbeat of the worker for this long, no remaining time is shown, because it would be a guess."""
 
 
 @dataclass(frozen=True)
 class SyncProgress:
-    """`percent` of the bytes to read, None where their number is unknown."""
+    """Progress of a sync. `percent` of the bytes to read; None if their number is unknown."""
 
     percent: int | None
     text: str
 
 
 def progress_of(sync: CostSync, now: datetime) -> SyncProgress:
-    """Of a sync that has not ended."""
+    """Return the progress of a sync that has not ended."""
     remaining = remaining_time(sync) or RemainingTime(None)
     months = _months_text(sync)
     silence = now - sync.heartbeat_at if sync.heartbeat_at else timedelta()
@@ -44,7 +44,7 @@ def progress_of(sync: CostSync, now: datetime) -> SyncProgress:
 
 
 def empty_months(sync: CostSync) -> int:
-    """Those that were read and had no row."""
+    """Return the number of months that were read and had no rows."""
     return sum(each["action"] == PeriodAction.EMPTIED for each in sync.periods)
 
 

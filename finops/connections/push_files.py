@@ -1,6 +1,6 @@
-"""Parts of a push as they came: what each is, by its content, and JSON rows as Parquet that the importer reads.
+"""Parts of a push as received: detection of their format, and conversion of JSON rows to Parquet for the importer.
 
-Nothing goes through a float: a number of JSON is the text that was sent, and the importer takes it as an exact decimal.
+No number is converted to floating point: the text of a JSON number is kept, and the importer reads it as an exact decimal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from finops.costs.focus.errors import FocusFileError, display_value
 from finops.costs.focus.sniff import HEAD, Format, sniff
 
 CHECKED_BYTES: Final = 1 << 20
-"""JSON of up to so many bytes is checked as it comes, in some milliseconds; a larger one when it is imported."""
+"""JSON of at most this many bytes is checked on arrival, in some milliseconds; larger JSON when it is imported."""
 
 MAX_COLUMNS: Final = 2_000
 _BATCH: Final = 10_000
@@ -57,7 +57,7 @@ class _Rows(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def detect_format(path: Path, name: str) -> PartFormat:
-    """What a part is. Raises FocusFileError for what is none of ours, and for JSON up to CHECKED_BYTES with something wrong."""
+    """Return the format of a part. Raises FocusFileError for an unknown format, and for invalid JSON of at most CHECKED_BYTES."""
     with path.open("rb") as file:
         head = _without_mark(file.read(HEAD))
     if head.lstrip()[:1] not in (b"{", b"["):
@@ -74,8 +74,8 @@ def detect_format(path: Path, name: str) -> PartFormat:
 
 
 def has_rows(path: Path, format_: PartFormat) -> bool:
-    """Whether there is more than a header. True also for a file that cannot be read, and one whose header is longer than HEAD:
-    its import says more."""
+    """Return whether the file has more than a header. Also True for a file that cannot be read, and one whose header
+    is longer than HEAD: their import reports the details."""
     try:
         if format_ is PartFormat.PARQUET:
             return bool(pq.read_metadata(path).num_rows)
@@ -89,8 +89,8 @@ def has_rows(path: Path, format_: PartFormat) -> bool:
 
 
 def convert_to_parquet(path: Path, target: Path, name: str, format_: PartFormat) -> bool:
-    """Write the rows of a JSON part to `target`: texts as they are, numbers as the text that was sent, what is nested as JSON.
-    False where it has none, and then there is no file. Raises FocusFileError that names the row."""
+    """Write the rows of a JSON part to `target`: texts unchanged, numbers as the text that was sent, nested values as
+    JSON. Returns False, without a file, if there are no rows. Raises FocusFileError that names the row."""
     columns = _column_names(path, name, format_, is_checked=False)
     if columns is None:
         return False
@@ -108,15 +108,15 @@ def _texts(row: Columns, columns: Sequence[str], name: str, number: int) -> list
     try:
         return [_text(row.get(column)) for column in columns]
     except (ValueError, RecursionError):
-        _check_texts(row, name, number)  # names the column
+        _check_texts(row, name, number)  # raises an error that names the column
         raise
 
 
 def _column_names(
     path: Path, name: str, format_: PartFormat, *, is_checked: bool = True
 ) -> Sequence[str] | None:
-    """Of all rows, in the order that they come; every value is looked at, or only the first of each
-    column where the caller looks at all. None without a row."""
+    """Return the columns of all rows, in order of appearance; None without a row. Checks every value, or with
+    `is_checked=False` only the first of each column, for a caller that checks the others itself."""
     columns: dict[str, None] = {}
     count = 0
     for count, row in enumerate(_rows(path, name, format_), 1):
@@ -137,7 +137,7 @@ def _check_texts(row: Columns, name: str, number: int) -> None:
         try:
             column.encode()
             _text(raw)
-        except (ValueError, RecursionError) as error:  # msgspec's DecodeError and that of UTF-8
+        except (ValueError, RecursionError) as error:  # DecodeError of msgspec, or of UTF-8
             raise FocusFileError(f"{name}, row {number}, column {display_value(column)}: {error}.") from error
 
 
@@ -173,7 +173,7 @@ def _decode(decode: Callable[[bytes | msgspec.Raw], T], content: bytes | msgspec
 
 
 def _text(raw: msgspec.Raw | None) -> str | None:
-    """ValueError for text that is none."""
+    """Return the text of a JSON value. Raises ValueError for invalid text."""
     if raw is None:
         return None
     content = bytes(raw)

@@ -1,4 +1,4 @@
-"""The reference of `/api/costs` as its page lists it, read from the OpenAPI document."""
+"""The reference of `/api/costs` for its page, read from the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATHS: Final = (
     ("/api/costs/pushes", "get"),
     ("/api/costs/pushes/{id}", "delete"),
 )
-"""In the order that a developer needs them."""
+"""Operations in the order in which a developer needs them."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class ApiOperation:
 class PushReference:
     operations: list[ApiOperation]
     columns: list[Field]
-    """Of a row."""
+    """The columns of a row."""
     push: list[Field]
     example: str
     """A push as JSON."""
@@ -50,7 +50,7 @@ class PushReference:
 
 
 def push_reference(key: str) -> PushReference:
-    """Everything that the page lists; `key` stands in its examples."""
+    """Return everything that the page lists, with `key` in the examples."""
     whole = document()
     schemas: Schema = whole["components"]["schemas"]
     operations = [(method, path, whole["paths"][path][method]) for path, method in PATHS]
@@ -85,7 +85,7 @@ def _entry(method: str, path: str, operation: Schema, key: str) -> ApiOperation:
 
 
 def _example(body: Schema) -> str:
-    """The JSON of a small body; empty without a body, and for a file."""
+    """Return the JSON of an example body; empty without a body, and for a file."""
     example = body.get("content", {}).get("application/json", {}).get("example")
     return json.dumps(example) if example else ""
 

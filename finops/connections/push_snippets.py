@@ -1,4 +1,4 @@
-"""What a person pastes to push a first month of cost: each works as it stands, with the key in it."""
+"""Snippets that push a first month of cost. Each runs unchanged, with the key in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the account's connections are, and how far a sync is."""
+"""Status of the account's connections, and progress of their syncs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ ConnectionStatus = Literal["healthy", "syncing", "failing", "paused"]
 
 @dataclass(frozen=True)
 class ConnectionOverview:
-    """A connection as lists show it. `last_error` is that of the newest sync that ended, empty where it did not fail."""
+    """A connection in lists. `last_error` is the error of the newest ended sync, empty if that sync succeeded."""
 
     connection: CostConnection
     connector_title: str
@@ -62,35 +62,35 @@ class ConnectionOverview:
     last_error: str
     months: int
     sync: CostSync | None
-    """The newest."""
+    """The newest sync."""
     remaining: RemainingTime | None
-    """Of a sync that runs."""
+    """Remaining time of an unfinished sync."""
 
 
 @dataclass(frozen=True)
 class SyncDetail:
-    """A sync with what came of each month, the newest first."""
+    """A sync with the result of each month, newest first."""
 
     sync: CostSync
     periods: list[PeriodResult]
     seconds: float | None
-    """It took, or takes so far; None before it began."""
+    """Duration, so far if the sync has not ended; None before its start."""
     remaining: RemainingTime | None
-    """None once it has ended."""
+    """None after the end."""
 
 
 def connections_overview(account: Account) -> list[ConnectionOverview]:
-    """Every connection of the account that fills a cost source, by its name. Three queries, however many there are."""
+    """Connections of the account that fill a cost source, by name. Three queries, whatever their number."""
     return _overviews(account, Q(source__isnull=False))
 
 
 def every_connection_overview(account: Account) -> list[ConnectionOverview]:
-    """Every connection of the account: of cost, usage and change events. Three queries."""
+    """All connections of the account: of cost, usage and change events. Three queries."""
     return _overviews(account, Q())
 
 
 def usage_connections_overview(account: Account) -> list[ConnectionOverview]:
-    """Every connection that fills a usage source. Three queries."""
+    """Connections of the account that fill a usage source. Three queries."""
     return _overviews(account, Q(usage_source__isnull=False))
 
 
@@ -118,7 +118,8 @@ def _overviews(account: Account, which: Q) -> list[ConnectionOverview]:
 
 
 def uploaded_months(source_ids: Collection[int]) -> dict[int, dict[date, datetime]]:
-    """By source the billing months that an import which no sync did has changed, with when; the account in scope. One query."""
+    """Return by source the billing months that an import outside of syncs has changed, with the time. The account must be in
+    scope. One query."""
     rows = CostImport.objects.filter(source__in=source_ids, status=CostImport.Status.DONE)
     rows = rows.exclude(origin=CostImport.Origin.SYNC).order_by("finished_at")
     changed: dict[int, dict[date, datetime]] = {}
@@ -132,8 +133,8 @@ def uploaded_months(source_ids: Collection[int]) -> dict[int, dict[date, datetim
 
 
 def months_to_read_again(connections: Collection[CostConnection]) -> dict[int, list[date]]:
-    """By connection the months that a sync brought and an upload has changed since, which its next sync reads again; the account
-    in scope. Two queries."""
+    """Return by connection the synced months that an import outside of syncs has changed since; the next sync reads them
+    again. The account must be in scope. Two queries."""
     by_source = {each.source_id: each.pk for each in connections if each.source_id is not None}
     changed = uploaded_months(by_source)
     periods = SyncPeriod.objects.filter(connection__in=by_source.values()).select_related("cost_import")
@@ -142,20 +143,20 @@ def months_to_read_again(connections: Collection[CostConnection]) -> dict[int, l
     for period in periods.order_by("month"):
         at = changed.get(source_of[period.connection_id], {}).get(period.month)
         job = period.cost_import
-        # Imports of a source follow one another.
+        # Imports of a source never overlap.
         if at is not None and at > ((job.finished_at if job else None) or period.synced_at):
             months.setdefault(period.connection_id, []).append(period.month)
     return months
 
 
 def connection_overview(connection: CostConnection) -> ConnectionOverview:
-    """Of one connection, whatever it fills. Three queries."""
+    """Return the overview of one connection, whatever its contents. Three queries."""
     (overview,) = _overviews(connection.account, Q(pk=connection.pk))
     return overview
 
 
 def sync_detail(sync: CostSync) -> SyncDetail:
-    """What one run listed, skipped, read and replaced. No query."""
+    """Return the listed, skipped, read and replaced months of a sync. No query."""
     end = sync.finished_at or clock.now()
     return SyncDetail(
         sync=sync,
@@ -204,7 +205,8 @@ def push_with_parts(*, account: Account, source_id: int, public_id: uuid.UUID) -
 
 
 def push_note(push: CostPush) -> str:
-    """Which upload a committed push replaces, or has replaced; empty for none. The account in scope. One query."""
+    """Return a note about the upload that a committed push replaces or has replaced; empty if there is none. The
+    account must be in scope. One query."""
     jobs = CostImport.objects.filter(
         source=push.source_id, status=CostImport.Status.DONE, months__contains=[month_name(push.month)]
     )
@@ -217,6 +219,6 @@ def push_note(push: CostPush) -> str:
 
 
 def push_status(push: CostPush) -> str:
-    """Its status; an open push whose day is over has expired, whenever the sweep comes."""
+    """Return the status of a push. An open push is expired after its day, whether or not the sweep has run."""
     is_over = push.status == CostPush.PushStatus.OPEN and push.expires_at <= clock.now()
     return "expired" if is_over else push.status

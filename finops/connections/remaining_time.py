@@ -1,4 +1,4 @@
-"""How long a sync is likely to take yet. Pure."""
+"""Estimate of a sync's remaining time. Pure."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from finops.connections.models import UNFINISHED_STATUSES, CostSync
 
 FEWEST_SECONDS: Final = 5.0
 FEWEST_SHARE: Final = 0.02
-"""From then on the time left can be told: after so many seconds, and this part of the bytes."""
+"""The remaining time is estimated after this many seconds and this share of the bytes."""
 
 
 @dataclass(frozen=True)
 class RemainingTime:
-    """Seconds until a sync is likely to be done; None with a reason while nobody can tell."""
+    """Estimated seconds until the end of a sync; None with a reason if there is no estimate."""
 
     seconds: float | None
     reason: str = ""
 
 
 def remaining_time(sync: CostSync) -> RemainingTime | None:
-    """From the bytes that this sync has done a second; None once it has ended. A month's bytes count by half when they are
-    fetched and whole when they are imported."""
+    """Estimate the remaining time from the bytes per second of this sync; None after its end. A month's bytes count
+    half when they are fetched and fully when they are imported."""
     if sync.status not in UNFINISHED_STATUSES:
         return None
     if sync.status == CostSync.SyncStatus.QUEUED or sync.started_at is None or sync.heartbeat_at is None:

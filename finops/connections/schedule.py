@@ -1,4 +1,4 @@
-"""When a connection is looked at next. Pure."""
+"""The time of a connection's next sync. Pure."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _random = SystemRandom()
 
 
 def next_sync(connection_id: int, interval_minutes: int, now: datetime) -> datetime:
-    """After a sync that did not fail: the connection's own minute and second of each interval, which its id decides, so that
-    connections made together do not fall due together. At least half an interval from now."""
+    """Return the time of the next sync after one that did not fail, at least half an interval from now. Each connection has its own
+    minute and second of the interval, derived from its ID, so that connections created together are not due together."""
     seconds = interval_minutes * 60
     own = int.from_bytes(sha256(str(connection_id).encode()).digest()[:8]) % seconds
     earliest = now.timestamp() + seconds / 2
@@ -27,8 +27,8 @@ def next_sync(connection_id: int, interval_minutes: int, now: datetime) -> datet
 def next_retry(
     interval_minutes: int, failures: int, now: datetime, *, retry_after: float | None = None
 ) -> datetime:
-    """After so many failures in a row: the interval times 2^failures, give or take 20 % at random, and no sooner than the other side asked for
-    (seconds); a day at most."""
+    """Return the time of the next attempt after this many consecutive failures: the interval times 2^failures, ± 20 %
+    at random, at least the delay that the provider requested (seconds), at most a day."""
     doubled = timedelta(minutes=interval_minutes << min(failures, _MAX_DOUBLINGS))
     wait = doubled * _random.uniform(1 - JITTER, 1 + JITTER)
     return now + min(max(wait, timedelta(seconds=min(retry_after or 0, 86_400))), LONGEST_BACK_OFF)

@@ -1,4 +1,4 @@
-"""How a connection stands, as the list of sources and the page of one show it."""
+"""The state of a connection, as the list of sources and the page of one show it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from finops.lib import clock
 
 LATE: Final = "late"
 SHARED_PROVIDERS: Final = ("Files", "Databases")
-"""What connectors call the provider of places where bills of any may lie."""
+"""`provider` of connectors whose files may be bills of any provider."""
 PROVIDER_ICONS: Final = {
     "AWS": "brand-aws",
     "Anthropic": "sparkles",
@@ -33,14 +33,14 @@ PROVIDER_ICONS: Final = {
     "Oracle": "cloud",
     "Snowflake": "snowflake",
 }
-"""By FOCUS's ServiceProviderName."""
+"""Icons by FOCUS's ServiceProviderName."""
 GRACE: Final = timedelta(minutes=30)
-"""A sync that is due so long and has not begun is late: no worker takes it."""
+"""A sync that has been due this long without a start is late: no worker runs it."""
 
 
 @dataclass(frozen=True)
 class ConnectionState:
-    """An overview with its icon and words. `status`: healthy, syncing, failing, paused, late."""
+    """An overview with its icon and texts. `status`: healthy, syncing, failing, paused, late."""
 
     overview: ConnectionOverview
 
@@ -58,11 +58,12 @@ class ConnectionState:
         return connector.icon if connector else "plug-connected"
 
     def kind(self, provider: str) -> str:
-        """The connector's title; of a shared place the provider that its cost lines name, else the one that was entered."""
+        """Return the connector's title. For a connector of files of any provider: the provider in its cost lines, or
+        else the entered one."""
         return (self._provider(provider) if self._is_shared else "") or self.title
 
     def provider_icon(self, provider: str) -> str:
-        """That of the same provider, where the connector is of none."""
+        """Return the icon of that provider, or of the connector if it has a provider of its own."""
         return PROVIDER_ICONS.get(self._provider(provider), self.icon) if self._is_shared else self.icon
 
     def _provider(self, provider: str) -> str:
@@ -70,7 +71,7 @@ class ConnectionState:
 
     @property
     def _is_shared(self) -> bool:
-        """Whether files of any provider may lie there."""
+        """Whether the files may be bills of any provider."""
         connector = connectors().get(self.connection.connector)
         return connector is not None and connector.provider in SHARED_PROVIDERS
 
@@ -82,13 +83,13 @@ class ConnectionState:
 
     @property
     def last_sync_at(self) -> datetime | None:
-        """When the newest sync ended, or the last success before one that has not."""
+        """End of the newest sync, or the last success if the newest has not ended."""
         sync = self.overview.sync
         return (sync.finished_at if sync else None) or self.overview.last_success_at
 
     @property
     def next_text(self) -> str:
-        """What stands in place of the time of the next sync; empty where the time does."""
+        """Text in place of the time of the next sync; empty if the time is shown."""
         due = self.overview.next_sync_at
         if self.overview.status == "syncing":
             return "In progress"
@@ -98,7 +99,7 @@ class ConnectionState:
 
     @property
     def last_error(self) -> str:
-        """While it fails."""
+        """The last error, while syncs fail; otherwise empty."""
         return self.overview.last_error if self.connection.failures else ""
 
     @property
@@ -108,15 +109,15 @@ class ConnectionState:
 
 
 def connection_states(account: Account) -> Mapping[int, ConnectionState]:
-    """Of every connection of the account, by the id of its cost source. Three queries."""
+    """Return the states of the account's connections by the id of their cost source. Three queries."""
     return {each.connection.cost_source.pk: ConnectionState(each) for each in connections_overview(account)}
 
 
 def usage_connection_states(account: Account) -> Mapping[int, ConnectionState]:
-    """Of every connection that fills a usage source, by the id of that. Three queries."""
+    """Return the states of the connections of usage sources, by the source's id. Three queries."""
     return {each.connection.target_id: ConnectionState(each) for each in usage_connections_overview(account)}
 
 
 def connection_state(connection: CostConnection) -> ConnectionState:
-    """Of one. Three queries."""
+    """Return the state of one connection. Three queries."""
     return ConnectionState(connection_overview(connection))

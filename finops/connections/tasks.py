@@ -1,4 +1,4 @@
-"""What the worker does for connections. Nothing depends on a message: the database says which syncs are due."""
+"""Tasks of connections. No task depends on a broker message: the database decides which syncs are due."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from finops.connections.services.syncs import LOOK_TASK, MESSAGE_SECONDS, RUN_TA
 
 @shared_task(name=RUN_TASK)
 def run_sync(account_id: int, sync_id: int) -> None:
-    """Do one sync of an account; one that is another account's, done, or run elsewhere is left alone."""
+    """Run one sync of an account. Does nothing if it belongs to another account, has ended, or runs elsewhere."""
     if _is_of_account(account_id, sync_id):
         services.run_sync(sync_id, in_child=True)
 
 
 @shared_task(name=LOOK_TASK)
 def look_for_changes(account_id: int, sync_id: int) -> None:
-    """List the months of one sync; `run_sync` follows where there are any to read."""
+    """List the months of one sync, and start `run_sync` if there are months to read."""
     if _is_of_account(account_id, sync_id) and services.look_for_changes(sync_id, in_child=True):
         run_sync.apply_async([account_id, sync_id], expires=MESSAGE_SECONDS)
 
 
 @shared_task(name="connections.run_due_syncs")
 def run_due_syncs() -> None:
-    """Every 15 seconds: connections whose time has come get a sync, and syncs that nobody runs become a task each."""
+    """Every 15 seconds: queue a sync for each due connection, and a task for each sync that no process runs."""
     services.queue_due_syncs()
     tasks = {LOOK_TASK: look_for_changes, RUN_TASK: run_sync}
     for name, account_id, sync_id in services.unfinished_syncs():
@@ -37,13 +37,13 @@ def run_due_syncs() -> None:
 
 @shared_task(name="connections.sweep")
 def sweep() -> None:
-    """Daily: syncs that ended long ago."""
+    """Daily: remove old syncs."""
     services.remove_old_syncs()
 
 
 @shared_task(name=pushes.RUN_TASK)
 def run_push(account_id: int, push_id: int) -> None:
-    """Import one committed push of an account; one that is another account's, done, or run elsewhere is left alone."""
+    """Import one committed push of an account. Does nothing if it belongs to another account, has ended, or runs elsewhere."""
     # Unscoped: a task names the account itself.
     if CostPush.objects.unscoped().filter(pk=push_id, account_id=account_id).exists():
         push_run.run_push(push_id, in_child=True)
@@ -51,14 +51,14 @@ def run_push(account_id: int, push_id: int) -> None:
 
 @shared_task(name="connections.run_due_pushes")
 def run_due_pushes() -> None:
-    """Every 15 seconds: pushes whose message was lost, or whose process died, become a task each."""
+    """Every 15 seconds: queue a task for each push whose message was lost or whose process died."""
     for account_id, push_id in push_run.unfinished_pushes():
         run_push.apply_async([account_id, push_id], expires=15)
 
 
 @shared_task(name="connections.expire_pushes")
 def expire_pushes() -> None:
-    """Hourly: pushes that were open for a day, and the files of those that ended."""
+    """Hourly: expire pushes that were open for a day, and remove the files of ended pushes."""
     pushes.expire_pushes()
 
 

@@ -15,10 +15,10 @@ from finops.connections.views import (
 )
 
 _PULL = "connections/usage/<int:pulled_source_id>"
-"""A usage source whose usage is pulled; its own pages are `ingestion`'s."""
+"""A usage source with a connection; its other pages are in `ingestion`."""
 
 _EVENT_PULL = "connections/events/<int:pulled_event_source_id>"
-"""An event source whose events are pulled; its own pages are `finops.change_events`'s."""
+"""An event source with a connection; its other pages are in `finops.change_events`."""
 
 urlpatterns = [
     path("connections/", connections.index, name="connections"),

@@ -17,8 +17,9 @@ DRAWINGS: Final = ("tables", "waterfalls", "trends")
 
 
 def in_one_currency(data: Mapping[str, Any], preferred: str = "") -> dict[str, Any]:
-    """Return a widget's context in one currency: `preferred`; if nothing is in that, the display currency, else that
-    of the first total. `currencies` in the result are the choices; a context without totals is unchanged."""
+    """Return a widget's context in one currency: `preferred`, or if nothing is in that currency the display currency,
+    or else the currency of the first total. `currencies` in the result are the choices; a context without totals is
+    unchanged."""
     answer: Any = data.get("answer")
     currencies = list(dict.fromkeys(total.currency for total in getattr(answer, "totals", ())))
     if len(currencies) < 2:

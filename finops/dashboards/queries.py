@@ -38,7 +38,8 @@ def last_author(dashboard: Dashboard) -> str:
 
 
 def shared_dashboard(dashboard_id: int) -> Dashboard:
-    """Return a shared dashboard. Raises UserError that lists the existing ones; personal ones do not exist here."""
+    """Return a shared dashboard. Raises UserError that lists the existing ones if none has this ID; personal
+    dashboards are never returned."""
     dashboard = (
         Dashboard.objects.filter(pk=dashboard_id, owner=None).first() if dashboard_id < 2**63 else None
     )

@@ -101,8 +101,8 @@ def delete_dashboard(*, dashboard: Dashboard, actor: Actor) -> int:
 
 @transaction.atomic
 def set_dashboard_widgets(*, dashboard: Dashboard, actor: Actor, widgets: Sequence[WidgetDraft]) -> Dashboard:
-    """Replace a dashboard's widgets, all or nothing; existing ones keep their rows, and repeating changes nothing.
-    Raises UserError as `arranged` does, and for a deleted dashboard."""
+    """Replace a dashboard's widgets, all or nothing. Existing widgets keep their rows, and repeating the call changes
+    nothing. Raises UserError as `arranged` does, and for a deleted dashboard."""
 
     def replace_all(rows: Rows) -> Rows:
         ids = [pk for pk, _draft in rows]

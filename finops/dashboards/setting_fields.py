@@ -22,7 +22,7 @@ COMMON: Final = (
     Setting("basis", "Basis", "select", BASES, first="As in the cost view"),
     Setting("compare_to", "Compare with", "select", COMPARISONS),
 )
-"""Settings that a type does not declare itself."""
+"""Settings that a type does not need to declare."""
 
 
 def _settings(kind: WidgetType[Any]) -> list[tuple[FieldInfo, Setting]]:

@@ -115,7 +115,8 @@ class CheckContext:
         return load_sources(self.account)
 
     def check_spend(self, query: SpendQuery) -> None:
-        """Raises UserError for a dimension, a filter or a basis that the account does not have."""
+        """Check the settings of a question about spend. Raises UserError for a dimension, a filter or a basis that
+        the account does not have."""
         resolve_query(self.account, query, self.sources)
 
 
@@ -186,12 +187,12 @@ class WidgetType(ABC, Generic[C]):
         return msgspec.convert(settings, self.config, strict=False)
 
     def check(self, config: C, context: CheckContext) -> None:
-        """Raises UserError for names in the settings that the account does not have. No lake query."""
+        """Check the names in the settings. Raises UserError for names that the account does not have. No lake query."""
 
     @abstractmethod
     def read(self, context: WidgetContext[C]) -> dict[str, Any]:
-        """Return the template's context; its `params` are those of the page with the same question. As exact and
-        costly as the query that it calls, and raises UserError as that does."""
+        """Return the template's context, whose `params` are those of the page with the same question. Accuracy, cost
+        and UserError as of the query that it calls."""
 
 
 class SpendWidget(WidgetType[Cost]):

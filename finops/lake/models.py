@@ -68,19 +68,19 @@ class LakeSegment(AccountModel):
             ),
         ]
         indexes = [
-            # Every lake query: the account's live segments that overlap its dates.
+            # For every lake query: the account's live segments that overlap its dates.
             models.Index(
                 fields=["account", "kind", "last_day", "first_day"],
                 condition=Q(retired_at__isnull=True),
                 name="lake_segment_live_days",
             ),
-            # Every swap: the live segments of a source and month.
+            # For every swap: the live segments of a source and month.
             models.Index(
                 fields=["account", "kind", "source_id", "month"],
                 condition=Q(retired_at__isnull=True),
                 name="lake_segment_live_months",
             ),
-            # The sweep: files retired for an hour.
+            # For the sweep: files retired for an hour.
             models.Index(
                 fields=["retired_at"], condition=Q(retired_at__isnull=False), name="lake_segment_retired"
             ),

@@ -129,7 +129,8 @@ def segment_files(
 
 
 def magnitudes(account: Account, kind: Kind, paths: Sequence[str]) -> list[tuple[int, dict[str, int] | None]]:
-    """The rows of these segments, and the digits of the largest amount of each column; None where those are not known."""
+    """Return the rows of these segments, and the digits of the largest amount of each column; None if these are
+    unknown."""
     # Also for a segment that was retired since the query's manifest was read.
     every = LakeSegment.objects.unscoped().filter(account=account, kind=kind.value)
     return list(every.filter(path__in=paths).values_list("rows", "magnitudes"))

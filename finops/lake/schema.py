@@ -12,7 +12,7 @@ from typing import Final
 
 import pyarrow as pa
 
-# Real bills carry 14 decimals; 18 holds them and every product of the clouds' price lists (ADR 0002).
+# Real bills have 14 decimals; 18 is enough for them and every product of the clouds' price lists (ADR 0002).
 MONEY: Final = pa.decimal128(38, 18)
 # Ingestion accepts 12 decimals below 10^20; scale 12 leaves room to add 1.7 million such events.
 QUANTITY: Final = pa.decimal128(38, 12)

@@ -60,7 +60,7 @@ class ReportScope:
 
     @property
     def last_day(self) -> date:
-        """The last day that the report covers."""
+        """The last day of the report."""
         return min(self.days.end, self.today)
 
     @property

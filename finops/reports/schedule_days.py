@@ -26,7 +26,9 @@ class SendTime:
     def newest_month_due(self, now: datetime) -> date:
         """Return the first day of the newest month whose report may be sent."""
         month = add_months(now.date(), -1)
-        while self.moment(month) > now:  # once, or twice on the first day where the hour is a day behind UTC
+        while (
+            self.moment(month) > now
+        ):  # once; twice on the first day in time zones whose hour is a day behind UTC
             month = add_months(month, -1)
         return month
 

@@ -99,7 +99,7 @@ def change_report_schedule(
 
 @transaction.atomic
 def pause_report_schedule(*, schedule: ReportSchedule, actor: Actor) -> None:
-    """Pause a schedule. Idempotent. UserError for a deleted schedule."""
+    """Pause a schedule. Idempotent. Raises UserError for a deleted schedule."""
     with account_scope(schedule.account):
         row = _lock(schedule)
         if _pause_or_resume(row, True):
@@ -109,7 +109,7 @@ def pause_report_schedule(*, schedule: ReportSchedule, actor: Actor) -> None:
 
 @transaction.atomic
 def resume_report_schedule(*, schedule: ReportSchedule, actor: Actor) -> None:
-    """Resume a schedule, from the current month on. Idempotent. UserError for a deleted schedule."""
+    """Resume a schedule, from the current month on. Idempotent. Raises UserError for a deleted schedule."""
     with account_scope(schedule.account):
         row = _lock(schedule)
         if _pause_or_resume(row, False):
@@ -130,7 +130,7 @@ def _pause_or_resume(row: ReportSchedule, paused: bool) -> bool:
 
 @transaction.atomic
 def delete_report_schedule(*, schedule: ReportSchedule, actor: Actor) -> None:
-    """Delete a schedule; its deliveries stay in the list. UserError when it is already deleted."""
+    """Delete a schedule; its deliveries stay in the list. Raises UserError if it is already deleted."""
     with account_scope(schedule.account):
         row = _lock(schedule)
         _record(row, actor, "delete")

@@ -1,10 +1,10 @@
-"""A WSGI application in front of Django: it reads the body before the request takes a place, and limits each kind of
+"""A WSGI application in front of Django. It reads the body before the request takes a place, and limits each kind of
 request separately.
 
-The order of a request: it is counted (`requests`), its body is read in a thread that waits for the client and holds
-nothing else, it takes a place of its kind (`bulkheads`), Django responds, the place is released. Health checks take
-no place. If too many requests wait, the request is refused at once with `finops.busy` in its environment, for which
-each kind has its own response (503 and Retry-After). docs/benchmarks.md has the measured overhead of a request.
+The order of a request: it is counted (`requests`); its body is read in a thread that waits for the client and holds
+no other resource; it takes a place of its kind (`bulkheads`); Django responds; the place is released. Health checks
+take no place. If too many requests wait, a request is refused at once with `finops.busy` in its environment, for
+which each kind has its own response (503 and Retry-After). docs/benchmarks.md has the measured overhead of a request.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Door:
 
 @dataclass(frozen=True)
 class Uploads:
-    """Forms with a file that is not small: the application reads them itself and holds a place while they arrive.
+    """Places for forms with a large file: the application reads the file itself and holds a place while it arrives.
     `unknown`: the limit for credentials not seen before."""
 
     known: Bulkhead
@@ -146,7 +146,7 @@ class Admission:
 
 
 def _closing(start_response: StartResponse) -> StartResponse:
-    """Close the connection: the client reconnects for its next request."""
+    """Return a `start_response` that closes the connection, so that the client reconnects for its next request."""
 
     def start(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:
         return start_response(status, [*headers, ("Connection", "close")], *rest)
@@ -155,7 +155,7 @@ def _closing(start_response: StartResponse) -> StartResponse:
 
 
 class _StreamingAnswer:
-    """A streamed response: it holds its place until it has been sent, or its client is gone."""
+    """A streamed response, which holds its place until it has been sent or the client has disconnected."""
 
     def __init__(self, answer: Iterable[bytes], bulkhead: Bulkhead, client: str) -> None:
         self._answer, self._bulkhead, self._client = answer, bulkhead, client
@@ -175,7 +175,7 @@ class _StreamingAnswer:
 
 
 class _Tenants:
-    """The account of each credential when it was last valid. Holds digests, and the 10,000 latest of them."""
+    """The account of each credential at its last valid use. Stores digests, of the 10,000 newest credentials."""
 
     MAX_ENTRIES: Final = 10_000
 
@@ -197,7 +197,7 @@ def _credential(environ: Environ) -> bytes:
 
 
 def _length(environ: Environ) -> int | None:
-    """The announced length of the body; 0 for none."""
+    """Return the announced length of the body; 0 without a body, None if it is chunked."""
     text = environ.get("CONTENT_LENGTH") or ""
     if text:
         return int(text[:20]) if text.isdecimal() else 0
@@ -205,8 +205,8 @@ def _length(environ: Environ) -> int | None:
 
 
 def _take_body(environ: Environ, request: OpenRequest) -> None:
-    """Read the body; leave it to the application if it is longer, has no announced length, or is held back until the server
-    confirms. Raises BodyBrokeOff."""
+    """Read the body. Leave it to the application if it is too long, has no announced length, or if the client waits
+    for a confirmation (Expect). Raises BodyBrokeOff."""
     stream: IO[bytes] = environ["wsgi.input"]
     is_held_back = "HTTP_EXPECT" in environ and not request.is_known
     if request.length == 0:

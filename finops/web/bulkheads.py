@@ -1,8 +1,8 @@
 """Limits of concurrent requests of each kind, so that one kind never takes the threads of another.
 
-After the pattern of the same name (Nygard, Release It!): a fixed number of places a kind of request. A request without a
-free place waits in the queue of its client; places go to the clients in turn, so a client with a hundred requests delays
-another by one of them and not by a hundred. An acquire that finds a place costs about a microsecond.
+The bulkhead pattern (Nygard, Release It!): each kind of request has a fixed number of places. A request without a
+free place waits in the queue of its client. Places go to the clients in turn, so a client with a hundred requests
+delays another client by one of them, not by a hundred. Acquiring a free place costs about a microsecond.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from collections import OrderedDict, deque
 
 
 class Busy(Exception):
-    """No place became free in time, or too many requests wait already. Nothing of the request was processed."""
+    """No place became free in time, or too many requests are waiting. Nothing of the request was processed."""
 
 
 class Bulkhead:
-    """`size` places. At most `waiting` requests wait, for `seconds` at most; of one client at most a quarter of them."""
+    """`size` places. At most `waiting` requests wait, each for at most `seconds`; at most a quarter of them are of
+    one client."""
 
     def __init__(self, name: str, *, size: int, waiting: int = 128, seconds: float = 20.0) -> None:
         self.name = name
@@ -30,7 +31,7 @@ class Bulkhead:
         self._queued = 0
 
     def acquire(self, client: str) -> None:
-        """Take a place, waiting for one if need be. Raises Busy."""
+        """Take a place, or wait for one. Raises Busy."""
         with self._lock:
             if self._free and not self._queued and self._running.get(client, 0) < self.share:
                 self._take(client)
@@ -41,7 +42,7 @@ class Bulkhead:
         with self._lock:
             queue = self._queues.get(client)
             if queue is None or turn not in queue:
-                return  # another thread gave the place meanwhile
+                return  # another thread assigned the place meanwhile
             self._remove(client, turn)
         raise Busy(self.name)
 
@@ -81,7 +82,7 @@ class Bulkhead:
         return turn
 
     def _hand_on(self) -> None:
-        """Give free places to waiting clients in turn, to each no more than its share."""
+        """Assign free places to waiting clients in turn, to each client at most its share."""
         for client in list(self._queues):
             if not self._free:
                 return

@@ -13,11 +13,12 @@ TEXTS: Final = ("text/", "application/json", "application/javascript", "image/sv
 
 
 class CompressionMiddleware(GZipMiddleware):
-    """gzip of texts, where the client accepts it. Cost: 1 ms of processor time for 100 KB.
+    """Compresses text responses with gzip if the client accepts it. Cost: 1 ms of processor time for 100 KB.
 
-    BREACH guesses a secret of a page from the lengths of many responses that another site makes the browser request. Such
-    requests, by Fetch Metadata, are not compressed. Browsers without it (before 2023) have Django's protection only: a
-    random length of each compressed response, and a CSRF token that differs in each.
+    BREACH guesses a secret of a page from the lengths of many responses that another site makes the browser request.
+    Responses to such requests, which Fetch Metadata identifies, are not compressed. Browsers without Fetch Metadata
+    (before 2023) have only Django's protection: a random length of each compressed response, and a different CSRF
+    token in each.
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:

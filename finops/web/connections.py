@@ -1,10 +1,11 @@
-"""Closes connections that hold resources without progress: bodies that arrive too slowly, responses that the client does
-not read, and connections of one address above its share.
+"""Closes connections that hold resources without progress: bodies that arrive too slowly, responses that the client
+does not read, and connections of one address above its share.
 
-granian reads and writes outside Python and has a deadline for headers and idle connections only. Linux records for every
-connection of this process how much was sent each way and when (TCP_INFO, tcp(7)). So a thread checks them each second and
-shuts down those that are over a limit: the server sees the client disconnect, and a thread that waited for its body
-continues. A check costs some 10 µs a connection. On systems other than Linux nothing is watched.
+granian reads and writes outside Python and limits only the time for headers and of idle connections. Linux records
+for every connection of this process how much was sent each way and when (TCP_INFO, tcp(7)). A thread checks them
+every second and shuts down those over a limit: the server sees the client disconnect, and a thread that waited for
+the body continues. A check costs some 10 µs for each connection. On systems other than Linux connections are not
+checked.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ log = logging.getLogger(__name__)
 
 
 class TcpInfo(NamedTuple):
-    """Fields of struct tcp_info (linux/tcp.h): unacknowledged bytes, milliseconds since, bytes so far."""
+    """Fields of struct tcp_info (linux/tcp.h): unacknowledged bytes, milliseconds since the last transfer each way,
+    bytes transferred."""
 
     state: int
     unacked: int
@@ -47,8 +49,9 @@ class TcpInfo(NamedTuple):
 
     @property
     def is_due(self) -> bool:
-        """Whether data has arrived since we last sent some. Linux counts the milliseconds in steps of up to 10; before the
-        first response they count from the start, and the acknowledged SYN as one byte."""
+        """Whether the client has sent data after our last response. Linux counts the milliseconds in steps of up to
+        10; before the first response they count from the start of the connection, and the acknowledged SYN counts as
+        one byte."""
         if self.acked <= 1:
             return self.received > 0
         return self.last_received < self.last_sent
@@ -59,8 +62,9 @@ _LAYOUT: Final = struct.Struct("=B 23x I 16x I 4x I 64x Q Q 8x I")
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits. A body has `grace` seconds and one more for each `rate` bytes; a pending response must progress by `rate`
-    bytes a second over each `grace`; one address has at most `most_of_address` connections open."""
+    """Limits of a connection. A body has `grace` seconds, and one more for each `rate` bytes; a pending response must
+    progress by `rate` bytes a second over each `grace`; one address has at most `most_of_address` open connections.
+    """
 
     grace: float = 10.0
     rate: float = 4096.0
@@ -69,7 +73,7 @@ class Limits:
 
 @dataclass
 class Connection:
-    """The results of several checks of a connection. Times are of time.monotonic."""
+    """Results of the checks of a connection. Times are those of time.monotonic."""
 
     peer: str
     seen: float
@@ -97,9 +101,9 @@ class Connection:
         return self.stuck_since is not None and now - self.stuck_since > limits.grace
 
     def brings_nothing(self, now: float, limits: Limits, requests: list[OpenRequest]) -> bool:
-        """Return whether its body is too slow. TCP cannot tell a slow body from a request that is being processed, so
-        the requests of this address that began at the same time decide: one of them is slow, and none of them is
-        being processed."""
+        """Return whether the body on this connection is too slow. TCP does not distinguish a slow body from a request
+        that is being processed, so the requests of this address that began at the same time decide: there is at least
+        one, and all of them are slow."""
         if self.due_since is None:
             return False
         if now - self.due_since <= limits.grace + (self.received - self.due_from) / limits.rate:
@@ -109,7 +113,8 @@ class Connection:
 
 
 class ConnectionWatch(threading.Thread):
-    """The thread that checks connections. `behind_proxy`: connections are those of a proxy, so addresses have no share."""
+    """The thread that checks connections. `behind_proxy`: connections come from a proxy, so there is no limit for
+    each address."""
 
     def __init__(
         self,
@@ -174,7 +179,8 @@ ClientSockets = Mapping[Peer, tuple[socket.socket, TcpInfo]]
 
 @contextmanager
 def _connections() -> Iterator[ClientSockets]:
-    """The TCP connections that clients opened to this process, by peer. The duplicated descriptors are closed again."""
+    """Yield the TCP connections that clients opened to this process, by peer. The duplicated descriptors are closed
+    afterwards."""
     with ExitStack() as copies:
         sockets = [copies.enter_context(each) for each in _sockets()]
         ports = {each.getsockname()[1] for each in sockets if _listens(each)}

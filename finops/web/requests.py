@@ -1,7 +1,7 @@
-"""The open requests of this process: those whose bodies are still arriving, and those being processed.
+"""The open requests of this process: those whose bodies are arriving, and those being processed.
 
-A thread that reads a body waits for the client. Such threads are cheap and limited here; the places of a bulkhead are taken
-after the body has arrived. `finops.web.connections` closes the connections of bodies that are too slow.
+A thread that reads a body waits for the client. Such threads are cheap and limited here; a place of a bulkhead is
+taken after the body has arrived. `finops.web.connections` closes connections whose bodies are too slow.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ PART: Final = 256 * 1024
 
 
 class TooMany(Exception):
-    """The limit of open requests is reached, for all clients or for this one."""
+    """The limit of open requests is reached, in total or for this client."""
 
 
 class BodyBrokeOff(Exception):
-    """The client disconnected within the body."""
+    """The client disconnected before the end of the body."""
 
 
 @dataclass(eq=False, slots=True)
 class OpenRequest:
-    """An open request. `peer`: the address of the connection. `client`: the account of a credential that was valid before
-    (`is_known`), else the client's network. `length`: bytes of body announced, None when chunked. `started_at` is of
-    time.monotonic."""
+    """An open request. `peer`: the address of the connection. `client`: the account, if the credential was valid
+    before (`is_known`), or else the client's network. `length`: announced bytes of the body, None for a chunked one.
+    `started_at` is a time of time.monotonic."""
 
     peer: str
     client: str
     is_known: bool
     length: int | None
     body_memory: int = 0
-    """Bytes of memory for its body before it gets a place."""
+    """Bytes of memory for the body before the request gets a place."""
     started_at: float = field(default_factory=time.monotonic)
     received: int = 0
     is_arriving: bool = True
@@ -46,14 +46,14 @@ class OpenRequest:
         return part
 
     def is_slow(self, now: float, grace: float, rate: float) -> bool:
-        """Whether its body is over the deadline: `grace` seconds and one more for each `rate` bytes received."""
+        """Return whether the body is over its deadline: `grace` seconds, and one more for each `rate` bytes received."""
         return self.is_arriving and now - self.started_at > grace + self.received / rate
 
 
 @dataclass(frozen=True)
 class Room:
-    """The limits of open requests: in total, of unknown clients, of one client; and of the bytes of waiting bodies, of
-    which one client may hold a quarter."""
+    """Limits of open requests: in total, of unknown clients, and of one client; and of the bytes of waiting bodies,
+    of which one client may have at most a quarter."""
 
     requests: int = 448
     of_unknown: int = 256
@@ -107,7 +107,7 @@ class OpenRequests:
         self._bytes, self._bytes_by_client[request.client] = total, by_client
 
     def of_peers(self) -> dict[str, list[OpenRequest]]:
-        """All open requests by the address of their connection."""
+        """Return all open requests by the address of their connection."""
         with self._lock:
             requests = list(self._requests)
         requests_by_peer: dict[str, list[OpenRequest]] = {}
@@ -120,7 +120,7 @@ class OpenRequests:
 
 
 class CountedInput:
-    """A request's input that counts the bytes read: for bodies that the application reads itself."""
+    """A request's input that counts the bytes read, for bodies that the application reads itself."""
 
     def __init__(self, stream: IO[bytes], request: OpenRequest) -> None:
         self._stream, self._request = stream, request
@@ -137,7 +137,7 @@ class CountedInput:
 
 
 def read_whole(stream: IO[bytes], request: OpenRequest, length: int) -> bytes:
-    """Read a body of `length` bytes. Raises BodyBrokeOff where it ends before."""
+    """Read a body of `length` bytes. Raises BodyBrokeOff if the body ends early."""
     parts, remaining = [], length
     while remaining:
         try:

@@ -27,21 +27,21 @@ from finops.web import shares
 # bodies (finops.web.requests.Room), so that health checks always get one.
 THREADS: Final = 512
 CONNECTIONS: Final = 4096
-"""The most open connections of a process. granian calls it backpressure; further connections wait to be accepted."""
+"""The most open connections of a process (granian's backpressure); further connections wait to be accepted."""
 ACTIVATED: Final = 3
 """The descriptor of the first socket that systemd passes: SD_LISTEN_FDS_START."""
 BACKLOG: Final = 4096
 """Connections that wait to be accepted while all processes are busy or starting; the kernel may allow fewer."""
 BESIDE_OTHERS: Final = "WEB_BESIDE_OTHERS"
-"""Set for a web process that runs together with others (finops.wsgi)."""
+"""Environment variable of a web process that runs together with others (finops.wsgi)."""
 GRANIAN_LOGGER: Final = "_granian"
 ANSWER_SECONDS: Final = 10.0
 HEADER_MILLISECONDS: Final = 30_000
-"""Time limit for the headers of a request, and for a connection to be idle before the next."""
+"""Time limit for the headers of a request, and for an idle connection before its next request."""
 
 
 def command(*, host: str, port: int, processes: int = 1, descriptor: int | None = None) -> list[str]:
-    """Return the command line. `descriptor`: of a socket that listens already (`listening_socket`), which the program
+    """Return the command line. `descriptor`: a socket that already listens (`listening_socket`) and that the program
     inherits (`pass_fds`)."""
     line = [sys.executable, "-m", "finops.web", "--host", host, "--port", str(port)]
     if descriptor is not None:
@@ -50,8 +50,9 @@ def command(*, host: str, port: int, processes: int = 1, descriptor: int | None 
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound and not yet listening. Its holder keeps clients' connections in the kernel's queue
-    while web processes restart; several processes may accept from it. Raises OSError where the address is taken."""
+    """Return a bound socket that does not listen yet. While web processes restart, connections wait in the kernel's
+    queue as long as a process holds the socket; several processes may accept from it. Raises OSError if the address
+    is in use."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -66,8 +67,9 @@ def listening_socket(host: str, port: int) -> socket.socket:
 
 
 def activated_socket() -> socket.socket | None:
-    """Return the listening TCP socket passed by systemd, or by another program with the same protocol (sd_listen_fds(3)),
-    which keeps it open; None without one. ValueError for anything but one such socket."""
+    """Return the listening TCP socket passed by systemd, or by another program with the same protocol
+    (sd_listen_fds(3)) that keeps the socket open; None without one. Raises ValueError unless it is exactly one TCP
+    socket."""
     pid, count = os.environ.pop("LISTEN_PID", ""), os.environ.pop("LISTEN_FDS", "")
     os.environ.pop("LISTEN_FDNAMES", None)
     if pid != str(os.getpid()):
@@ -85,7 +87,7 @@ def activated_socket() -> socket.socket | None:
 def programs(
     listener: socket.socket, processes: int, environment: Mapping[str, str], url: str
 ) -> list[Program]:
-    """The web processes for a supervisor, which keeps the socket. `url` is their URL from this machine."""
+    """Return the web processes for a supervisor, which keeps the socket open. `url` is their URL from this machine."""
     host, port = listener.getsockname()[:2]
     of_one = Program(
         "web server",
@@ -116,14 +118,15 @@ def programs(
 
 
 def local_url(host: str, port: int) -> str:
-    """Return the URL of a server with this listening address from this machine: 0.0.0.0 and :: cannot be connected to."""
+    """Return the URL from this machine of a server with this listening address; 0.0.0.0 and :: become the loopback
+    address."""
     if host in ("0.0.0.0", "::"):  # noqa: S104 - compared with, not listened on
         host = "127.0.0.1"
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def answers(url: str) -> bool:
-    """Whether /healthz answers."""
+    """Return whether /healthz responds."""
     try:
         with urllib.request.urlopen(f"{url}/healthz", timeout=ANSWER_SECONDS) as answer:  # noqa: S310 - http, see above
             return bool(answer.status == 200)
@@ -152,13 +155,14 @@ def serve(listener: socket.socket) -> None:
 
 
 def log_configuration() -> dict[str, Any]:
-    """The configuration of granian's own log, in the same format as all others."""
+    """Return the configuration of granian's own log, in the format of all other logs."""
     lines = environment_configuration()
     return {**lines, "loggers": {**lines["loggers"], GRANIAN_LOGGER: {}}}
 
 
 class _OneProcess(MPServer):
-    """granian's server without its process manager, which binds a socket for each process and ends all when one ends."""
+    """granian's server without its process manager, which binds a socket for each process and stops all processes
+    when one stops."""
 
     def __init__(self, listener: socket.socket, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -175,7 +179,7 @@ class _OneProcess(MPServer):
 
 
 def _connections() -> int:
-    """The connection limit: the process's limit of open files, less a reserve for the lake and the database."""
+    """Return the connection limit: the process's limit of open files, less a reserve for the lake and the database."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed_files = CONNECTIONS + 1024
     if soft < needed_files:

@@ -1,4 +1,4 @@
-"""The kinds of requests of this console: their paths, and how many of each run at once."""
+"""The kinds of requests of this console: their paths, and how many of each run concurrently."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ HEALTH = ("/healthz",)
 
 
 def doors() -> list[Door]:
-    """Return the kinds. Their places add up to the connections of the database pool, so no kind waits for another's
-    connection."""
+    """Return the kinds. Their places add up to the database pool's connections, so no kind waits for a connection of
+    another."""
     form = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     places = settings.WEB_PLACES
     return [

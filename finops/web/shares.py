@@ -1,9 +1,9 @@
 """An even share of the connections for each web process.
 
-All processes accept from one socket, so no connection waits for a process that ends or hangs. But one process may accept
-many connections at once, and clients keep theirs. So each process publishes its count to the others; one above its share
-sends `Connection: close` with that many responses, and those clients reconnect to the process that accepts first. A client
-whose connection stays notices nothing; the others connect once more.
+All processes accept from one socket, so no connection waits for a process that ends or hangs. But one process may
+accept many connections at once, and clients keep them open. So each process publishes its count to the others. A
+process above its share sends `Connection: close` with as many responses as it has surplus connections, and those
+clients reconnect to the process that accepts first. Other clients are not affected.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SLOT: Final = struct.Struct("=dq")
 
 
 def new_file(processes: int) -> int:
-    """Return a descriptor of a file that the processes share. It has no name, and is removed with them."""
+    """Return a descriptor of a file that the processes share. The file has no name, and is removed when they end."""
     with tempfile.TemporaryFile() as file:
         file.truncate(_SLOT.size * processes)
         return os.dup(file.fileno())
@@ -36,7 +36,7 @@ def variable(descriptor: int, number: int, processes: int) -> dict[str, str]:
 
 
 class ConnectionShares:
-    """The connection counts of all processes. Any thread calls `give_up` for each response."""
+    """The connection counts of all processes. `give_up` is called for each response, from any thread."""
 
     def __init__(self, descriptor: int, number: int, processes: int) -> None:
         self._file = mmap.mmap(descriptor, _SLOT.size * processes)
@@ -54,7 +54,7 @@ class ConnectionShares:
             self._surplus = max(0, connections - fair)
 
     def give_up(self) -> bool:
-        """Whether this response closes its connection, so that the client reconnects."""
+        """Return whether this response closes its connection, so that the client reconnects."""
         if not self._surplus:
             return False
         with self._lock:

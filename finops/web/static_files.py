@@ -11,9 +11,10 @@ VALIDATORS = ("ETag", "Last-Modified")
 
 
 class StaticFilesMiddleware(WhiteNoiseMiddleware):  # type: ignore[misc]  # whitenoise has no types
-    """WhiteNoise, with hashed files sent without validators.
+    """WhiteNoise that sends files with a hash in their name without validators.
 
-    Browsers never revalidate an immutable file, and the two headers take 70 bytes of each of 35 responses of a first load.
+    Browsers never revalidate an immutable file, and the two headers take 70 bytes in each of the 35 responses of a
+    first load.
     """
 
     @staticmethod

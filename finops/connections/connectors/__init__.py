@@ -14,8 +14,7 @@ from finops.lib.errors import UserError
 
 @cache
 def connectors() -> Mapping[str, Connector[Any]]:
-    """Return every connector by name, in the order of the wizard. Raises TypeError for a module without exactly one
-    connector."""
+    """Return every connector by name, in the order of the wizard. Raises TypeError for a module without exactly one connector."""
     instances: list[Connector[Any]] = []
     for module_info in pkgutil.iter_modules(__path__):
         module = importlib.import_module(f"{__name__}.{module_info.name}")
@@ -32,7 +31,7 @@ def connectors() -> Mapping[str, Connector[Any]]:
 
 
 def connector_of(name: str) -> Connector[Any]:
-    """Raises UserError for an unknown name, for example of a newer version."""
+    """Return the connector of this name. Raises UserError for an unknown name, for example of a newer version."""
     try:
         return connectors()[name]
     except KeyError:

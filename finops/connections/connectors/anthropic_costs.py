@@ -204,8 +204,7 @@ def _fingerprint(kind: str, days: Sequence[str]) -> str:
 
 
 def _row(cost: ClaudeCost, names: ClaudeNames, organization: str) -> dict[str, str | None]:
-    """Return a FOCUS row. `amount` is after discounts: billed, effective and contracted cost; `list_amount` is before
-    them."""
+    """Return a FOCUS row. `amount` is after discounts: billed, effective and contracted cost; `list_amount` is before them."""
     group, money = cost.group, cost.money
     amount = exact_text(money.amount, shift=_CENTS)
     kind = group.token_type or group.cost_type

@@ -1,10 +1,8 @@
-"""AWS CloudTrail: who created or changed which resource, as change events, from the event history or the bucket of a
-trail.
+"""AWS CloudTrail: who created or changed which resource, as change events, from the event history or the bucket of a trail.
 
-The history (LookupEvents) has the management events of the last 90 days, of one account and the chosen regions,
-newest first. AWS allows two requests a second per region, so a check reads only the newest event of each open month.
-The bucket has the events of all accounts and regions of the trail, for as long as it keeps them
-(`finops.connections.vendor_apis.cloudtrail_bucket`). Source:
+The history (LookupEvents) has the management events of the last 90 days, of one account and the chosen regions, newest first. AWS
+allows two requests a second per region, so a check reads only the newest event of each open month. The bucket has the events of all
+accounts and regions of the trail, for as long as it keeps them (`finops.connections.vendor_apis.cloudtrail_bucket`). Source:
 docs.aws.amazon.com/awscloudtrail/latest/APIReference/API_LookupEvents.html.
 """
 
@@ -295,7 +293,7 @@ def _event_of(item: Mapping[str, Any]) -> PulledEvent | None:
     try:
         return change_event(item["EventId"], item["EventTime"], item.get("CloudTrailEvent", ""), resources)
     except msgspec.MsgspecError:
-        return None  # a record of an unknown form must not stop the import of the others
+        return None  # a record in an unknown format must not stop the import of the others
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
 """Legacy AWS Cost and Usage Reports, by the manifest of each billing month.
 
-`<prefix>/<report>/<yyyymmdd-yyyymmdd>/<report>-Manifest.json` names the current files: of a report that creates new
-versions those in `<assemblyId>/`, of one that overwrites those beside the manifest, of one for Athena those in
-`<report>/year=…/month=…/`. The manifest in an assembly's folder is a copy. Source:
-docs.aws.amazon.com/cur/latest/userguide/access-cur-s3.html.
+`<prefix>/<report>/<yyyymmdd-yyyymmdd>/<report>-Manifest.json` names the current files: of a report that creates new versions those
+in `<assemblyId>/`, of one that overwrites those beside the manifest, of one for Athena those in `<report>/year=…/month=…/`. The
+manifest in an assembly's folder is a copy. Source: docs.aws.amazon.com/cur/latest/userguide/access-cur-s3.html.
 """
 
 from __future__ import annotations

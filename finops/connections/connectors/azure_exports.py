@@ -1,9 +1,8 @@
 """Azure Cost Management exports: FOCUS, or actual and amortized cost as a pair of exports.
 
-A run writes a folder of its own below the export's name and date range: `…/20260501-20260531/…/<guid>/`, with
-`manifest.json` after all other files. Azure writes the name before or after the range, and a time before the run
-where each run creates a new report; all forms are read. Where reports are overwritten, the former run is removed. The
-newest run of a month with a manifest counts. Source:
+A run writes a folder of its own below the export's name and date range: `…/20260501-20260531/…/<guid>/`, with `manifest.json` after
+all other files. Azure writes the name before or after the range, and a time before the run where each run creates a new report; all
+forms are read. Where reports are overwritten, the former run is removed. The newest run of a month with a manifest counts. Source:
 learn.microsoft.com/azure/cost-management-billing/costs/tutorial-improved-exports, and New-FinOpsCostExport.
 """
 
@@ -166,8 +165,7 @@ class AzureExports(Connector[AzureExportsConfig]):
 
 
 def _with_type(file: FocusFile, kind: str) -> FocusFile:
-    """Return the file with its export's type in the name: the importer of a pair needs the type, and the lines may
-    not have it."""
+    """Return the file with its export's type in the name: the importer of a pair needs the type, and the lines may not have it."""
     if kind not in PAIR:
         return file
     path = file.path.rename(file.path.with_name(f"{kind}-{file.path.name}"))

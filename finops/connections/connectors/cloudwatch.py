@@ -1,9 +1,8 @@
 """Amazon CloudWatch: a metric whose dimension names the customer, by ListMetrics and GetMetricData.
 
-Only metrics with exactly the dimensions of the settings are read: a metric that is also published with more
-dimensions would count twice. ListMetrics omits a metric two weeks after its last value, while GetMetricData still has
-the values. So listed metrics are kept in the connection's cached pages (ADR 0090): otherwise a former customer would
-vanish from a month that is read again.
+Only metrics with exactly the dimensions of the settings are read: a metric that is also published with more dimensions would count
+twice. ListMetrics omits a metric two weeks after its last value, while GetMetricData still has the values. So listed metrics are
+kept in the connection's cached pages (ADR 0090): otherwise a former customer would vanish from a month that is read again.
 """
 
 from __future__ import annotations
@@ -66,8 +65,7 @@ _POLICY: Final = {
 }
 _DAY: Final = 86_400
 _RETENTION_SECONDS: Final = 31 * (BACK_MONTHS + 1) * _DAY
-"""Seconds after which a metric that is no longer listed is dropped from the cache: none of its months is read any
-more."""
+"""Seconds after which a metric that is no longer listed is dropped from the cache: none of its months is read any more."""
 
 Dimensions = tuple[tuple[str, str], ...]
 T = TypeVar("T")
@@ -159,8 +157,7 @@ class CloudWatch(SeriesConnector[CloudWatchConfig]):
         )
 
     def series(self, config: CloudWatchConfig, request: SeriesRequest) -> Iterator[MetricSeries]:
-        """Return the values of each metric by step. Raises SourceError if AWS refuses the request or cannot read
-        values."""
+        """Return the values of each metric by step. Raises SourceError if AWS refuses the request or cannot read values."""
         client = _Client(config, request)
         listed = set(client.listed_metrics())
         metrics = sorted({*listed, *_previous_metrics(config)})

@@ -1,11 +1,10 @@
 """Databricks: an account's usage (`system.billing.usage`) at list prices, by the SQL Statement Execution API.
 
-Databricks publishes no billed amounts: discounts are only on the invoice. So cost is usage times the list price at
-that time, as ChargeDescription and the wizard say; a person can enter a view with negotiated prices instead. Prices
-of one currency are read, since usage would otherwise count once per currency. Usage without a price has a cost of 0
-(FOCUS allows no null there), ListCost and ListUnitPrice null, and the reason in ChargeDescription; *Test connection*
-and each month of a sync give the number of these lines. Retractions and restatements are separate lines with
-ChargeClass Correction; the sum is correct.
+Databricks publishes no billed amounts: discounts are only on the invoice. So cost is usage times the list price at that time, as
+ChargeDescription and the wizard say; a person can enter a view with negotiated prices instead. Prices of one currency are read,
+since usage would otherwise count once per currency. Usage without a price has a cost of 0 (FOCUS allows no null there), ListCost
+and ListUnitPrice null, and the reason in ChargeDescription; *Test connection* and each month of a sync give the number of these
+lines. Retractions and restatements are separate lines with ChargeClass Correction; the sum is correct.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Datadog: a metrics query whose series name the customer by a tag, by the timeseries query API (v2).
 
-Values are of whole days or hours (UTC), dated by Datadog with their start. Datadog uses a coarser interval than
-requested if a query has too many points; such an answer is refused. Series without the tag, which Datadog groups as
-N/A, are left out and counted.
+Values are of whole days or hours (UTC), dated by Datadog with their start. Datadog uses a coarser interval than requested if a
+query has too many points; such an answer is refused. Series without the tag, which Datadog groups as N/A, are left out and counted.
 """
 
 from __future__ import annotations

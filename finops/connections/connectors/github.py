@@ -1,8 +1,7 @@
-"""GitHub, github.com and Enterprise Server: deployments, releases and merged pull requests of repositories, as change
-events.
+"""GitHub, github.com and Enterprise Server: deployments, releases and merged pull requests of repositories, as change events.
 
-Pages are cached by their ETag, so a check of unchanged pages does not count towards the rate limit. With an App it
-does, since each token has its own ETags.
+Pages are cached by their ETag, so a check of unchanged pages does not count towards the rate limit. With an App it does, since each
+token has its own ETags.
 """
 
 from __future__ import annotations
@@ -196,8 +195,7 @@ class GitHub(CodeHostConnector[GitHubEventsConfig, GitHubEvents]):
 
 
 def api_url(url: str) -> str:
-    """Return the API's base URL: Enterprise Cloud with data residency has a host of its own, Enterprise Server a
-    path."""
+    """Return the API's base URL: Enterprise Cloud with data residency has a host of its own, Enterprise Server a path."""
     if not url:
         return BASE_URL
     parts = urlsplit(url)

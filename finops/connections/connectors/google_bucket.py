@@ -1,5 +1,4 @@
-"""Google Cloud Storage: files in FOCUS or Google's billing export, such as files that BigQuery's EXPORT DATA and
-LiteLLM write."""
+"""Google Cloud Storage: files in FOCUS or Google's billing export, such as files that BigQuery's EXPORT DATA and LiteLLM write."""
 
 from __future__ import annotations
 

@@ -230,8 +230,7 @@ def _report_url(api: HttpApi, config: AtlasConfig, invoice: _Invoice) -> str:
 
 
 def _check_months(path: Path, invoice: _Invoice) -> None:
-    """Raises SourceError for a report with another month than its invoice's, because it would replace that month's
-    lines."""
+    """Raises SourceError for a report with another month than its invoice's, because it would replace that month's lines."""
     others = sorted(f"{month:%Y-%m}" for month in csv_months(path) if month != invoice.month)
     if others:
         raise SourceError(

@@ -1,11 +1,9 @@
-"""Oracle Cloud Infrastructure: FOCUS reports, or Oracle's own cost reports, from the bucket that Oracle keeps for a
-tenancy.
+"""Oracle Cloud Infrastructure: FOCUS reports, or Oracle's own cost reports, from the bucket that Oracle keeps for a tenancy.
 
 The bucket is in namespace `bling`, is named by the OCID of the tenancy, and is in its home region. `FOCUS
-Reports/YYYY/MM/DD/*.csv.gz` has the date of delivery; `reports/cost-csv/*.csv.gz` has no date, so the object's date
-counts. A new file comes about every six hours and adds to the earlier ones: a month is all files delivered in it, and
-lines of the previous month in its first files count to that month. Source:
-docs.oracle.com/iaas/Content/Billing/Concepts/costusagereportsoverview.htm.
+Reports/YYYY/MM/DD/*.csv.gz` has the date of delivery; `reports/cost-csv/*.csv.gz` has no date, so the object's date counts. A new
+file comes about every six hours and adds to the earlier ones: a month is all files delivered in it, and lines of the previous month
+in its first files count to that month. Source: docs.oracle.com/iaas/Content/Billing/Concepts/costusagereportsoverview.htm.
 """
 
 from __future__ import annotations

@@ -294,8 +294,7 @@ def _actor_columns(cost: _Cost, names: _Names) -> dict[str, str | None]:
 
 
 def _model_of(line_item: str) -> tuple[str | None, str | None]:
-    """Return model and token type of "gpt-6-astra, input_tokens"; each is None if a line item, such as a tool call,
-    lacks it."""
+    """Return model and token type of "gpt-6-astra, input_tokens"; each is None if a line item, such as a tool call, lacks it."""
     model, comma, kind = line_item.rpartition(", ")
     return (model, kind) if comma and kind.endswith("tokens") else (model or None, None)
 

@@ -1,8 +1,6 @@
-"""Snowflake: its own FOCUS view of an organization's cost, or any view with FOCUS columns, by the SQL API with a key
-pair.
+"""Snowflake: its own FOCUS view of an organization's cost, or any view with FOCUS columns, by the SQL API with a key pair.
 
-The REST API needs no client library (snowflake-connector-python has 25 dependencies). Values are texts, so amounts
-stay exact.
+The REST API needs no client library (snowflake-connector-python has 25 dependencies). Values are texts, so amounts stay exact.
 """
 
 from __future__ import annotations
@@ -191,8 +189,7 @@ class SnowflakeWarehouse(SqlSource):
         return f"CAST({expression} AS NUMBER(38, 18))"
 
     def _wait(self, answer: _Answer) -> tuple[_Answer, _Metadata]:
-        """Return the answer of a statement once it has ended. Raises SourceUnavailable for a statement that takes too
-        long."""
+        """Return the answer of a statement once it has ended. Raises SourceUnavailable for a statement that takes too long."""
         deadline = time.monotonic() + STATEMENT_SECONDS
         while answer.result_set_meta_data is None:
             if time.monotonic() > deadline:
@@ -239,8 +236,7 @@ def _day(value: str) -> str:
 
 
 def _moment(value: str) -> str:
-    """Parse seconds since 1970 in UTC with decimals. The offset of a time zone follows after a blank, in minutes plus
-    1,440."""
+    """Parse seconds since 1970 in UTC with decimals. The offset of a time zone follows after a blank, in minutes plus 1,440."""
     seconds = Decimal(value.partition(" ")[0])
     return (_MOMENT_ZERO + timedelta(microseconds=int(seconds * 1_000_000))).isoformat()
 

@@ -188,7 +188,7 @@ class Stripe(Connector[StripeConfig]):
                 # Past months keep the seats of their last fetch.
                 seats = f" {each.items}" if back == 0 else ""
                 facts[add_months(this_month, -back)].append(dates + seats)
-        facts[this_month].append(f"{clock.today()}")  # each day adds a day of gauges
+        facts[this_month].append(f"{clock.today()}")  # each day has new values of gauges
         return recent_months(lambda month: digest_of(facts[month]), open_months=OPEN_MONTHS)
 
     def fetch(self, config: StripeConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:

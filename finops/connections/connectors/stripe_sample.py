@@ -1,8 +1,7 @@
-"""A sample of Stripe: answers of its API from lists of invoices and subscriptions that the demo writes on this
-server.
+"""A sample of Stripe: answers of its API from lists of invoices and subscriptions that the demo writes on this server.
 
-Everything except the network is the Stripe connector's: pages, months, revenue, gauges. It needs no key, so its
-hourly syncs never fail. Not offered in the catalogue.
+Everything except the network is the Stripe connector's: pages, months, revenue, gauges. It needs no key, so its hourly syncs never
+fail. Not offered in the catalogue.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ _ERRORS: Final[dict[str, type[UserError]]] = {
 
 
 def uploads() -> Path:
-    # What is left here for a day is removed by costs.remove_forgotten_uploads.
+    # costs.remove_forgotten_uploads removes files after a day.
     folder = Path(settings.VAR_DIR) / "uploads"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return folder
@@ -76,8 +76,7 @@ class ChildAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def answer_of(call: Callable[[], ChildAnswer], action: str) -> ChildAnswer:
-    """Run the call in the child process and return its result or error. An unexpected error is logged as an error of
-    the action."""
+    """Run the call in the child process and return its result or error. An unexpected error is logged as an error of the action."""
     try:
         return call()
     except MonthConflict as conflict:

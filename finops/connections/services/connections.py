@@ -46,11 +46,10 @@ def create_connection(
     interval_minutes: int = DEFAULT_INTERVAL,
     external_id: str | None = None,
 ) -> CostConnection:
-    """Create a source with this name for the connector's contents, its connection, and its first sync, which starts
-    on commit.
+    """Create a source with this name for the connector's contents, its connection, and its first sync, which starts on commit.
 
-    `values` are the fields of the connector's config. Raises UserError for an invalid field and for an external id of
-    another account; ValidationError for the name, the interval or the month.
+    `values` are the fields of the connector's config. Raises UserError for an invalid field and for an external id of another
+    account; ValidationError for the name, the interval or the month.
     """
     external_id = external_id_for(account, external_id)
     config = config_of_values(connector_of(connector), values, external_id=external_id)
@@ -83,11 +82,10 @@ def change_connection(
     interval_minutes: int,
     first_month: date | None,
 ) -> CostConnection:
-    """Change settings from the next sync on. A running sync continues with its settings, so that a new secret causes
-    no gap.
+    """Change settings from the next sync on. A running sync continues with its settings, so that a new secret causes no gap.
 
-    An empty secret keeps the stored one. Months are read again when a setting that is not a secret changes. Raises
-    UserError for an invalid field; ValidationError for the interval or the month.
+    An empty secret keeps the stored one. Months are read again when a setting that is not a secret changes. Raises UserError for an
+    invalid field; ValidationError for the interval or the month.
     """
     with account_scope(connection.account):
         row = (
@@ -136,9 +134,8 @@ def check_config(
     external_id: str | None = None,
     in_child: bool = False,
 ) -> list[CheckFinding]:
-    """Run *Test connection* with these values; empty secrets are those of `connection`. Nothing is stored. `in_child`
-    limits time and memory. Raises UserError for an invalid field, and before the test if another one of the account
-    is in progress."""
+    """Run *Test connection* with these values; empty secrets are those of `connection`. Nothing is stored. `in_child` limits time
+    and memory. Raises UserError for an invalid field, and before the test if another one of the account is in progress."""
     if connection is not None and connection.account_id != account.pk:
         raise ValueError("The connection belongs to another account.")
     external_id = connection.external_id if connection else external_id_for(account, external_id)

@@ -36,7 +36,7 @@ def _lock_source(source: CostSource) -> None:
     source with a connection."""
     # Unscoped: the caller found the source in its account.
     CostSource.objects.unscoped().select_for_update(no_key=True).get(pk=source.pk)
-    # Unscoped: of that source.
+    # Unscoped: the connection of that source.
     if CostConnection.objects.unscoped().filter(source=source).exists():
         raise UserError(
             f"{source.name} is synced, so it has no API key. Create a separate source for pushes."

@@ -1,5 +1,4 @@
-"""Stores a month of change events, fetched by a connector, in its event source
-(`finops.change_events.services.pulls`)."""
+"""Stores a month of change events, fetched by a connector, in its event source (`finops.change_events.services.pulls`)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Calls that a person waits for: *Test connection*, and fetching a file to map its columns. They run in a child
-process with limited time and memory, so that a server that hangs occupies a web worker for at most
-CONNECTION_TEST_SECONDS."""
+"""Calls that a person waits for: *Test connection*, and fetching a file to map its columns. They run in a child process with
+limited time and memory, so that a server that hangs occupies a web worker for at most CONNECTION_TEST_SECONDS."""
 
 from __future__ import annotations
 

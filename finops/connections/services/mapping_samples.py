@@ -20,9 +20,8 @@ from finops.lib.errors import UserError
 
 
 def fetch_sample(*, connection: CostConnection, in_child: bool = False) -> None:
-    """Fetch and store the newest file of a connection whose files can have any columns, as a sample. Raises UserError
-    (SourceError, AccessError, LowDisk) for errors of the provider, and for a connector with fixed columns. `in_child`
-    limits time and memory."""
+    """Fetch and store the newest file of a connection whose files can have any columns, as a sample. Raises UserError (SourceError,
+    AccessError, LowDisk) for errors of the provider, and for a connector with fixed columns. `in_child` limits time and memory."""
     connector = connector_of(connection.connector)
     if not connector.takes_any_columns:
         raise UserError(f"Files of {connector.title} have fixed columns and need no column mapping.")

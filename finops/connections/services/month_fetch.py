@@ -63,7 +63,7 @@ def fetch_in_child(
             deadline=deadline,
             should_continue=watch.should_continue,
         )
-        fetch.progress(0)  # out of time, perhaps
+        fetch.progress(0)  # raises if the time limit is reached
         if result.end is not ChildOutcome.DIED or attempt == _ATTEMPTS - 1:
             break
     if result.end is not ChildOutcome.DONE:

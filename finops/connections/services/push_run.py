@@ -198,7 +198,7 @@ def _plain(amount: str) -> str:
 
 
 def _fail_or_wait(push: CostPush, error: UserError) -> None:
-    if disk.low_disk():  # as if it had not begun
+    if disk.low_disk():  # queued again, as if it had not started
         _attempt_row(push).update(status=PushStatus.QUEUED, attempts=push.attempts - 1)
     elif _attempt_row(push).exists():
         _end(push, status=PushStatus.FAILED, error=error.message)
@@ -220,7 +220,7 @@ def _end(push: CostPush, **values: object) -> None:
 
 
 def _attempt_row(push: CostPush) -> QuerySet[CostPush]:
-    # Unscoped: a worker names the row itself. `attempts` is the fence should the lock's connection break.
+    # Unscoped: a worker names the row itself. `attempts` is the fencing token if the lock's connection breaks.
     return CostPush.objects.unscoped().filter(pk=push.pk, status=PushStatus.RUNNING, attempts=push.attempts)
 
 

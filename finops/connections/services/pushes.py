@@ -116,12 +116,10 @@ def push_month(*, credential: CostCredential, month: date, chunks: Iterable[byte
 
 @transaction.atomic
 def commit_push(*, credential: CostCredential, push_id: uuid.UUID, parts: int) -> CostPush:
-    """Commit the parts 1 to `parts`, which replace the month of the source: a worker imports them, all or nothing.
-    Idempotent.
+    """Commit the parts 1 to `parts`, which replace the month of the source: a worker imports them, all or nothing. Idempotent.
 
-    Raises UnknownPush; PushConflict if parts are missing, unexpected or have equal rows, for another number of parts
-    than in the first commit, and for a push that ended without a commit; RevokedCostKey for a revoked or replaced
-    key.
+    Raises UnknownPush; PushConflict if parts are missing, unexpected or have equal rows, for another number of parts than in the
+    first commit, and for a push that ended without a commit; RevokedCostKey for a revoked or replaced key.
     """
     lock_living_key(credential)
     with account_scope(credential.account):
@@ -188,7 +186,7 @@ def _keep_file(
         except BaseException:
             path.unlink(missing_ok=True)
             raise
-    except FileNotFoundError as error:  # the folder went with the push
+    except FileNotFoundError as error:  # the folder was removed with the push
         raise PushConflict("The push ended while this part was sent. Open a new push.") from error
 
 
@@ -295,8 +293,7 @@ def _create(credential: CostCredential, month: date, public_id: uuid.UUID) -> Co
 
 
 def _lock_source(credential: CostCredential) -> None:
-    """Lock the source until the end of the transaction against opening and committing other pushes, so that counts
-    hold."""
+    """Lock the source until the end of the transaction against opening and committing other pushes, so that counts hold."""
     list(CostSource.objects.select_for_update(no_key=True).filter(pk=credential.source_id).values_list("pk"))
 
 

@@ -28,8 +28,7 @@ class SyncTakeover(SyncCancellation):
 
 @contextmanager
 def claim_sync(sync_id: int) -> Iterator[CostSync | None]:
-    """Return the sync, marked as running by this process; None if it has ended, or another process syncs its
-    connection."""
+    """Return the sync, marked as running by this process; None if it has ended, or another process syncs its connection."""
     # Unscoped: a worker names the row itself.
     row = CostSync.objects.unscoped().filter(pk=sync_id, status__in=UNFINISHED_STATUSES).first()
     if row is None:

@@ -22,11 +22,10 @@ class SyncTimeout(SyncCancellation):
 
 
 class SyncHeartbeat:
-    """Reports progress. Raises SyncCancellation once the sync was canceled, SyncTimeout once it took too long, and
-    SyncTakeover if this process no longer owns it.
+    """Reports progress. Raises SyncCancellation once the sync was canceled, SyncTimeout once it took too long, and SyncTakeover if
+    this process no longer owns it.
 
-    The listed bytes of a month count half when they are fetched and fully when they are imported, which gives the
-    remaining time.
+    The listed bytes of a month count half when they are fetched and fully when they are imported, which gives the remaining time.
     """
 
     def __init__(self, sync: CostSync) -> None:

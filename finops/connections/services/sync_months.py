@@ -1,5 +1,4 @@
-"""One billing month of a sync: fetched completely into a folder, imported completely, and then recorded with its
-fingerprint."""
+"""One billing month of a sync: fetched completely into a folder, imported completely, and then recorded with its fingerprint."""
 
 from __future__ import annotations
 
@@ -130,7 +129,7 @@ def sync_month(context: SyncContext, month: BillMonth) -> MonthOutcome:
             _failure(month, started, error.message, context.progress.fail_month()), source_error
         )
     except Exception as error:
-        context.progress.check()  # nothing is worth a word when the source was deleted meanwhile
+        context.progress.check()  # no error is reported if the source was deleted meanwhile
         is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
         logger.exception("connections: %s of sync %s failed", month_name(month.month), context.sync.pk)
         text = NO_SPACE if is_full else BROKEN

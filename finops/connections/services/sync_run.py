@@ -78,7 +78,7 @@ def _may_begin(sync: CostSync) -> bool:
         raise UserError(
             "The sync was interrupted too often. The next one continues with the remaining months."
         )
-    if sync.cancel_requested_at is not None:  # while nobody ran it
+    if sync.cancel_requested_at is not None:  # canceled while no process ran it
         raise SyncCancellation
     for folder in work_folders(sync):
         folder.unlink() if folder.is_file() else shutil.rmtree(folder, ignore_errors=True)
@@ -98,7 +98,7 @@ class _SyncRun:
         self._in_child = in_child
         self._progress = SyncHeartbeat(sync)
         stored = msgspec.convert(sync.periods, list[PeriodResult])
-        # Of an earlier attempt, whose process died.
+        # Results of an earlier attempt whose process died.
         self._results = {each.month: each for each in stored if each.action in READ_ACTIONS}
 
     def run(self, *, only_look: bool) -> None:
@@ -141,8 +141,7 @@ class _SyncRun:
         return to_read
 
     def _read(self, context: SyncContext, months: Sequence[BillMonth]) -> UserError | None:
-        """Read the months; returns the first error, if any. Ends early if the provider requests a delay or cannot be
-        reached."""
+        """Read the months; returns the first error, if any. Ends early if the provider requests a delay or cannot be reached."""
         first_error: SourceError | None = None
         unreachable = 0
         for month in months:

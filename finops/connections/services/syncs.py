@@ -1,5 +1,4 @@
-"""Queue of syncs, requested by a person or the schedule, at most one unfinished for each connection; the row is the
-queue entry."""
+"""Queue of syncs, requested by a person or the schedule, at most one unfinished for each connection; the row is the queue entry."""
 
 from __future__ import annotations
 
@@ -79,7 +78,7 @@ def cancel_sync(*, sync: CostSync, actor: Actor) -> CostSync:
 
 def _skip_due_time(connection: CostConnection, now: datetime) -> None:
     """Set the next due time; otherwise the schedule would queue the same sync again within a minute."""
-    # Unscoped: of the sync's connection.
+    # Unscoped: the connection of the sync.
     due = CostConnection.objects.unscoped().filter(pk=connection.pk, next_sync_at__lte=now)
     due.update(next_sync_at=next_sync(connection.pk, connection.interval_minutes, now))
 
@@ -93,15 +92,14 @@ def queue_due_syncs() -> int:
     )
     due = connections.exclude(Exists(unfinished)).order_by("next_sync_at").values_list("pk", "account_id")
     syncs = [CostSync(account_id=account_id, connection_id=pk) for pk, account_id in due]
-    # The constraint decides between two that look at once.
+    # A unique constraint drops the second of two concurrent inserts.
     CostSync.objects.unscoped().bulk_create(syncs, ignore_conflicts=True)
     return len(syncs)
 
 
 def unfinished_syncs() -> list[tuple[str, int, int]]:
-    """Return task, account and id of syncs for workers: queued ones, and running ones whose process may have died;
-    oldest first. Listings come before any reading, so that a source without changes does not wait for one that reads
-    years."""
+    """Return task, account and id of syncs for workers: queued ones, and running ones whose process may have died; oldest first.
+    Listings come before any reading, so that a source without changes does not wait for one that reads years."""
     # Unscoped: the queue serves every account.
     rows = CostSync.objects.unscoped().filter(status__in=UNFINISHED_STATUSES).order_by("pk")
     return [
@@ -120,12 +118,11 @@ def look_for_changes(sync_id: int, *, in_child: bool = False) -> bool:
 
 
 def run_sync(sync_id: int, *, in_child: bool = False) -> bool:
-    """Run a queued sync, or continue one whose process died. Returns False if it cannot run now: it has ended,
-    another process syncs its connection, or disk space is low.
+    """Run a queued sync, or continue one whose process died. Returns False if it cannot run now: it has ended, another process
+    syncs its connection, or disk space is low.
 
-    Safe to call twice, concurrently, and after kill -9 at any moment: months are replaced atomically, and an imported
-    month is not read again. Errors are stored in the row. With `in_child` months are listed, fetched and imported in
-    child processes.
+    Safe to call twice, concurrently, and after kill -9 at any moment: months are replaced atomically, and an imported month is not
+    read again. Errors are stored in the row. With `in_child` months are listed, fetched and imported in child processes.
     """
     return _run(sync_id, in_child=in_child, only_look=False)
 
@@ -148,7 +145,7 @@ def remove_old_syncs() -> int:
     rows = CostSync.objects.unscoped().exclude(status__in=UNFINISHED_STATUSES).annotate(place=newest)
     is_quiet = Q(status=SyncStatus.DONE, months_imported=0, finished_at__lt=clock.now() - QUIET_RETENTION)
     expired = older_than_retention("SYNC_DAYS", "finished_at") | is_quiet
-    # A query of its own: conditions beside a window would apply before it, and number the old syncs alone.
+    # A separate query: conditions beside the window would apply before it, and only old syncs would be numbered.
     beyond = rows.filter(place__gt=NEWEST_KEPT).values("pk")
     removed: int = (
         CostSync.objects.unscoped().filter(expired, pk__in=beyond).delete()[1].get(CostSync._meta.label, 0)

@@ -1,8 +1,7 @@
 """Objects below a prefix: listed, downloaded, written and deleted within limits, through any fsspec file system.
 
-A provider subclasses `StorageBucket` and implements how its errors are explained (`_explain`) and how its listing is
-paged (`_pages`). Keys are relative to the prefix, and nothing outside of it is listed or read: keys in a manifest are
-untrusted data.
+A provider subclasses `StorageBucket` and implements how its errors are explained (`_explain`) and how its listing is paged
+(`_pages`). Keys are relative to the prefix, and nothing outside of it is listed or read: keys in a manifest are untrusted data.
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ from finops.lib import disk, time_limit
 from finops.lib.sentences import truncate
 
 MAX_OBJECTS: Final = 200_000
-"""Maximum number of objects in a listing: ten years of daily runs in 50 files each. About 60 MB of memory, and 200
-requests."""
+"""Maximum number of objects in a listing: ten years of daily runs in 50 files each. About 60 MB of memory, and 200 requests."""
 MAX_PAGES: Final = 2_000
 """Maximum number of pages of a listing. A page may hold fewer objects than requested, or none, and an endless run of
 those ends here."""
@@ -100,8 +98,7 @@ class StorageBucket(ABC):
         return BucketObject(key, int(info["size"] or 0), self._version(info))
 
     def objects(self, below: str = "") -> list[BucketObject]:
-        """Return every object below the prefix, or a folder of it, sorted by key. Raises SourceError above
-        MAX_OBJECTS."""
+        """Return every object below the prefix, or a folder of it, sorted by key. Raises SourceError above MAX_OBJECTS."""
         start = f"{self.prefix}{below}"
         listed: list[BucketObject] = []
         with self._errors("list", below):
@@ -293,8 +290,7 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def safe_key(key: str) -> str:
-    """Return the key. Raises SourceError for a key with which a path could leave its folder, or that no bucket
-    accepts."""
+    """Return the key. Raises SourceError for a key with which a path could leave its folder, or that no bucket accepts."""
     parts = key.split("/")
     if (
         not key

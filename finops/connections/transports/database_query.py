@@ -37,8 +37,7 @@ TlsCheck = Annotated[
 
 
 class DatabaseSource(SqlSource):
-    """A database whose rows are read in batches, with one connection for each statement, which is closed after the
-    last row."""
+    """A database whose rows are read in batches, with one connection for each statement, which is closed after the last row."""
 
     vendor = "The database"
     field = "query"

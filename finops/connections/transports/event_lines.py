@@ -1,4 +1,4 @@
-"""Change events as a file of JSON lines, each an event as it would be pushed: what connectors of change events leave of a month."""
+"""Change events as a file of JSON lines in the form of pushed events: the result of connectors of change events for a month."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from finops.lib.periods import month_end, month_start
 from finops.lib.sentences import truncate
 
 MAX_EVENTS: Final = 50_000
-"""Of a month."""
+"""The most events of a month."""
 
 
 class PulledEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """As `POST /api/events` takes it."""
+    """A change event in the form of `POST /api/events`."""
 
     occurred_at: datetime
     kind: str
@@ -36,7 +36,7 @@ class PulledEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     @property
     def line(self) -> bytes:
-        """With vendors' texts at the length that events may have."""
+        """The event as JSON, with texts of vendors truncated to the allowed length."""
         short = msgspec.structs.replace(
             self,
             occurred_at=self.occurred_at.astimezone(UTC),
@@ -52,11 +52,11 @@ class PulledEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 EventList = Callable[[date, date], Iterable[PulledEvent]]
-"""The events of these days (UTC), both inside; others may be among them."""
+"""A function that returns the events of these days (UTC), both inclusive; the result may include events of other days."""
 
 
 def listed_months(events: EventList) -> list[BillMonth]:
-    """This month and twelve before it; the fingerprint of one that is open is of its events."""
+    """Return this month and the twelve before. The fingerprint of an open month is a digest of its events."""
     lines: dict[date, set[str]] = defaultdict(set)
     for event in events(first_open_month(), clock.today()):
         lines[event.month].add(event.line.decode())
@@ -69,7 +69,7 @@ def write_month(
     events: EventList,
     advice: str = "Choose fewer repositories, kinds or environments.",
 ) -> list[FocusFile]:
-    """The file of a month. Raises SourceError with the advice beyond MAX_EVENTS."""
+    """Write the file of a month. Raises SourceError with the advice beyond MAX_EVENTS."""
     path, count = fetch.folder / "events.jsonl", 0
     with path.open("wb") as file:
         for event in events(month, month_end(month)):
@@ -83,5 +83,5 @@ def write_month(
 
 
 def web_address(*candidates: Any) -> str:
-    """The first that a page may link to; empty for none."""
+    """Return the first candidate that a page may link to; empty if there is none."""
     return next((each for each in candidates if isinstance(each, str) and is_web_address(each)), "")

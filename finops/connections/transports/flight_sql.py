@@ -115,7 +115,7 @@ class FlightSqlSource(DatabaseSource):
             connecting = flight.FlightCallOptions(timeout=time_limit.timeout(CONNECT_SECONDS))
             try:
                 header = client.authenticate_basic_token(login.user, login.secret, connecting)
-            except flight.FlightInternalError:  # it does not say what: another call does
+            except flight.FlightInternalError:  # it has no details; another call returns them
                 list(client.list_actions(connecting))
                 raise
         return flight.FlightCallOptions(timeout=time_limit.timeout(STATEMENT_SECONDS), headers=[header])

@@ -43,8 +43,7 @@ def csv_months(path: Path) -> dict[date, CsvMonth]:
 
 
 def write_csv_month(path: Path, month: date, target: Path) -> int:
-    """Write the lines of one month with the header; returns their number. Raises SourceError for a file that is not
-    FOCUS."""
+    """Write the lines of one month with the header; returns their number. Raises SourceError for a file that is not FOCUS."""
     count = 0
     with _open_rows(path) as (header, lines), target.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)

@@ -41,8 +41,7 @@ class FocusRows:
         return self._file.rows + len(self._columns["BillingPeriodStart"])
 
     def add(self, values: Mapping[str, str | None]) -> None:
-        """Add a row; columns without a value are empty. Raises SourceError beyond MAX_ROWS, KeyError for an
-        undeclared column."""
+        """Add a row; columns without a value are empty. Raises SourceError beyond MAX_ROWS, KeyError for an undeclared column."""
         for name, value in {**dict.fromkeys(self._columns), **self._month_columns, **values}.items():
             self._columns[name].append(value or None)
         if len(self._columns["BillingPeriodStart"]) == BATCH_ROWS:

@@ -1,13 +1,12 @@
-"""APIs of vendors: pages of JSON and files of CSV, bounded, retried, and with errors that say what to do, without
-secrets.
+"""APIs of vendors: pages of JSON and files of CSV, bounded, retried, and with errors that say what to do, without secrets.
 
-Requests use `finops.lib.outbound`: the checked address is the one connected to, no redirect is followed, and a page
-has one deadline from DNS to its last byte. A vendor's base URL is a constant of its connector; the setting
-CONNECTOR_BASE_URLS overrides it by the connector's name, for a proxy or a test.
+Requests use `finops.lib.outbound`: the checked address is the one connected to, no redirect is followed, and a page has one
+deadline from DNS to its last byte. A vendor's base URL is a constant of its connector; the setting CONNECTOR_BASE_URLS overrides it
+by the connector's name, for a proxy or a test.
 
-Retried are incomplete responses, invalid JSON, 408, 429 and 5xx: at most MAX_ATTEMPTS times in a fetch, LOOK_ATTEMPTS
-in a listing, and never while a person waits. The delay is Retry-After (seconds or a date), else 1, 2, 4 … seconds
-with jitter; a longer one than MAX_WAIT is left to the schedule of the sync, by `SourceError.retry_after`.
+Retried are incomplete responses, invalid JSON, 408, 429 and 5xx: at most MAX_ATTEMPTS times in a fetch, LOOK_ATTEMPTS in a listing,
+and never while a person waits. The delay is Retry-After (seconds or a date), else 1, 2, 4 … seconds with jitter; a longer one than
+MAX_WAIT is left to the schedule of the sync, by `SourceError.retry_after`.
 """
 
 from __future__ import annotations
@@ -45,8 +44,7 @@ CHECK_SECONDS: Final = 15.0
 """Time limit in seconds of a page while a person waits."""
 FILE_SECONDS: Final = 1_800.0
 MAX_SKEW: Final = 300.0
-"""Seconds of clock difference from which an error mentions it; the tolerance of vendors for a signature or a token.
-"""
+"""Seconds of clock difference from which an error mentions it; the tolerance of vendors for a signature or a token."""
 
 _PART: Final = 256 * 1024
 _MAX_ERROR_BYTES: Final = 16 * 1024
@@ -108,8 +106,7 @@ class HttpApi:
         return replace(self, attempts=1, page_seconds=CHECK_SECONDS)
 
     def get(self, path: str, params: Params, type_: type[T]) -> T:
-        """Return a page. Raises SourceError if it does not match the type, AccessError, RequestRefusal,
-        SourceUnavailable."""
+        """Return a page. Raises SourceError if it does not match the type, AccessError, RequestRefusal, SourceUnavailable."""
         return self._decode(self._attempt("GET", self._url(path), urlencode(params)), type_)
 
     def post(self, path: str, body: bytes, content_type: str, type_: type[T]) -> T:
@@ -183,9 +180,8 @@ class HttpApi:
         self._retry(request)
 
     def pages(self, page_of: Callable[[str], T], token_of: Callable[[T], str]) -> Iterator[T]:
-        """Yield each page of a list, by the token of the previous page ("" for the first). `token_of` returns the
-        next, "" on the last page. Raises SourceError for a repeated token, which would never end, and beyond
-        MAX_PAGES."""
+        """Yield each page of a list, by the token of the previous page ("" for the first). `token_of` returns the next, "" on the
+        last page. Raises SourceError for a repeated token, which would never end, and beyond MAX_PAGES."""
         token, tokens = "", {""}
         for _number in range(MAX_PAGES):
             page = page_of(token)
@@ -334,8 +330,7 @@ class HttpApi:
         )
 
     def _refusal(self, reason: str, words: str) -> SourceError | None:
-        """Return the error for a reason in Google's format, for vendors whose reasons are more specific than the HTTP
-        status."""
+        """Return the error for a reason in Google's format, for vendors whose reasons are more specific than the HTTP status."""
         return None
 
     def _skew(self, response: ResponseStream) -> str:

@@ -1,4 +1,5 @@
-"""Usage as files of JSON lines, one a day (UTC), each line an event as it would be pushed: what usage connectors leave of a month."""
+"""Usage as files of JSON lines, one for each day (UTC), in the form of pushed events: the result of usage connectors
+for a month."""
 
 from __future__ import annotations
 
@@ -15,14 +16,14 @@ from finops.connections.connector import Fetch, SourceError
 from finops.costs.focus.normalise import FocusFile
 
 MAX_ROWS: Final = 5_000_000
-"""Of a month."""
+"""The most rows of a month."""
 _SUFFIX: Final = ".jsonl"
 _REPORTED_BYTES: Final = 64 * 1024
-"""What is written between two calls of `Fetch.progress`: one a row took a tenth of the time."""
+"""Bytes written between two calls of `Fetch.progress`. A call for each row took a tenth of the time."""
 
 
 class _Event(msgspec.Struct, omit_defaults=True, gc=False):
-    """As it is pushed. A struct is encoded in half the time of a dict."""
+    """An event in the form of a push. A struct is encoded in half the time of a dict."""
 
     customer_id: str | None = None
     customer_name: str | None = None
@@ -37,7 +38,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class UsageFiles:
-    """The files of a month that is being read."""
+    """The files of a month, while it is read."""
 
     def __init__(self, fetch: Fetch, month: date, stack: ExitStack) -> None:
         self.rows = 0
@@ -56,8 +57,8 @@ class UsageFiles:
         name: str | None = None,
         dimensions: dict[str, str] | None = None,
     ) -> None:
-        """What is missing or wrong is left to the rules of pushed events. Raises SourceError beyond MAX_ROWS. A row of another month
-        is that month's, and left out."""
+        """Add a row. Missing and invalid values are left to the validation of pushed events; a row of another month
+        is ignored. Raises SourceError beyond MAX_ROWS."""
         if moment.tzinfo is not UTC:
             moment = moment.astimezone(UTC)
         if moment.month != self._month.month or moment.year != self._month.year:
@@ -67,7 +68,7 @@ class UsageFiles:
             raise SourceError(
                 f"The month has more than {MAX_ROWS:,} rows, the limit. Sum them by day and customer."
             )
-        # Copied as digits: no number passes through a float.
+        # Copied as digits, without floating point.
         digits = (
             msgspec.Raw(f"{quantity:f}".encode()) if quantity is not None and quantity.is_finite() else None
         )
@@ -88,7 +89,7 @@ class UsageFiles:
         return entry[1]
 
     def files(self) -> list[FocusFile]:
-        """Whole once the block has ended."""
+        """Return the files, which are complete after the `usage_files` block."""
         self._report()
         return [FocusFile(path, path.name) for _day, (path, _file) in sorted(self._files.items())]
 

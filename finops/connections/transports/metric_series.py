@@ -1,7 +1,7 @@
-"""Usage that a monitoring system has as series over time: one a customer, a value a whole day or hour (UTC).
+"""Usage in a monitoring system, as time series: one for each customer, a value for each whole day or hour (UTC).
 
-A sync compares this month and the one before; older months are read once. A sample is dated by the start of its day or hour, and
-one that has not ended is read by the next sync.
+A sync compares this month and the one before; older months are read once. A sample has the time of the start of its
+day or hour. A day or hour that has not ended is read by a later sync.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ IsGauge = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class MetricSeries:
-    """`samples` are the starts of whole steps and their values."""
+    """A series. `samples` are pairs of the start of a whole step and its value."""
 
     labels: Mapping[str, str]
     samples: Sequence[tuple[datetime, Decimal]]
@@ -54,8 +54,8 @@ class MetricSeries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesSettings:
-    """What a config says of its series. `label` names the customer, `label_field` is its field of the config, and `label_fix` a
-    sentence on how the series keep it."""
+    """Settings of a config's series. `label` is the label that names the customer, `label_field` its field in the
+    config, and `label_fix` a sentence on how to keep the label in the series."""
 
     metric: str
     step: timedelta
@@ -81,7 +81,7 @@ class SeriesRequest:
 
     @property
     def end(self) -> datetime:
-        """Outside: where the last step that has ended does."""
+        """End of the last step that has ended (exclusive)."""
         midnight = datetime(self.last.year, self.last.month, self.last.day, tzinfo=UTC) + STEPS["day"]
         now = clock.now()
         return min(midnight, now - (now - self.start) % self.step)
@@ -93,7 +93,7 @@ class SeriesRequest:
         return api.for_fetch(self.fetch) if self.fetch else api
 
     def windows(self, length: timedelta) -> Iterator[tuple[datetime, datetime]]:
-        """The time in pieces of at most this length, the ends outside."""
+        """Yield the time in spans of at most this length, with exclusive ends."""
         start = self.start
         while start < self.end:
             end = min(start + length, self.end)
@@ -107,11 +107,12 @@ class SeriesConnector(Connector[C]):
     contents = Contents.USAGE
     changes_while_read = True
     label_noun: str
-    """"label", "tag", as the vendor calls it."""
+    """The vendor's word for a label: "label" or "tag"."""
 
     @abstractmethod
     def series(self, config: C, request: SeriesRequest) -> Iterator[MetricSeries]:
-        """Those of the days. One may come in parts. Raises SourceError, AccessError, SourceUnavailable."""
+        """Yield the series of the requested days. One series may come in several parts. Raises SourceError,
+        AccessError, SourceUnavailable."""
 
     @abstractmethod
     def settings(self, config: C) -> SeriesSettings: ...

@@ -22,8 +22,7 @@ class TokenPage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def token(self) -> str:
-        """Token of the next page; empty on the last. Raises SourceError for a page that announces a next one without
-        its token."""
+        """Token of the next page; empty on the last. Raises SourceError for a page that announces a next one without its token."""
         if self.has_more is False:
             return ""
         if self.has_more and not self.next_page:

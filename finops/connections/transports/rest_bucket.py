@@ -60,8 +60,7 @@ class RestBucket(StorageBucket):
 
     @abstractmethod
     def _read_range(self, item: BucketObject, key: str, start: int, end: int) -> bytes:
-        """Return bytes from `start` to before `end`, at most; all of an empty object. Raises MonthConflict for
-        another version."""
+        """Return bytes from `start` to before `end`, at most; all of an empty object. Raises MonthConflict for another version."""
 
     @contextmanager
     def _open(self, item: BucketObject) -> Iterator[Iterator[bytes]]:

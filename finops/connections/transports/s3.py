@@ -1,8 +1,7 @@
 """Buckets of S3 and compatible services: credentials, and the guard of endpoints.
 
-An endpoint that a person enters is checked when it is opened, and each address again when it is connected to, in
-aiohttp's socket factory: so neither changed DNS nor a redirect leads elsewhere, and no redirect is followed. AWS's
-own hosts need no guard.
+An endpoint that a person enters is checked when it is opened, and each address again when it is connected to, in aiohttp's socket
+factory: so neither changed DNS nor a redirect leads elsewhere, and no redirect is followed. AWS's own hosts need no guard.
 """
 
 from __future__ import annotations
@@ -68,9 +67,8 @@ def open_s3(
     endpoint: str = "",
     virtual_host: bool = False,
 ) -> S3Bucket:
-    """Open a bucket, without a request. Raises UrlRefusal and SourceUnavailable for an endpoint that requests must
-    not be sent to, and AccessError without credentials. `virtual_host` for services with the bucket in the host name
-    only, such as Alibaba's."""
+    """Open a bucket, without a request. Raises UrlRefusal and SourceUnavailable for an endpoint that requests must not be sent to,
+    and AccessError without credentials. `virtual_host` for services with the bucket in the host name only, such as Alibaba's."""
     import s3fs
 
     if not credentials.ambient and not (credentials.key and credentials.secret):
@@ -82,17 +80,16 @@ def open_s3(
         client_kwargs={"region_name": region or "us-east-1"},
         config_kwargs=_client_config(endpoint, virtual_host=virtual_host),
         use_listings_cache=False,
-        skip_instance_cache=True,  # else fsspec keeps the secrets for as long as the process lives
+        skip_instance_cache=True,  # otherwise fsspec caches the secrets until the process ends
     )
     filesystem.retries = (
-        1  # botocore has tried again; five times that would be a minute for a server that is down
+        1  # botocore retries; with five times as many a server that is down would take a minute
     )
     return S3Bucket(filesystem, bucket, prefix, credentials)
 
 
 def _sign_in(credentials: S3Credentials) -> dict[str, Any]:
-    """Return s3fs's arguments. A session is renewed before it expires: reading a month may take longer than a
-    session."""
+    """Return s3fs's arguments. A session is renewed before it expires: reading a month may take longer than a session."""
     if credentials.renew:
         from finops.connections.transports.s3_session import renewable_session
 
@@ -108,9 +105,9 @@ def _client_config(endpoint: str, *, virtual_host: bool) -> dict[str, Any]:
         "read_timeout": READ_SECONDS,
         "retries": {"max_attempts": ATTEMPTS, "mode": "standard"},
         "s3": {"addressing_style": "virtual" if virtual_host else "path" if endpoint else "auto"},
-        # Storage that speaks as S3 does often takes no checksums behind a body, which botocore sends by itself.
+        # S3-compatible storage often rejects the trailing checksums that botocore sends by default.
         "request_checksum_calculation": "when_required" if endpoint else "when_supported",
-        # Else AWS_ENDPOINT_URL, with which an operator names the lake's own server, would be asked for a customer's bucket.
+        # Otherwise requests for a customer's bucket would go to AWS_ENDPOINT_URL, an operator's setting for the lake.
         "ignore_configured_endpoint_urls": True,
         "http_session_cls": EndpointSession if endpoint else NoRedirectSession,
     }
@@ -119,7 +116,7 @@ def _client_config(endpoint: str, *, virtual_host: bool) -> dict[str, Any]:
         config["connector_args"] = {
             "socket_factory": guarded_socket(secure=endpoint.lower().startswith("https://"))
         }
-        config["proxies"] = {}  # a proxy would look the name up again
+        config["proxies"] = {}  # a proxy would resolve the name again
     return config
 
 
@@ -154,7 +151,7 @@ class S3Bucket(StorageBucket):
     def close(self) -> None:
         creator = getattr(self._filesystem, "_s3creator", None)
         if creator is not None:
-            with suppress(Exception):  # a connection that does not close politely is closed all the same
+            with suppress(Exception):  # the connection is closed even if closing it fails
                 fsspec.asyn.sync(self._filesystem.loop, _close, creator, timeout=CLOSE_SECONDS)
 
     def _version(self, info: dict[str, Any]) -> str:
@@ -252,7 +249,7 @@ class S3Bucket(StorageBucket):
         )
         data = bytearray()
         try:
-            # One byte more shows an answer that is longer than what was asked for, without reading all of it.
+            # One more byte detects a response longer than requested, without reading all of it.
             while len(data) <= end - start and (
                 part := await answer["Body"].read(end - start + 1 - len(data))
             ):
@@ -280,7 +277,7 @@ class S3Bucket(StorageBucket):
                 ]
                 self._call("complete_multipart_upload", **upload, MultipartUpload={"Parts": parts})
             except BaseException:
-                with suppress(Exception):  # what is left of it goes by the bucket's own rule
+                with suppress(Exception):  # the bucket's lifecycle rule removes the remaining parts
                     self._call("abort_multipart_upload", **upload)
                 raise
 
@@ -315,7 +312,7 @@ _PERMISSIONS: Final = {
 
 async def _close(creator: Any) -> None:
     await creator.__aexit__(None, None, None)
-    await asyncio.sleep(0)  # sockets are closed in the loop's next turn
+    await asyncio.sleep(0)  # sockets are closed in the loop's next iteration
 
 
 def _if_match(version: str) -> dict[str, str]:

@@ -66,8 +66,7 @@ def other_columns(columns: Sequence[SqlColumn]) -> list[str]:
 
 
 def other_columns_text(columns: Sequence[SqlColumn]) -> str:
-    """Return the columns that are not read, each with the missing FOCUS column that it may be; empty if there are
-    none."""
+    """Return the columns that are not read, each with the missing FOCUS column that it may be; empty if there are none."""
     others = other_columns(columns)
     if not others:
         return ""

@@ -1,6 +1,6 @@
-"""Usage that a database has, by a query of the person's own: one row a customer, metric and time.
+"""Usage from a database, by a person's own query: one row for each customer, metric and time.
 
-A look is one aggregation at the other side: rows, sum and newest time of each month are its fingerprint, as of cost
+A listing is one aggregation in the database: rows, sum and newest time of each month are its fingerprint, as for cost
 (`transports.sql`).
 """
 
@@ -44,7 +44,7 @@ USAGE_QUERY: Final = """\
 SELECT customer_id, 'orders' AS metric, count(*) AS quantity,
        date_trunc('day', created_at) AS time, region
 FROM shop.orders GROUP BY customer_id, date_trunc('day', created_at), region"""
-"""An example; `region` becomes a dimension."""
+"""An example, in which `region` becomes a dimension."""
 
 UsageQuery = Annotated[
     str,
@@ -65,27 +65,27 @@ Q = TypeVar("Q", bound=ConnectorConfig)
 
 
 class UsageSqlConnector(Connector[Q]):
-    """A database that gives usage by a query. It only reads: what is sent begins with SELECT, is one statement, and has the
-    query as a subquery, which databases let change nothing."""
+    """A connector to a database that returns usage by a query. It only reads: each statement is a single SELECT with
+    the query as a subquery, in which databases allow no changes."""
 
     contents = Contents.USAGE
     changes_while_read = True
     dialect: str
-    """As sqlglot names it."""
+    """The dialect's name in sqlglot."""
     month_sql: str
-    """A column's month in the database's dialect, as a text YYYY-MM in UTC; `{}` is the column as a moment."""
+    """SQL of a time's month in the database's dialect, as a text YYYY-MM in UTC; `{}` is the time."""
 
     @abstractmethod
     def source(self, config: Q, fetch: Fetch | None = None) -> SqlSource:
-        """The database, for a look or for the fetch. Raises SourceError, AccessError, SourceUnavailable."""
+        """Return the database for a listing or the fetch. Raises SourceError, AccessError, SourceUnavailable."""
 
     @abstractmethod
     def query_of(self, config: Q) -> str:
-        """The person's query."""
+        """Return the person's query."""
 
     @abstractmethod
     def check_title(self, config: Q) -> str:
-        """What the first attempt of a check does, with the permission that it takes."""
+        """Return the title of a check's first step, with the permission that it needs."""
 
     def check(self, config: Q) -> list[CheckFinding]:
         with check_list() as checks:
@@ -111,9 +111,9 @@ class UsageSqlConnector(Connector[Q]):
 
 
 def check_subquery(query: str, dialect: str) -> None:
-    """Raises SourceError for what is no single SELECT that can stand in parentheses: BigQuery takes scripts, and a query with a
-    parenthesis too many would end the subquery that it is put into."""
-    # Half a second to import.
+    """Check the query. Raises SourceError if it is not a single SELECT that can be a subquery: BigQuery accepts
+    scripts, and a surplus closing parenthesis would end the subquery early."""
+    # The import takes half a second.
     from sqlglot import TokenType, tokenize
     from sqlglot.errors import SqlglotError
 
@@ -135,7 +135,7 @@ def check_subquery(query: str, dialect: str) -> None:
 
 
 class UsageRelation:
-    """What a query gives. Raises SourceError that names the columns which are missing, and what the database raises.
+    """The result of a query. Raises SourceError that names missing columns, and the errors of the database.
 
     `month` is `UsageSqlConnector.month_sql`.
     """
@@ -150,7 +150,7 @@ class UsageRelation:
         self._columns = {name: source.name(column) for name, column in names.items()}
 
     def months(self) -> list[BillMonth]:
-        """The months of its rows, the newest first."""
+        """Return the months with rows, newest first."""
         columns, source = self._columns, self._source
         month = self._month.format(source.moment(columns[TIME]))
         total = f"SUM({source.exact(columns[QUANTITY])})"
@@ -170,7 +170,7 @@ class UsageRelation:
         return BillMonth(date.fromisoformat(f"{month}-01"), digest_of(["|".join(each or "" for each in row)]))
 
     def first_rows(self) -> str:
-        """Some of its rows, as a person sees them in *Test connection*."""
+        """Return some rows as text for *Test connection*."""
         statement = f"SELECT * FROM {self._relation} LIMIT {_SHOWN_ROWS}"  # noqa: S608
         rows = [
             ", ".join(truncate(value or "(empty)", 60) for value in self._values(row))
@@ -188,7 +188,7 @@ class UsageRelation:
             yield dict(zip(names, row, strict=True))
 
     def fetch(self, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-        """The month's rows as files of events."""
+        """Write the month's rows as files of events."""
         source, time = self._source, self._source.moment(self._columns[TIME])
         start, end = (
             source.moment(f"'{day:%Y-%m-%d} 00:00:00+00:00'")

@@ -148,8 +148,7 @@ def _group_params(names: Sequence[str]) -> list[tuple[str, str | int]]:
 
 
 def daily_totals(api: HttpApi, month: date, kind: str = "") -> tuple[str, list[str]]:
-    """Return the API that accepts the key, and its daily totals as text. Raises AccessError of the newer API if
-    neither does."""
+    """Return the API that accepts the key, and its daily totals as text. Raises AccessError of the newer API if neither does."""
     if kind != LEGACY:
         try:
             pages = _analytics(api, "cost", month, (), _CostPage)
@@ -187,9 +186,8 @@ def _day(moment: datetime) -> date:
 
 
 def analytics_costs(api: HttpApi, month: date, groups: Sequence[str]) -> Iterator[ClaudeCost]:
-    """Return costs with their tokens, from the usage report of the same day and group. If rows of a day have the same
-    group (people that the key may not see), the first has the tokens of all. Days outside the month are left to their
-    own month."""
+    """Return costs with their tokens, from the usage report of the same day and group. If rows of a day have the same group (people
+    that the key may not see), the first has the tokens of all. Days outside the month are left to their own month."""
     quantities = _quantities(api, month, groups)
     for page in _analytics(api, "cost", month, [*groups, "cost_type", "token_type"], _CostPage):
         for item in page.data:

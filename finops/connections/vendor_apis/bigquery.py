@@ -1,7 +1,7 @@
 """BigQuery by its REST API: queries as jobs, their rows in pages.
 
-The API needs no client library: it is two requests, and the library brings 20 packages. Values come as text, so amounts stay
-exact. MAX_BYTES_BILLED bounds what a mistake can cost; columns are asked of a dry run, which costs nothing.
+The API needs no client library: it is two requests, and the library has 20 packages. Values are text, so amounts stay
+exact. MAX_BYTES_BILLED limits the cost of a mistake; columns are read by a dry run, which costs nothing.
 """
 
 from __future__ import annotations

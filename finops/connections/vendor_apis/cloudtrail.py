@@ -1,4 +1,5 @@
-"""AWS CloudTrail's management events: which of them are change events, who acted, and what of the bill they are about. Pure.
+"""AWS CloudTrail's management events: which of them are change events, their actors, and the resources of the bill
+that they change. Pure.
 
 Sources: docs.aws.amazon.com/awscloudtrail/latest/userguide/cloudtrail-event-reference-record-contents.html,
 /cloudtrail-event-reference-user-identity.html, and service authorization reference (forms of ARNs).
@@ -50,7 +51,7 @@ _ARN_OF_TYPE: Final[Mapping[str, str]] = {
     "AWS::Backup::BackupVault": "backup:{region}:{account}:backup-vault:{name}",
     "AWS::Logs::LogGroup": "logs:{region}:{account}:log-group:{name}",
 }
-"""Types of resources that have cost, and how bills name them."""
+"""Types of resources with cost, and the form of their ARN in bills."""
 
 _VERBS: Final = re.compile(
     r"(Run|Create|Allocate|Restore|Copy|Import|Launch|Start|Stop|Terminate|Delete|Release|Modify|Update|Resize|Purchase|Put|Set)[A-Z]"
@@ -93,7 +94,7 @@ class TrailResource(msgspec.Struct, frozen=True):
 
 
 def is_change(action: str, error_code: str) -> bool:
-    """Whether a call succeeded, and created or changed what may have cost."""
+    """Return whether a call succeeded, and created or changed something that may have cost."""
     return not error_code and _VERBS.match(action) is not None and not _NOISE.fullmatch(action)
 
 
@@ -104,10 +105,12 @@ def change_event(
     resources: Iterable[TrailResource],
     account: str = "",
 ) -> PulledEvent | None:
-    """None for what failed, reads, or is of no resource with cost. Raises msgspec.DecodeError for a record that is none. `account` is of
-    its scope too, where events of several come together.
+    """Return the change event of a record; None for a failed or reading call, or if no resource has cost. Raises
+    msgspec.DecodeError for an invalid record. `account` is added to the event's scope, for records of several accounts.
 
-    Its id begins with the API's action, by which a creation is told from a change (`finops.change_events.resource_actors`)."""
+    The event ID begins with the action of the API, which distinguishes creations from changes
+    (`finops.change_events.resource_actors`).
+    """
     record = msgspec.json.decode(record_text, type=_Record)
     name = record.event_name
     if not is_change(name, record.error_code):
@@ -130,7 +133,7 @@ def change_event(
 
 
 def actor_of(identity: _Identity) -> str:
-    """A person, a session and its role (`maya@example.com, role Admin`), `root`, or the AWS service that acted."""
+    """Return a person, a session and its role (`maya@example.com, role Admin`), `root`, or the AWS service that acted."""
     if identity.invoked_by.endswith(".amazonaws.com") or identity.type == "AWSService":
         return identity.invoked_by or "an AWS service"
     if identity.type == "Root":
@@ -146,7 +149,7 @@ def actor_of(identity: _Identity) -> str:
 
 
 def _bill_names(resources: Iterable[TrailResource], record: _Record) -> Iterator[str]:
-    """As bills may call each: by its id and by its ARN."""
+    """Yield the names of each resource that bills may use: its ID and its ARN."""
     partition = _partition(record.aws_region)
     for each in resources:
         names = [each.name]

@@ -1,10 +1,10 @@
 """Log files of a CloudTrail trail in its S3 bucket: `AWSLogs/[organization/]account/CloudTrail/region/YYYY/MM/DD/*.json.gz`.
 
-The name of a log file has the minute of its delivery, so keys of an account and region sort by time. What was read of a month stays in the
-connection's page cache: the change events, the newest key, and the keys of the LATE_HOURS before it, since files may appear later than
-others of a later minute. A listing begins there. Without the cache the month is read again, with the same result.
+The name of a log file has the minute of its delivery, so keys of an account and region sort by time. The connection's page cache
+keeps what was read of a month: the change events, the newest key, and the keys of the LATE_HOURS before it, since a file may appear
+later than files of a later minute. The next listing starts there. Without the cache the month is read again, with the same result.
 
-A log file may have events of any time before its delivery; those that come more than a day after the end of their month are lost.
+A log file may have events of any time before its delivery. Events delivered more than a day after the end of their month are lost.
 Source: docs.aws.amazon.com/awscloudtrail/latest/userguide/cloudtrail-log-file-examples.html.
 """
 
@@ -34,14 +34,14 @@ from finops.lib import clock, time_limit
 from finops.lib.periods import add_months
 
 MAX_FOLDERS: Final = 1_000
-"""Accounts times regions."""
+"""The most pairs of account and region."""
 MAX_FILES: Final = 1_000_000
-"""Log files of a month that one fetch reads."""
+"""The most log files of a month that one fetch reads."""
 MAX_FILE_BYTES: Final = 16 * 1024**2
 MAX_TEXT_BYTES: Final = 64 * 1024**2
-"""Of a log file, uncompressed: CloudTrail's own limit is 50 MB."""
+"""The most uncompressed bytes of a log file; CloudTrail's own limit is 50 MB."""
 MAX_RECORDS: Final = 200_000
-"""Events of a log file."""
+"""The most events of a log file."""
 LATE_HOURS: Final = 6
 SPILL_DAYS: Final = 1
 """Days of the next month whose log files are read for events of this one."""
@@ -51,7 +51,7 @@ LINES_TOGETHER: Final = 1_000
 FORGET_EACH: Final = 5_000
 ADVICE: Final = "Enter fewer accounts or regions."
 _FORMAT: Final = "1"
-"""Another one reads months again, when a log file is read differently."""
+"""Part of the cache's key. Change it to read months again after the reading of log files changed."""
 
 _ACCOUNT: Final = re.compile(r"[0-9]{12}")
 _ORGANIZATION: Final = re.compile(r"o-[a-z0-9]{10,32}")
@@ -64,14 +64,14 @@ _TIME: Final = "%Y%m%dT%H%M"
 
 @dataclass(frozen=True)
 class TrailFolder:
-    """Where the log files of an account and region are; the path ends with a slash."""
+    """The folder of an account's log files of a region; the path ends with a slash."""
 
     account: str
     region: str
     path: str
 
     def key(self, moment: datetime) -> str:
-        """What sorts before the log files that are delivered from this minute on."""
+        """Return a key that sorts before the log files that are delivered from this minute on."""
         return f"{self.path}{moment:%Y/%m/%d}/{self.account}_CloudTrail_{self.region}_{moment:{_TIME}}"
 
 
@@ -102,7 +102,7 @@ _decode_event: Final = msgspec.json.Decoder(PulledEvent).decode
 
 
 class _NewFile(NamedTuple):
-    """A log file that was not read, with the number of its key and version, and the minute in its name."""
+    """A log file that was not read yet, with a digest of its key and version, and the minute in its name."""
 
     item: BucketObject
     number: int
@@ -110,11 +110,11 @@ class _NewFile(NamedTuple):
 
 
 class FolderMonth(msgspec.Struct, array_like=True):
-    """What was read of a folder and month. `lines` are change events as JSON, compressed; `digest` is of the keys of all files, in any
-    order; `recent` are those of the last hours, by which a late one is told from one that was read."""
+    """The cached state of a folder and month. `lines` are change events as compressed JSON; `digest` covers the keys of all files,
+    in any order; `recent` are the files of the last hours, to distinguish late files from those already read."""
 
     newest: str = ""
-    """Minute of the newest file, as its name has it."""
+    """Minute in the name of the newest file."""
     digest: int = 0
     files: int = 0
     recent: dict[str, int] = {}
@@ -122,11 +122,11 @@ class FolderMonth(msgspec.Struct, array_like=True):
     unreadable_files: int = 0
     unreadable_records: int = 0
     example: str = ""
-    """The first file that could not be read, and why."""
+    """The first file that could not be read, and the reason."""
 
     @property
     def start(self) -> datetime | None:
-        """From when on a listing looks for files; None for the start of the month."""
+        """The time from which a listing searches for new files; None for the start of the month."""
         if not self.newest:
             return None
         return min(_time_of(self.newest), clock.now()) - timedelta(hours=LATE_HOURS)
@@ -152,16 +152,16 @@ class FolderMonth(msgspec.Struct, array_like=True):
 
 @dataclass(frozen=True)
 class TrailBucket:
-    """The log files below the prefix of a trail. Methods raise what those of `S3Bucket` raise."""
+    """The log files below the prefix of a trail. Methods raise the errors of `S3Bucket`."""
 
     bucket: S3Bucket
     pages: PageCache
     accounts: Sequence[str] = ()
     regions: Sequence[str] = ()
-    """Empty: all."""
+    """Regions to read; empty: all."""
 
     def folders(self) -> list[TrailFolder]:
-        """Raises SourceError for none, and above MAX_FOLDERS."""
+        """Return the folders of the chosen accounts and regions. Raises SourceError if there are none, and above MAX_FOLDERS."""
         folders: list[TrailFolder] = []
         for parent, account in self._accounts():
             if self.accounts and account not in self.accounts:
@@ -191,7 +191,7 @@ class TrailBucket:
                 )
 
     def newest_file(self, folder: TrailFolder) -> BucketObject | None:
-        """The last file of the folder's last day with any; a few requests."""
+        """Return the last file of the newest day with files; a few requests."""
         path = folder.path
         for _level in ("year", "month", "day"):
             names = [name for name in self.bucket.folders(path) if name.isdecimal()]
@@ -202,7 +202,7 @@ class TrailBucket:
         return files[-1] if files else None
 
     def fingerprint(self, folders: Sequence[TrailFolder], month: date) -> list[str]:
-        """A line a folder with files, which changes with each file that is new."""
+        """Return a line for each folder with files, which changes with each new file."""
         lines = []
         for folder in folders:
             read = self._read_before(folder, month)
@@ -214,7 +214,8 @@ class TrailBucket:
         return lines
 
     def events(self, folders: Sequence[TrailFolder], month: date, fetch: Fetch) -> Iterator[PulledEvent]:
-        """The change events of the month: those that were read before, and those of new files. Notes what cannot be read."""
+        """Yield the change events of the month: cached ones, and those of new files. Adds notes about unreadable
+        files and records."""
         unreadable = _Unreadable()
         is_open = month >= first_open_month()
         with ThreadPoolExecutor(READERS, thread_name_prefix="trail") as pool:
@@ -224,8 +225,8 @@ class TrailBucket:
                 try:
                     reader.read(folder, self._new_files(folder, month, read), read)
                 finally:
-                    # What was read stays if another file fails, and the next attempt goes on there. A month that is read once needs no
-                    # page: it would displace those that each look needs.
+                    # Keep what was read if another file fails: the next attempt continues there. A month that is read once is not
+                    # cached, because its page would displace those that each listing needs.
                     if is_open:
                         self._keep(folder, month, read)
                 unreadable.add(read)
@@ -233,7 +234,7 @@ class TrailBucket:
         fetch.notes += unreadable.notes
 
     def _new_files(self, folder: TrailFolder, month: date, read: FolderMonth) -> Iterator[_NewFile]:
-        """Log files of the month that were not read."""
+        """Yield log files of the month that were not read yet."""
         start = datetime.combine(month, datetime.min.time(), UTC)
         end = datetime.combine(add_months(month, 1) + timedelta(days=SPILL_DAYS), datetime.min.time(), UTC)
         first, numbers = max(start, read.start or start), dict(read.recent)
@@ -265,7 +266,7 @@ class TrailBucket:
 
 
 class _Reader:
-    """Reads new files of one month, a few at a time and ahead; their events come in order."""
+    """Reads the new files of one month, a few concurrently and in advance; their events stay in order."""
 
     def __init__(self, bucket: S3Bucket, fetch: Fetch, pool: ThreadPoolExecutor) -> None:
         self._bucket, self._fetch, self._pool = bucket, fetch, pool
@@ -274,7 +275,7 @@ class _Reader:
         self._lines: list[bytes] = []
 
     def read(self, folder: TrailFolder, files: Iterator[_NewFile], read: FolderMonth) -> None:
-        """Adds the files to what was read. Raises SourceError above MAX_FILES."""
+        """Add the files to the cached state. Raises SourceError above MAX_FILES."""
         try:
             for each in files:
                 self._files += 1
@@ -291,7 +292,7 @@ class _Reader:
             self._pack(read)
 
     def _content(self, item: BucketObject) -> bytes:
-        """Empty for a file above the limit, which is not read."""
+        """Return the content; empty for a file above the limit, which is not read."""
         return self._bucket.read(item, MAX_FILE_BYTES) if item.bytes <= MAX_FILE_BYTES else b""
 
     def _take(self, folder: TrailFolder, read: FolderMonth) -> None:
@@ -309,7 +310,7 @@ class _Reader:
 
 
 class _Unreadable:
-    """Counts for the notes of a month."""
+    """Counts of unreadable files and records, for the notes of a month."""
 
     def __init__(self) -> None:
         self.files = self.records = 0
@@ -331,7 +332,7 @@ class _Unreadable:
 
 
 def check_file(item: BucketObject, content: bytes) -> None:
-    """Raises SourceError for a log file that cannot be read."""
+    """Check a log file. Raises SourceError if it cannot be read."""
     read = FolderMonth()
     list(_lines(item, content, TrailFolder("", "", ""), read))
     if read.unreadable_files:
@@ -339,7 +340,7 @@ def check_file(item: BucketObject, content: bytes) -> None:
 
 
 def _lines(item: BucketObject, content: bytes, folder: TrailFolder, read: FolderMonth) -> Iterator[bytes]:
-    """Change events of a log file as JSON. What cannot be read is counted."""
+    """Yield the change events of a log file as JSON. Unreadable records are counted."""
     try:
         records = _records(item, content)
     except (_UnreadableFile, zlib.error, msgspec.DecodeError, RecursionError) as error:
@@ -378,7 +379,7 @@ def _records(item: BucketObject, content: bytes) -> list[msgspec.Raw]:
 
 
 def _event_of(raw: msgspec.Raw, folder: TrailFolder) -> PulledEvent | None:
-    """None for what reads, is of data instead of resources, or no change event."""
+    """Return the change event of a record; None for reading calls, data events, and records without a change event."""
     record = _decode_record(raw)
     if record.read_only or record.management_event is False or record.event_category != "Management":
         return None
@@ -393,7 +394,7 @@ def _event_of(raw: msgspec.Raw, folder: TrailFolder) -> PulledEvent | None:
 
 
 def _minute_of(key: str) -> str:
-    """As the name of a log file has it; empty for another object."""
+    """Return the minute in the name of a log file; empty for any other object."""
     match = _KEY.fullmatch(key)
     try:
         return f"{_time_of(match[4]):{_TIME}}" if match else ""
@@ -402,7 +403,7 @@ def _minute_of(key: str) -> str:
 
 
 def _time_of(minute: str) -> datetime:
-    """Raises ValueError for a day or time that there is not."""
+    """Parse a minute. Raises ValueError for an invalid day or time."""
     return datetime.strptime(minute, _TIME).replace(tzinfo=UTC)
 
 

@@ -1,10 +1,9 @@
 """GitHub's REST API for change events: releases, deployments and pull requests of a repository.
 
-Lists are read from the newest entry: deployments back to the first day, pull requests by their last update, which
-includes the merge; releases completely, since they are listed by the commit's date. A deployment has its last status
-other than `inactive`, which only means that another deployment followed. Sources:
-docs.github.com/rest/releases/releases, /rest/deployments, /rest/pulls/pulls, /rest/using-the-rest-api (rate limits,
-best practices).
+Lists are read from the newest entry: deployments back to the first day, pull requests by their last update, which includes the
+merge; releases completely, since they are listed by the commit's date. A deployment has its last status other than `inactive`,
+which only means that another deployment followed. Sources: docs.github.com/rest/releases/releases, /rest/deployments,
+/rest/pulls/pulls, /rest/using-the-rest-api (rate limits, best practices).
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ class GitHubEvents(RepositoryEvents):
         rows = self.rows("/deployments", [], _Deployment, "deployments")
         for each in while_after(rows, lambda row: row.created_at, midnight(first)):
             if each.created_at.astimezone(UTC).date() > last:
-                continue  # its status is a request of its own
+                continue  # its status takes a separate request
             if not self.has_environment(each.environment):
                 continue
             status = self._status(each)
@@ -147,8 +146,7 @@ class GitHubEvents(RepositoryEvents):
                 )
 
     def _status(self, deployment: _Deployment) -> _Status | None:
-        """Return the last status other than `inactive`. A successful deployment is not read again: only `inactive`
-        can follow."""
+        """Return the last status other than `inactive`. A successful deployment is not read again: only `inactive` can follow."""
         statuses = self.api.get_page(
             f"{self.path}/deployments/{deployment.id}/statuses",
             [("per_page", PAGE)],

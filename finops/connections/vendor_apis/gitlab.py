@@ -108,7 +108,7 @@ class GitLabEvents(RepositoryEvents):
             yield self.event(
                 kind="release",
                 title=each.name or each.tag_name,
-                # A release has no number of its own; a project keeps its when it is moved.
+                # A release has no ID. The ID of a project stays when it is moved.
                 event_id=f"release/{self._project.id}/{each.tag_name}",
                 occurred_at=each.released_at,
                 actor=_username(each.author),

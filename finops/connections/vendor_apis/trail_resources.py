@@ -1,8 +1,9 @@
-"""Which resources a record of CloudTrail is about. Pure.
+"""The resources that a CloudTrail record is about. Pure.
 
-LookupEvents names them; the log files of a trail do not, so they are read from the action's parameters and its answer. A creation is of
-the resource that its action names alone: `CreateVolume` of a snapshot creates a volume.
-Source: docs.aws.amazon.com/awscloudtrail/latest/userguide/cloudtrail-event-reference-record-contents.html, and log file examples of each service.
+LookupEvents returns them; log files of a trail do not have them, so they are read from the action's parameters and
+response. A creation concerns only the resource in the name of its action: `CreateVolume` from a snapshot creates a
+volume. Source: docs.aws.amazon.com/awscloudtrail/latest/userguide/cloudtrail-event-reference-record-contents.html,
+and log file examples of each service.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from finops.change_events.event_rules import MAX_VALUES
 _VERB: Final = re.compile(r"[A-Z][a-z]+(?=[A-Z])")
 _CREATION: Final = re.compile(r"Run|Create|Allocate|Restore|Copy|Import|Launch")
 _OF_A_NEW_ONE: Final = re.compile(r"s?(\d{8}(v\d)?|ReadReplica|From\w+|To\w+|WithTags)?")
-"""What may follow the noun in the name of an action that creates it."""
+"""The text that may follow the noun in the name of an action that creates the resource."""
 _OF_ANOTHER: Final = re.compile(
     r"\w*(Snapshot|Endpoint|ParameterGroup|SubnetGroup|Permission|Url|Task|Attachment|Listener|Window|Association|Policy|Tags)"
 )
-"""What follows the noun in the name of an action on something else: `DeleteDBClusterSnapshot` changes no cluster."""
+"""The text that follows the noun in the name of an action on another resource: `DeleteDBClusterSnapshot` changes no cluster."""
 _MAX_DEPTH: Final = 8
 _MAX_NODES: Final = 20_000
 
 
 class _Kind(NamedTuple):
-    """`fields` in small letters: `instanceid` at any depth, or `request.name` with its parent."""
+    """A kind of resource. `fields` in lower case: `instanceid` at any depth, or `request.name` with its parent."""
 
     service: str
     nouns: tuple[str, ...]
@@ -91,7 +92,8 @@ _KINDS: Final = (
 
 
 def resources_of(source: str, action: str, request: Any, response: Any) -> list[tuple[str, str]]:
-    """Types and names of what the action created or changed. `source` as `ec2.amazonaws.com`; `request` and `response` as JSON has them."""
+    """Return types and names of the resources that the action created or changed. `source` is for example
+    `ec2.amazonaws.com`; `request` and `response` are parsed JSON."""
     kind = _kind_of(source.partition(".")[0], action)
     if kind is None:
         return []
@@ -118,7 +120,7 @@ def _kind_of(service: str, action: str) -> _Kind | None:
 
 
 def _texts(parent: str, value: Any) -> Iterator[tuple[str, str, str]]:
-    """Every text of an object with its key and the key of the object, in small letters."""
+    """Yield every text of an object with its key and the key of its parent, in lower case."""
     remaining = _MAX_NODES
     pending: list[tuple[str, Any, int]] = [(parent, value, 0)]
     while pending and remaining > 0:
@@ -138,7 +140,7 @@ def _texts(parent: str, value: Any) -> Iterator[tuple[str, str, str]]:
 
 
 def _plain_name(service: str, value: str) -> str:
-    """A queue's URL and a function's partial ARN end with the name."""
+    """Return the name at the end of a queue's URL or a function's partial ARN; other values unchanged."""
     if service == "sqs":
         return value.rpartition("/")[2]
     if service == "lambda" and not value.startswith("arn:"):

@@ -1,5 +1,4 @@
-"""The key of a cost source that programs push to: the card on the source's page, generation of a key, and a new
-source with one."""
+"""The key of a cost source that programs push to: the card on the source's page, generation of a key, and a new source with one."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class OpenSelect(forms.Select):
     """A select that keeps a value outside its choices as an additional choice."""
 
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
-        self.attrs.pop("maxlength", None)  # of its CharField; a select has none
+        self.attrs.pop("maxlength", None)  # set by CharField, invalid for a select
         return super().get_context(name, value, attrs)
 
     def optgroups(self, name: str, value: Any, attrs: Any = None) -> Any:
@@ -128,8 +128,7 @@ class CategoryField:
 
 
 class MappingForm(forms.Form):
-    """The mapping form. Its choices are the columns of the sample; a mapping may name columns that the file does not
-    have."""
+    """The mapping form. Its choices are the columns of the sample; a mapping may name columns that the file does not have."""
 
     decimal_mark = forms.ChoiceField(
         label="Numbers",
@@ -250,7 +249,7 @@ class MappingForm(forms.Form):
             value.strip() for value in (*of_sample, *unknown) if spec.fold(value) not in focus_categories
         ]
         shown = self.data.getlist("category_value") if isinstance(self.data, QueryDict) else []
-        # In the order of the page, so that a choice does not move while a person makes the next.
+        # In the order of the page, so that fields do not move while a person chooses.
         in_page_order = [value for value in shown if value in mapped or value in foreign]
         values = list(dict.fromkeys([*in_page_order, *mapped, *foreign]))[:MAX_VALUES] if column else []
         return [CategoryField(value, mapped.get(value, ""), index) for index, value in enumerate(values)]

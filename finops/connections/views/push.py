@@ -219,7 +219,7 @@ def _chunks(request: Request) -> Iterator[bytes]:
     limit = BodyLimit(
         settings.COST_PUSH_MAX_PART_BYTES,
         advice="send the month in parts",
-        ratio=1_100,  # rows of a bill repeat; what is inflated goes to disk and has an end
+        ratio=1_100,  # rows of a bill are repetitive; the decompressed body goes to disk and is limited
     )
     return body_chunks(request.stream, limit)
 

@@ -24,7 +24,7 @@ KEY: Final = "fcst_your-key"
 @require_safe
 def openapi(request: HttpRequest) -> JsonResponse:
     answer = JsonResponse(document())
-    answer["Access-Control-Allow-Origin"] = "*"  # it is public, and viewers of such documents run in browsers
+    answer["Access-Control-Allow-Origin"] = "*"  # public, and viewers of OpenAPI documents run in browsers
     return answer
 
 

@@ -1,8 +1,7 @@
-"""The wizard that adds a connection: choose a connector, enter its settings, test it. Also changing a connection, and
-the sample data.
+"""The wizard that adds a connection: choose a connector, enter its settings, test it. Also changing a connection, and the sample
+data.
 
-Nothing is stored before the last step. The wizard carries only the external id between requests, signed for its
-person and account.
+Nothing is stored before the last step. The wizard carries only the external id between requests, signed for its person and account.
 """
 
 from __future__ import annotations
@@ -37,8 +36,7 @@ from finops.lib.errors import UserError
 @sensitive_post_parameters()
 @never_cache
 def new(request: AccountRequest) -> HttpResponse:
-    """The connectors to choose from; with `?connector=` its steps and form. A POST creates the connection and starts
-    a sync."""
+    """The connectors to choose from; with `?connector=` its steps and form. A POST creates the connection and starts a sync."""
     connector = connectors().get(request.GET.get("connector", ""))
     if connector is None:
         return _catalog(request)

@@ -25,6 +25,6 @@ def about_trend(widget: Widget, currency: str) -> str:
 
 @register.filter
 def group_title(dimension: str) -> str:
-    """The heading of a dimension's column: for a tag or a cost tag only its key, to save space."""
+    """Return the heading of a dimension's column: for a tag or a cost tag only its key, to save space."""
     _kind, is_of_key, key = dimension.partition(":")
     return key if is_of_key else dimension.replace("_", " ").capitalize()

@@ -1,4 +1,4 @@
-"""Unexpected cost."""
+"""A widget of unexpected cost."""
 
 from __future__ import annotations
 
@@ -53,14 +53,15 @@ class AnomaliesWidget(WidgetType[AnomaliesConfig]):
         return True
 
     def check(self, config: AnomaliesConfig, context: CheckContext) -> None:
-        """Raises UserError for a minimum impact without its currency, and for an invalid currency code."""
+        """Check the settings. Raises UserError for a minimum impact without its currency, and for an invalid currency
+        code."""
         if config.min_impact is not None and not config.currency:
             raise UserError("currency: set the currency of min_impact, such as USD.", field="currency")
         if config.currency:
             currency_code(config.currency)
 
     def read(self, context: WidgetContext[AnomaliesConfig]) -> dict[str, Any]:
-        """Return anomalies with days in the board's; of any day if the board has none."""
+        """Return anomalies with days in the board's days; all anomalies if the board has none."""
         config, board = context.config, context.board
         days: dict[str, Any] = {}
         if board.has_days:

@@ -1,4 +1,4 @@
-"""Budgets in their current period."""
+"""A widget of budgets in their current period."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class BudgetStatusWidget(WidgetType[BudgetStatusConfig]):
     settings = (Setting("budgets", "Budgets (default: all)", "checks", _choices),)
 
     def check(self, config: BudgetStatusConfig, context: CheckContext) -> None:
-        """Raises UserError for a budget that the account does not have."""
+        """Check the settings. Raises UserError for a budget that the account does not have."""
         names_by_id = dict(Budget.objects.values_list("pk", "name"))
         missing_ids = [pk for pk in config.budgets if pk not in names_by_id]
         if missing_ids:

@@ -1,4 +1,4 @@
-"""How well commitments are used."""
+"""A widget of the utilization of commitments."""
 
 from __future__ import annotations
 

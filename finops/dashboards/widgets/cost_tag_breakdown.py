@@ -1,4 +1,4 @@
-"""The values of a cost tag."""
+"""A widget of the values of a cost tag."""
 
 from __future__ import annotations
 

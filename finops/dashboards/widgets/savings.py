@@ -1,4 +1,4 @@
-"""What could be saved a month."""
+"""A widget of potential monthly savings."""
 
 from __future__ import annotations
 

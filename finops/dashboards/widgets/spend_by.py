@@ -1,4 +1,4 @@
-"""The costliest values of a dimension."""
+"""A widget of the values of a dimension with the highest cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cost by day, week or month."""
+"""A widget of cost by day, week or month."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cost by one or two dimensions."""
+"""A widget of cost by one or two dimensions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A note."""
+"""A widget of text that a person writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What went up and down most between two periods."""
+"""A widget of the largest increases and decreases between two periods."""
 
 from __future__ import annotations
 

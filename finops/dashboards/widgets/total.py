@@ -1,4 +1,4 @@
-"""One amount for each currency, with its trend and its change."""
+"""A widget of the total in each currency, with its trend and its change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A saved unit metric."""
+"""A widget of a saved unit metric."""
 
 from __future__ import annotations
 

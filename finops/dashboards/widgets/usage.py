@@ -1,4 +1,4 @@
-"""A usage metric over time."""
+"""A widget of a usage metric over time."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ class UsageWidget(WidgetType[UsageConfig]):
     )
 
     def check(self, config: UsageConfig, context: CheckContext) -> None:
-        """Raises UserError for a metric that the account does not have, and for a dimension that usage does not have."""
+        """Check the settings. Raises UserError for a metric that the account does not have, and for a dimension that
+        usage does not have."""
         metrics = metrics_of(context.account) if config.metric else []
         if config.metric and (metrics or not context.plans_ahead):
             find_metric(metrics, config.metric)

@@ -176,7 +176,7 @@ def _limit_expression(limit: CostLimit, wanted: tuple[str, ...]) -> tuple[tuple[
     facts = fact_table(Kind.COST, tuple(keys), ALL_LINES)
     limited = facts.filter(limit.condition(facts).fill_null(False)).select(*wanted)
     tree = to_sqlglot(limited)
-    # A star where all columns are wanted.
+    # A star if all columns are needed.
     named = {column.name for column in tree.find_all(exp.Column)} | set(wanted)
     expression = f"{alias(Kind.COST.value).sql(DIALECT)} AS ({tree.sql(DIALECT)})"
     return tuple(name for name in facts.columns if name in named), expression, limited

@@ -1,8 +1,8 @@
 """The currency of answers about cost: each line in its own currency, only lines in one currency, or every line
 converted to one.
 
-A door opens the scope around an answer and every query inside follows it, so budgets, forecasts and unit cost count
-what the cost explorer shows. Outside a scope nothing is converted (ADR 0046).
+The caller opens the scope around an answer and every query inside follows it, so budgets, forecasts and unit cost
+have the figures of the cost explorer. Outside a scope nothing is converted (ADR 0046).
 
 Rounding: a line's amount times the rate of its day, rounded once to 18 decimals, half away from zero. Every figure is
 a sum of such lines, so parts add up to their total to the last digit. For that reason rollups are not read: their
@@ -145,7 +145,7 @@ def conversion_steps(amount: str) -> list[tuple[str, str]]:
     exact = (
         f'CAST({fraction} * "rate" AS DECIMAL(38, 32)) - CAST({coarse} * "rate_coarse" AS DECIMAL(24, 18))'
     )
-    # One more, and less: a half is rounded up whatever the sign of the rest.
+    # Add and subtract one: a half is rounded up whatever the sign of the rest.
     rounded = f"CAST({exact} + 1 AS DECIMAL(20, 18)) - 1"
     below_coarse = f"CASE WHEN {is_close} THEN CAST({rounded} AS DECIMAL(18, 18)) ELSE CAST({rest} AS DECIMAL(18, 18)) END"
     total = (

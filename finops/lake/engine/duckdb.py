@@ -1,7 +1,8 @@
-"""The DuckDB of a process: one instance, one more for each account with a memory of its own, a fresh cursor for each query.
+"""The DuckDB of a process: one instance, one more for each account with its own memory limit, a new cursor for each
+query.
 
-A cursor that two threads share gives one the other's answer (measured: 14 of 18); fresh ones never did (480 of
-480). The instance can read the lake's directory and nothing else, and its configuration is locked.
+Two threads that share a cursor can get each other's results (measured: 14 of 18); new cursors never did (480 of 480).
+The instance can read the lake's directory and nothing else, and its configuration is locked.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Instance:
     connection: duckdb.DuckDBPyConnection
     turns: threading.BoundedSemaphore
     memory: int
-    """In bytes."""
+    """Memory limit in bytes."""
 
     def execute(self, sql: str, deadline: float, tables: Mapping[str, pa.Table] | None = None) -> pa.Table:
         """Return all rows of a query by the deadline (monotonic seconds). `tables` are its inputs other than files,
@@ -69,7 +70,7 @@ class Instance:
             cursor = self.connection.cursor()
             try:
                 for name, table in (tables or {}).items():
-                    # A view of this cursor alone: no other sees it, and it goes when the cursor closes.
+                    # A view of this cursor only: invisible to others, and dropped when the cursor closes.
                     cursor.register(name, table)
                 with _watchdog.watch(cursor, deadline):
                     return cursor.execute(sql).to_arrow_table(RESULT_BATCH_ROWS)
@@ -81,7 +82,7 @@ class Instance:
                 ) from error
             except duckdb.OutOfRangeException as error:
                 raise LakeTooLarge(f"The total is too large. {NARROW_ADVICE}") from error
-            except (duckdb.IOException, duckdb.InvalidInputException) as error:  # gone; no Parquet
+            except (duckdb.IOException, duckdb.InvalidInputException) as error:  # missing, or not Parquet
                 raise UnreadableFile(str(error)) from error
             finally:
                 cursor.close()
@@ -99,7 +100,7 @@ class Instance:
                 with _watchdog.watch(cursor, deadline):
                     yield cursor.execute(sql).to_arrow_reader(STREAM_BATCH_ROWS)
             except (duckdb.InterruptException, OSError) as error:
-                # Arrow's reader says it as an OSError, once the first batch is there.
+                # After the first batch Arrow's reader raises errors of DuckDB as OSError.
                 if isinstance(error, OSError) and not str(error).startswith("INTERRUPT "):
                     raise
                 raise LakeTimeout(f"The query timed out. {NARROW_ADVICE}") from error
@@ -129,8 +130,8 @@ _spill_numbers = itertools.count(1)
 
 
 def instance(account: Account | None = None) -> Instance:
-    """The DuckDB of this process; where an operator set the account's lake memory, one of its own with so much. Both share the
-    turns."""
+    """Return the DuckDB of this process, or a separate one if an operator set the account's lake memory. All share
+    one queue for the cores."""
     memory = None if account is None else lake_memory_of(account)
     if account is not None and memory is not None:
         return _account_instance(account.pk, memory)
@@ -155,20 +156,20 @@ def _account_instance(account_id: int, memory: int) -> Instance:
     with _instances_lock:
         present = _account_instances.pop(key, None)
         if present is None:
-            # An instance that gave way may still run a query, with its files.
+            # A replaced instance may still run a query and use its files.
             spill = _spill_directory(f".{next(_spill_numbers)}")
             present = _make_instance(directory, memory, spill, turns)
         _account_instances[key] = present
         for other in [each for each in _account_instances if each != key and each[:2] == key[:2]]:
-            del _account_instances[other]  # of the account's former limit
+            del _account_instances[other]  # an instance with the account's former limit
         while len(_account_instances) > ACCOUNT_INSTANCES:
             del _account_instances[next(iter(_account_instances))]
     return present
 
 
 def _forget_after_fork() -> None:
-    """A child makes its own instances. The parent's are kept alive, unused: closing them would wait for threads that
-    only the parent has."""
+    """Make a child process create its own instances. The parent's are kept, unused: closing them would wait for
+    threads that only the parent has."""
     global _instances, _account_instances, _instances_lock, _watchdog
     _parent_instances.extend((_instances, _account_instances))
     _instances, _account_instances, _instances_lock, _watchdog = {}, {}, threading.Lock(), Watchdog()
@@ -191,9 +192,9 @@ def _make_instance(directory: Path, memory: int, spill: Path, turns: threading.B
         }
     )
     connection.execute("SET TimeZone = 'UTC'")
-    # Segments never change, so what was read of one stays true.
+    # Segments never change, so cached metadata of a segment stays valid.
     connection.execute("SET parquet_metadata_cache = true")
-    # It keeps what was read of each file, also of those that are gone, up to the limit of memory (ADR 0108).
+    # It keeps the data of each file, also of removed ones, up to the limit of memory (ADR 0108).
     connection.execute("SET enable_external_file_cache = false")
     connection.execute("SET allowed_directories = [?]", [f"{directory}/"])
     connection.execute("SET enable_external_access = false")
@@ -202,8 +203,8 @@ def _make_instance(directory: Path, memory: int, spill: Path, turns: threading.B
 
 
 def _spill_directory(suffix: str = "") -> Path:
-    """A directory of one instance: DuckDB's file names in it are the same in every one. With the name of the machine, since
-    containers that share VAR_DIR number their processes alike."""
+    """Return the directory of one instance, because DuckDB's file names are the same in every instance. Its name
+    contains the machine's: containers that share VAR_DIR may have equal process numbers."""
     parent = Path(settings.VAR_DIR, "spill")
     parent.mkdir(parents=True, exist_ok=True)
     for leftover in parent.iterdir():

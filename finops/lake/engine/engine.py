@@ -185,13 +185,13 @@ def _answer(
     if query.kind is Kind.USAGE:
         note_usage()
     columns = query.columns if currency is None else _columns_with(query, currency)
-    # The lines of a rollup would be rounded together.
+    # Conversion rounds each line; a rollup would round their sum.
     allow_rollups = allow_rollups and (currency is None or currency.rates is None)
     live = snapshot.take(
         account, query.kind, start, end, columns, allow_rollups=allow_rollups, manifest=manifest
     )
     key = _result_key(query, [file.path for file in live.files], start, end, currency)
-    # What waits in the inbox changes with every push, so only what is in files is kept.
+    # Pending events change with every push, so only results over files are cached.
     if live.waiting is None and (stored := _stored_result(key, query)) is not None:
         return stored
     metrics.RESULT_CACHE.inc("miss")
@@ -209,7 +209,8 @@ def _answer(
 
 
 def _refuse_later_files(segments: Sequence[SegmentFile]) -> None:
-    """Raises LakeUnavailable for files whose version this program does not read: a newer one runs beside it."""
+    """Check the versions of files. Raises LakeUnavailable for files whose version this program does not read: a newer
+    program runs beside it."""
     paths = [each.rollup[0] if each.rollup else each.path for each in segments]
     if later := lake_version.unreadable(paths):
         logger.error("lake: %d files are of a later version, as %s", len(later), later[0])

@@ -1,4 +1,4 @@
-"""Errors that a question to the lake may end with."""
+"""Errors of questions to the lake."""
 
 from __future__ import annotations
 

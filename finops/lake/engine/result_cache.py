@@ -1,8 +1,7 @@
-"""A cache of recent DuckDB results by the exact question. Files never change, so neither does what was read from
-them.
+"""A cache of recent DuckDB results by the exact question. Files never change, so results over them stay valid.
 
-No entry can be stale: the files of a question come from the manifest, read for each question, and a month that was
-replaced has files of other names. Entries that can no longer be asked for are evicted as the least recently used.
+No entry can be stale: the files of a question come from the manifest, read for each question, and a replaced month
+has files with other names. Entries that no question can match any more are evicted as the least recently used.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def _sums_fit(account: Account, query: Query, paths: Sequence[str], currency: Cu
     rate_digits = _rate_digits(currency)
     segments = queries.magnitudes(account, query.kind, paths)
     if len(segments) != len(paths):
-        return False  # a segment whose row is gone by now is not proven
+        return False  # the row of a segment was removed meanwhile: not proven
     for rows, magnitudes in segments:
         if magnitudes is None:
             return False

@@ -55,7 +55,7 @@ was gone."""
 CONFIGURATION: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
-    # A sum that does not fit is an error; Sail wraps all the same, so sums are proven to fit before (`magnitudes`).
+    # A sum that does not fit is an error. Sail wraps instead, so sums are proven to fit before (`magnitudes`).
     "spark.sql.ansi.enabled": "true",
 }
 
@@ -119,10 +119,10 @@ def _views(
     try:
         if files:
             names[0] = f"files_{uuid.uuid4().hex}"
-            # With the schema in the question no file is opened to learn it, and a column that a file lacks is null.
+            # With an explicit schema no file is opened to infer it, and a column that is missing in a file is null.
             reader = session.read.schema(_schema(query, present))
             lines = reader.parquet(*(_url(file.rollup[0] if file.rollup else file.path) for file in files))
-            # Sail leaves out a file that is gone, and says nothing. A count reads the ends of the files.
+            # Sail silently skips a missing file, so count first, which reads the footers of the files.
             if lines.count() != sum(file.rows for file in files):
                 raise UnreadableFile("the cluster reads other rows than the manifest has")
             lines.createOrReplaceTempView(names[0])
@@ -136,7 +136,7 @@ def _views(
         yield names[0], names[1], names[2]
     finally:
         for name in filter(None, names):
-            with suppress(Exception):  # the session may be gone, with its views
+            with suppress(Exception):  # the session may have ended, with its views
                 session.catalog.dropTempView(name)
 
 
@@ -188,7 +188,7 @@ class _Cluster:
             raise LakeBusy("The server is busy with other queries. Try again.")
         tag = uuid.uuid4().hex
         future = self.threads.submit(self._run, account_id, run, tag)
-        # The place is free once the thread is: one that hangs keeps it.
+        # The slot is free when the thread ends: a thread that hangs keeps it.
         future.add_done_callback(lambda _: self.turns.release())
         try:
             return future.result(timeout=max(0.0, deadline - time.monotonic()))
@@ -222,11 +222,11 @@ class _Cluster:
         with _main_file():
             from pyspark.sql.connect.client import (
                 DefaultChannelBuilder,
-            )  # half a second, where a cluster is used
+            )  # the import takes half a second
             from pyspark.sql.connect.client.retries import DefaultPolicy
             from pyspark.sql.connect.session import SparkSession
 
-        # It says so besides raising the error.
+        # pyspark warns in addition to raising the error.
         warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
         separator = "" if self.remote.endswith(("/", ";")) else "/;" if self.remote.count("/") < 3 else ";"
         channel = DefaultChannelBuilder(
@@ -244,12 +244,12 @@ class _Cluster:
         if session is None:
             return
         interrupt = self.threads.submit(session.interruptTag, tag)
-        with suppress(Exception):  # the statement's own end is what counts, and the cluster may be gone
+        with suppress(Exception):  # only the end of the statement matters, and the cluster may be unreachable
             interrupt.result(timeout=INTERRUPT_SECONDS)
 
     def _end(self, session: Any) -> None:
         def stop() -> None:
-            with suppress(Exception):  # gone with its server
+            with suppress(Exception):  # its server may have ended
                 session.stop()
 
         self.threads.submit(stop)
@@ -268,7 +268,7 @@ class _Cluster:
             return UnreadableFile(text[:500])
         if any(mark in text for mark in _MEMORY_MARKS):
             return LakeTooLarge(f"The query exceeded the cluster's memory. {NARROW_ADVICE}")
-        # Whatever else it was, the next question has a session of its own.
+        # After any other error the next question gets a new session.
         with self.lock:
             session = self.sessions.pop(account_id, None)
         if session is not None:

@@ -50,7 +50,7 @@ def conversion_steps(amount: str) -> list[dict[str, str]]:
             product: f"CAST({coarse} * `rate` AS DECIMAL(30,23))",
         },
         {units: f"CAST({product} AS DECIMAL(25,18))"},
-        # One more, and less: a half is rounded up whatever the sign of what is below.
+        # Add and subtract one: a half is rounded up whatever the sign of the digits below.
         {below: f"CAST({under} + {_ONE} AS DECIMAL(20,18))"},
         {
             f"`{amount}`": (

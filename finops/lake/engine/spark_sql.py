@@ -122,7 +122,7 @@ def _own_name(name: str) -> exp.Identifier:
 def _tree(expression: Any) -> exp.Query:
     # Ibis uses one node in several places.
     tree: exp.Query = _with_lists(_to_sqlglot(expression)).copy()
-    # Leaves first: functions stand in each other's arguments.
+    # Leaves first, because functions are arguments of other functions.
     for node in reversed(list(tree.walk())):
         replacement = _spark_node(node)
         if replacement is not node:
@@ -150,7 +150,7 @@ def _spark_node(node: exp.Expr) -> exp.Expr:
         only: exp.Expr = node.this
         return only
     if isinstance(node, exp.Cast) and node.is_type("decimal") and node.this.is_string:
-        # Sail reads no exponent: 0E-18.
+        # Sail does not parse an exponent: 0E-18.
         node.this.set("this", f"{Decimal(node.this.name):f}")
     return node
 
@@ -227,7 +227,7 @@ def _day(day: date) -> exp.Cast:
 
 
 def spark_type(type_: Any) -> str:
-    """The Spark SQL name of an Arrow type used in files."""
+    """Return the Spark SQL name of an Arrow type used in files."""
     text = str(type_)
     if text.startswith("decimal"):
         return f"DECIMAL({type_.precision},{type_.scale})"

@@ -60,7 +60,7 @@ def _roll_up_segment(account: Account, pk: int, levels: Sequence[Level]) -> bool
         return False
     # Unscoped: a task names the account itself.
     segment = LakeSegment.objects.unscoped().filter(pk=pk, summarised_at=None, retired_at=None).first()
-    if segment is None:  # swapped or rolled up meanwhile
+    if segment is None:  # replaced or rolled up meanwhile
         return False
     new = rollups.write_rollups(account, segment, levels)
     try:
@@ -73,7 +73,9 @@ def _roll_up_segment(account: Account, pk: int, levels: Sequence[Level]) -> bool
 
 def _insert_rollup_rows(segment: LakeSegment, new: Sequence[NewRollup]) -> None:
     due = LakeSegment.objects.unscoped().filter(pk=segment.pk, summarised_at=None)
-    if not due.update(summarised_at=clock.now()):  # by a worker of the version before, whose lock is another
+    if not due.update(
+        summarised_at=clock.now()
+    ):  # done by a worker of the previous version, which has another lock
         raise RuntimeError(f"segment {segment.pk} has rollups already")
     LakeRollup.objects.unscoped().bulk_create(
         LakeRollup(

@@ -18,8 +18,8 @@ _FILES: Final = "lake files"
 def lock_usage(account: Account) -> None:
     """Wait for the exclusive right to move, rewrite or remove the account's usage; held until the transaction ends.
 
-    Flush, the last step of a merge, void, retention and the deletion of a source take it, so none of them sees another half
-    done. Pushes and queries never do.
+    Flush, the last step of a merge, void, retention and the deletion of a source take this lock, so none of them sees
+    another half done. Pushes and queries never take it.
     """
     lock_until_commit(_usage_lock_name(account))
 
@@ -30,8 +30,9 @@ def try_lock_usage(account: Account) -> bool:
 
 
 def try_lock_compaction(segment_ids: Collection[int]) -> bool:
-    """Take the locks for merging these segments until the transaction ends; return False when another holds one of them.
-    Of two that want some of the same, one gets all of its own: each takes them in the order of their ids."""
+    """Take the locks for merging these segments until the transaction ends; return False if another transaction holds
+    one of them. Locks are taken in the order of the ids, so of two callers with common segments one gets all of its
+    locks."""
     return all(_try_lock(f"usage merge of segment {pk}") for pk in sorted(segment_ids))
 
 

@@ -141,7 +141,7 @@ class Manifest:
     files: tuple[LiveSegment, ...] = ()
     """All segments, without the limit."""
     kept: tuple[str, ...] | None = None
-    """For the manifest of a recorded answer that is computed again: what was read beside it then."""
+    """For a recorded answer that is computed again: the other data that the answer read."""
     _keys: list[CostKeys] = field(default_factory=list)
     _stored: list[dict[str, _StoredFile] | None] = field(default_factory=list)
     """Files by path, once a query has read them; None where they have too many columns or some are gone."""
@@ -149,8 +149,8 @@ class Manifest:
     """The last result of `derive` by name, with its inputs."""
 
     def derive(self, name: str, inputs: Hashable, compute: Callable[[], T]) -> T:
-        """Return what `compute` makes of this manifest, kept while `inputs` are the same. It goes with the manifest: a cache
-        beside it would hold manifests, with their files, long after they were replaced."""
+        """Return the result of `compute` for this manifest, cached while `inputs` are the same. The cache is part of
+        the manifest: a separate one would hold manifests, with their files, long after they were replaced."""
         kept_inputs, value = self._derived.get(name, (None, None))
         if kept_inputs != inputs:
             value = compute()

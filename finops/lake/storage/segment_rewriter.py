@@ -50,7 +50,7 @@ def merge_sorted_files(
 
 
 def _batches(file: pq.ParquetFile, at_once: int) -> Iterator[pa.RecordBatch]:
-    # Arrow reads the bytes of all row groups that it is asked for before it gives the first batch.
+    # Arrow reads all requested row groups before it returns the first batch.
     for group in range(file.num_row_groups):
         yield from file.iter_batches(at_once, row_groups=[group])
 

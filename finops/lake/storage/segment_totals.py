@@ -26,7 +26,7 @@ _AMOUNTS = ("billed_cost", "effective_cost")
 
 @dataclass(frozen=True)
 class SegmentTotals:
-    """Lines, billed and effective cost by currency; the days that have lines, and whose bill it is."""
+    """Lines, billed and effective cost by currency; the days with lines, and the providers of the bill."""
 
     sums: dict[str, tuple[int, Decimal, Decimal]]
     days: frozenset[date]
@@ -39,7 +39,7 @@ def totals_of(account: Account, segments: Iterable[LakeSegment | NewSegment]) ->
     for segment in segments:
         try:
             totals[segment.path] = _totals(account, segment)
-        except Exception:  # DuckDB's, Arrow's and the storage's: a file that is damaged must not keep its month from being replaced
+        except Exception:  # errors of DuckDB, Arrow and the storage: a damaged file must not prevent the replacement of its month
             logger.exception("lake: segment %s cannot be read, so nothing is held against it", segment.path)
     return totals
 

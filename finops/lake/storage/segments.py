@@ -195,7 +195,7 @@ def retire_source(*, account: Account, kind: Kind, source_id: int) -> None:
     """Retire all facts of a source, including pending usage: the source is being deleted."""
     with transaction.atomic():
         if kind is Kind.USAGE:
-            locks.lock_usage(account)  # a flush locks rows of the inbox first and the source then
+            locks.lock_usage(account)  # a flush locks rows of the inbox first, then the source
         lock_source(account, kind, source_id)
         _live(account, kind, source_id).update(retired_at=clock.now())
         if kind is Kind.USAGE:
@@ -244,8 +244,8 @@ def _plain_type(type_: pa.DataType) -> pa.DataType:
 
 
 def _write(file: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> None:
-    # No Arrow schema inside: it would only bring dictionary types back to readers that want plain strings.
-    # Statistics of days and amounts only: those of texts prune nothing in unsorted rows and take a fifth of the time.
+    # No Arrow schema in the file: readers would get dictionary types in place of plain strings.
+    # Statistics of days and amounts only: those of texts skip nothing in unsorted rows, and take a fifth of the time.
     # Usage is sorted by metric, and questions name one.
     with_statistics = [field.name for field in schema if _has_statistics(field)]
     groups = row_groups(batches, schema)
@@ -262,13 +262,13 @@ def _write(file: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> 
     ) as writer:
         while table is not None:
             writer.write_table(table, row_group_size=_group_rows(schema))
-            del table  # 60 MB that are not needed while the next one is built
+            del table  # frees 60 MB before the next one is built
             table = next(groups, None)
 
 
 def _is_dense(column: pa.ChunkedArray) -> bool:
-    """Whether nearly all amounts are different, as the costs of hourly charges are. A dictionary of those takes three times
-    as long to write, and a sum over them a sixth longer (measured)."""
+    """Return whether nearly all amounts are different, as the costs of hourly charges are. A dictionary of such
+    amounts takes three times as long to write, and a sum over them takes a sixth longer (measured)."""
     if not pa.types.is_decimal(column.type):
         return False
     sample = column.slice(0, SAMPLE_ROWS).drop_null()

@@ -204,7 +204,7 @@ def storage() -> Storage:
 def _storage(url: str, var: str, cache_bytes: int) -> Storage:
     if "://" not in url or url.startswith("file://"):
         return LocalStorage(_plain(Path(url.removeprefix("file://")).absolute()))
-    # One cache a lake: a process may point at another bucket later, and paths alone do not tell them apart.
+    # One cache for each lake: a process may use another bucket later, and paths do not distinguish buckets.
     place = hashlib.sha256(url.encode()).hexdigest()[:16]
     return RemoteStorage(url, FileCache(_plain(Path(var, "cache", place).absolute()), cache_bytes))
 

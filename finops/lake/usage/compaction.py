@@ -1,8 +1,8 @@
-"""Compaction: many small segments of a source's month become one, because every file of it costs each query time.
+"""Compaction: many small segments of a source's month become one, because each file costs every query time.
 
-3,000 small files cost a query 237 ms where one costs 15. A merge writes without any lock that a flush waits for; only its
-last step, which replaces the old segments in one transaction, takes the account's lock. Several workers merge groups of
-segments of one account at once: each group is locked by its segments.
+3,000 small files cost a query 237 ms where one costs 15. A merge writes without any lock that a flush waits for; only
+its last step, which replaces the old segments in one transaction, takes the account's lock. Several workers merge
+groups of segments of one account concurrently: each group is locked by its segments.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def _flush_chunk(account: Account, *, wait: bool) -> list[NewSegment]:
             return []
         groups = _take_chunk(account)
         with new_files() as new:
-            while groups:  # each is freed before the next is read: together they take three times the memory
+            while groups:  # each is freed before the next is read; all together take three times the memory
                 for segment in _write_segments(account, *groups.pop()):
                     new.append(segment)
             insert_usage_rows(account, new)

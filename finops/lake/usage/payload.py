@@ -25,7 +25,7 @@ FEW_BYTES: Final = 8_192
 """Pushes with fewer events and fewer bytes are stored as rows."""
 
 DIMENSIONS: Final = "dimensions"
-"""The column of a table of pending events with their dimensions, as the text of a JSON object or null."""
+"""The column of a table of pending events with their dimensions: the text of a JSON object, or null."""
 
 INBOX_SCHEMA: Final = pa.schema(
     [
