@@ -1,4 +1,4 @@
-"""Redis for the messages, notes and limits of this process and of the programs that a test starts."""
+"""Redis for the messages, notes and limits of this process and of programs that a test starts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.deployment import redis_server
 
 @contextmanager
 def messages_in_redis(settings: Settings) -> Iterator[str]:
-    """Its URL, which is REDIS_URL of this process meanwhile."""
+    """Yield the URL of a Redis server, which is REDIS_URL of this process inside the block."""
     before = app.conf.broker_url
     with redis_server() as url:
         settings.REDIS_URL = app.conf.broker_url = url

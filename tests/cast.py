@@ -1,4 +1,5 @@
-"""The one cast of every test: owner, member, viewer, a stranger with her own account, a person in two."""
+"""The people of every test: owner, admin, member, viewer, a stranger with an account of their own, and a member of
+both accounts."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from accounts.services import add_member, create_account
 
 PASSWORD = "correct horse battery staple"
 ACTOR = Actor.command("test")
-"""Who acts where no person does."""
+"""The actor of actions without a person."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,8 +46,8 @@ NAMES = ("owner", "admin", "member", "viewer", "stranger", "both")
 
 
 def make_cast() -> Cast:
-    """The rows that the services would make (tests/test_cast.py compares), in one statement a table: nearly every test
-    begins with this."""
+    """Create the rows that the services would create (tests/test_cast.py compares them), with one statement for each
+    table, because nearly every test does it."""
     people = dict(zip(NAMES, User.objects.bulk_create([_person(name) for name in NAMES]), strict=True))
     acme, elsewhere = Account.objects.bulk_create(
         [Account(name="Acme", slug="acme"), Account(name="Elsewhere", slug="elsewhere")]
@@ -75,7 +76,8 @@ class _Member:
         return Membership(account=self.account, user=self.user, role=self.role)
 
     def entry(self) -> AuditEntry:
-        """An owner comes with her account; of others it is said that they were added."""
+        """Return the audit entry: an owner's is that of the account's creation, any other person's that of a new
+        member."""
         owns = self.role is Role.OWNER
         return AuditEntry(
             account=self.account,
@@ -102,7 +104,7 @@ def make_cast_by_services() -> Cast:
 
 
 def _person(name: str) -> User:
-    # A cheap hash: the suite makes hundreds of people, and none of them is attacked.
+    # A cheap hash, because the suite creates hundreds of people.
     return User(email=f"{name}@example.com", name=name.capitalize(), password=_HASHED)
 
 
@@ -113,7 +115,7 @@ def signed_in(user: User) -> Client:
 
 
 def reauthenticated(client: Client, user: User) -> Client:
-    """Her password was asked for a moment ago."""
+    """Return the client with a password confirmed just now."""
     session = client.session
     session["account_authentication_methods"] = [
         {"method": "password", "at": time.time(), "email": user.email, "reauthenticated": True}

@@ -23,8 +23,8 @@ from tests.world.days import NOON
 __all__ = ["live_server_process"]
 
 
-# An example's time says how busy the machine is, not whether the code is right. The suite takes the same examples every time, so
-# that a commit is judged by what it changes; the soak explores.
+# No deadline: the time of an example depends on the load of the machine. The suite runs the same examples every time, so that a
+# failure is caused by the commit; the soak runs random ones.
 hypothesis_settings.register_profile(
     "suite", hypothesis_settings.default, max_examples=examples(100), deadline=None, derandomize=not SOAK
 )
@@ -40,7 +40,7 @@ def _turn(django_db_modify_db_settings: None) -> Iterator[ExitStack]:
 
 @pytest.fixture(scope="session")
 def django_db_setup(_turn: ExitStack, django_db_setup: None, django_db_blocker: Any) -> None:
-    """As pytest-django does it, by migrating or, where another worker has, by copying."""
+    """Set up the database as pytest-django does, by migrations, or by a copy if another worker has run them."""
     with django_db_blocker.unblock():
         _turn.close()
 
@@ -69,7 +69,7 @@ def operator(db: None) -> Client:
 
 @pytest.fixture(autouse=True)
 def _fresh_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test waits for what another one asked: all of them come from one address. Nor does a window end within a test."""
+    """Reset rate limits, because all tests use one address, and let no window of a limit end within a test."""
     rate_limiter.cache_clear()
     cache.clear()
     start = int(time.time())

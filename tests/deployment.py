@@ -1,4 +1,4 @@
-"""A deployment whose parts may be killed: a durable PostgreSQL of its own, and web processes on it that start again."""
+"""A deployment whose parts can be killed: a separate durable PostgreSQL, and web processes that can be restarted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.waiting import wait_until
 
 
 class Web:
-    """A web process on a port that it keeps over its deaths."""
+    """A web process with a port that stays the same after restarts."""
 
     def __init__(self, environment: dict[str, str], log: Path, *, workers: int = 1) -> None:
         self.port = free_port()
@@ -50,14 +50,14 @@ class Web:
         _wait_until_ready(self.server, self._process)
 
     def stop(self) -> None:
-        """SIGTERM: what has begun is answered first."""
+        """Send SIGTERM: open requests are completed first."""
         if self._process is not None:
             self._process.terminate()
             self._process.wait(60)
             self._process = None
 
     def kill(self) -> None:
-        """SIGKILL, all processes of it at once."""
+        """Send SIGKILL to all of its processes at once."""
         if self._process is not None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
@@ -66,7 +66,7 @@ class Web:
 
 @contextmanager
 def redis_server() -> Iterator[str]:
-    """A real Redis on loopback; its URL."""
+    """Yield the URL of a real Redis on loopback."""
     port = free_port()
     with tempfile.TemporaryDirectory(prefix="finops-redis-") as folder:
         server = subprocess.Popen(
@@ -90,14 +90,15 @@ def _redis_answers(port: int) -> bool:
 
 
 class Deployment:
-    """`web` runs; `call` runs a function of a test module in its settings; `rows` asks its database."""
+    """A deployment: `web` runs; `call` runs a function of a test module with its settings; `rows` queries its
+    database."""
 
     def __init__(self, cluster: embedded.Cluster, web: Web) -> None:
         self.cluster = cluster
         self.web = web
 
     def second_web(self, **settings: str) -> Web:
-        """Another web process on the same database, not yet started."""
+        """Return another web process on the same database, not started."""
         return Web({**self.web._environment, **settings}, self.web._log)
 
     def call(self, function: str, *arguments: Any) -> Any:
@@ -108,7 +109,7 @@ class Deployment:
             return connection.execute(query).fetchall()
 
     def kill_postgres(self) -> None:
-        """SIGKILL to the postmaster, which its backends follow; then it starts again and recovers."""
+        """Send SIGKILL to the postmaster, with which its backends end; then restart it, so that it recovers."""
         assert self.cluster.process is not None
         self.cluster.process.kill()
         self.cluster.process.wait()
@@ -120,7 +121,7 @@ def deployment(**settings: str) -> Iterator[Deployment]:
     with tempfile.TemporaryDirectory(prefix="finops-kill-", dir="/tmp") as folder:
         place = Path(folder)
         place.chmod(0o711)
-        # Durable: a killed PostgreSQL must know what it said it had committed.
+        # Durable: a killed PostgreSQL must not lose acknowledged commits.
         cluster = dataclasses.replace(embedded.throwaway_cluster(place), durable=True)
         cluster.create()
         cluster.start()

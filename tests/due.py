@@ -1,4 +1,4 @@
-"""What beat asks for, done here: the task, and then each task that it makes, one after another."""
+"""Periodic work without beat: runs the task, and then each task that it queues, one after another."""
 
 from __future__ import annotations
 

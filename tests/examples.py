@@ -1,5 +1,5 @@
-"""How many generated inputs a test of Hypothesis takes: all in `make soak`, a fifth of them in `make test`, which takes the
-same every time."""
+"""The number of generated inputs of a Hypothesis test: all in `make soak`; in `make test` a fifth, the same ones
+every time."""
 
 from __future__ import annotations
 
@@ -10,5 +10,6 @@ LEAST = 10
 
 
 def examples(count: int) -> int:
-    """Of `count`, what this run takes. What a bug needs is nearly always among the first; the rest is for the soak."""
+    """Return the number of inputs in this run, out of `count`. Most bugs appear with the first inputs; `make soak`
+    runs the rest."""
     return count if SOAK else min(count, max(LEAST, count // 5))

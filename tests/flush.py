@@ -1,6 +1,5 @@
-"""How the rows of a test of real transactions go: of the tables that have rows, where Django truncates every table, whose
-files PostgreSQL then makes anew, with those of its indexes.
-"""
+"""Faster cleanup after tests of real transactions: only tables with rows are emptied. Django truncates every table,
+and PostgreSQL then creates new files for the tables and their indexes."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
 from django.db.backends.base.operations import BaseDatabaseOperations
 
-# Django makes these again after each flush, a query a model.
+# Django creates these again after each flush, with a query for each model.
 OF_MODELS = frozenset({Permission._meta.db_table, ContentType._meta.db_table})
 REFERENCED = "SELECT DISTINCT confrelid::regclass::text FROM pg_constraint WHERE contype = 'f'"
 
@@ -19,8 +18,8 @@ REFERENCED = "SELECT DISTINCT confrelid::regclass::text FROM pg_constraint WHERE
 def sql_flush(
     operations: BaseDatabaseOperations, style: Any, tables: Iterable[str], **_options: object
 ) -> list[str]:
-    """In place of the operations' method. What a foreign key names cannot be truncated alone; its rows are deleted, and so
-    after those that name them are gone."""
+    """Replacement of the method of the database operations. A table that a foreign key references cannot be truncated
+    alone, so its rows are deleted, after those of the tables that reference it."""
     names = {name: operations.quote_name(name) for name in tables if name not in OF_MODELS}
     if not names:
         return []

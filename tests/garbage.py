@@ -1,7 +1,7 @@
-"""pytest plugin: Python looks for garbage rarely while tests run, and never at what is there before the first of them.
+"""pytest plugin: garbage collection is rare while tests run, and never covers objects from before the first test.
 
-What is imported and collected, some ten thousand tests, stays until the end: without this each full look walks over all of
-it, a tenth of the suite's processor time.
+Imported modules and some ten thousand collected tests stay until the end. Without this plugin each full collection
+traverses all of them, a tenth of the suite's processor time.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import gc
 
 import pytest
 
-# New objects until a look at the youngest, looks until one at the next, and until a full one; Python's are 700, 10, 10. More would hold
-# gigabytes of what tests left.
+# New objects until a collection of generation 0, then collections of 0 until one of 1, and of 1 until one of 2; Python's defaults are
+# 700, 10, 10. Larger values would keep gigabytes of garbage.
 THRESHOLDS = (20_000, 10, 10)
 
 gc.disable()

@@ -1,4 +1,5 @@
-"""Passwords of tests are hashed as the product hashes them, once instead of a million times: nobody attacks them."""
+"""A password hasher for tests: the product's, with one iteration in place of a million, because nobody attacks these
+passwords."""
 
 from __future__ import annotations
 

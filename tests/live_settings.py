@@ -1,4 +1,5 @@
-"""The product's settings for the live server of the tests: static files come from where they lie, uncollected; sign-in is quick."""
+"""The product's settings for the live server of the tests: static files are served from their source folders, and
+sign-in is fast."""
 
 from __future__ import annotations
 
@@ -14,5 +15,5 @@ PASSWORD_HASHERS = ["tests.hashers.QuickHasher", *HASHERS]
 # Receivers of alerts are on this machine.
 ALERT_ALLOWED_NETWORKS = ["127.0.0.1/32"]
 
-# Beside the door: the same with prompts that the official conformance suite knows by name.
+# An additional MCP endpoint with the prompts that the official conformance suite requires.
 MIDDLEWARE = ["tests.conformance.fixtures.door", *OF_THE_PRODUCT]

@@ -1,7 +1,8 @@
-"""A load balancer on loopback: a connection goes to a node in turn, past those that are out of rotation or refuse.
+"""A load balancer on loopback: connections go to the nodes in turn, except those out of rotation or refusing
+connections.
 
-As ops/nginx.conf does it for new connections. What a node has begun to answer is never sent again, so a request that a node
-drops is seen as a failure.
+It treats new connections as ops/nginx.conf does. A request that a node has begun to answer is never sent again, so a
+test sees a dropped request as a failure.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from contextlib import contextmanager, suppress
 
 
 class LoadBalancer:
-    """`served` counts the connections of each port."""
+    """A running load balancer. `served` counts the connections of each port."""
 
     def __init__(self, ports: Sequence[int], listener: socket.socket) -> None:
         self._ports, self._listener = list(ports), listener

@@ -1,4 +1,4 @@
-"""Cases that `make test` leaves to `make test-long`: another width or theme of what it has looked at."""
+"""Cases that only `make test-long` runs: other widths or themes of pages that `make test` checks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 
 def also_long(*cases: Any) -> list[Any]:
-    """Each a value of `pytest.mark.parametrize`, or a tuple of them."""
+    """Return cases for `pytest.mark.parametrize` with the mark `long`; each is a value or a tuple of values."""
     return [
         pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.long)
         for case in cases

@@ -1,7 +1,7 @@
-"""One database of a run is migrated, the others are copies of it: a copy takes a tenth of the migrations' seconds.
+"""One database of a run is migrated, the others are copies of it: a copy takes a tenth of the time of the migrations.
 
-What migrations make is dumped below `.pytest_cache/`, under a digest of all migration files: the next run restores it,
-in half a second of processor time instead of twelve.
+The migrated database is dumped to `.pytest_cache/`, under a digest of all migration files. The next run restores it,
+in half a second of processor time in place of twelve.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.postgres import RUN_DIR
 
 
 def template() -> str | None:
-    """The database that `CREATE DATABASE … TEMPLATE` copies; None before there is one, and outside of a run of tests."""
+    """Return the database for `CREATE DATABASE … TEMPLATE`; None if there is none yet, and outside of a test run."""
     if RUN_DIR not in os.environ:  # a benchmark
         return None
     name = _file()
@@ -39,7 +39,8 @@ def template() -> str | None:
 
 @contextmanager
 def first_migrates() -> Iterator[None]:
-    """Around the setup of a worker's test database. The others wait for the first, whose migrations they copy."""
+    """Context manager for the setup of a worker's test database. The others wait for the first, and copy its migrated
+    database."""
     with Path(os.environ[RUN_DIR], "migrating").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         found = template() or restored()
@@ -52,7 +53,7 @@ def first_migrates() -> Iterator[None]:
 
 
 def drop_template() -> None:
-    """On a server that outlives the run."""
+    """Drop the template from a server that continues after the run."""
     if name := template():
         execute(os.environ["DATABASE_URL"], f'DROP DATABASE IF EXISTS "{name}"')
 
@@ -66,7 +67,7 @@ def _keep() -> None:
     made, admin = connection.settings_dict["NAME"], os.environ["DATABASE_URL"]
     if not made.startswith("test_"):
         return  # no test of this run uses the database
-    # PostgreSQL copies no database that somebody is connected to.
+    # PostgreSQL does not copy a database with connections.
     wrapper = connections["default"]
     assert isinstance(wrapper, DatabaseWrapper)
     wrapper.close()
@@ -78,7 +79,8 @@ def _keep() -> None:
 
 
 def restored() -> str | None:
-    """The database of an earlier run with the same migrations, loaded into this run's server; None without one."""
+    """Load the dump of an earlier run with the same migrations into this run's server, and return the database; None
+    without a dump."""
     dump = dump_file()
     if dump is None or not dump.exists():
         return None
@@ -94,8 +96,8 @@ def restored() -> str | None:
 
 
 def migrate(url: str) -> None:
-    """For an empty database on a server of a test's own, in a process with Django: the dump where there is one, which
-    is so after the setup of the run's test database, else the migrations themselves."""
+    """Create the tables in an empty database on a test's own server, in a process with Django: from the dump, which
+    exists after the setup of the run's test database, or else by the migrations."""
     dump = dump_file()
     if dump is not None and dump.exists():
         load(dump, url)
@@ -105,7 +107,7 @@ def migrate(url: str) -> None:
 
 
 def migrate_console(var_dir: Path) -> None:
-    """The PostgreSQL that `manage.py up` would make in this folder, with its tables, in a tenth of the time."""
+    """Create the PostgreSQL that `manage.py up` would create in this folder, with its tables, in a tenth of the time."""
     var_dir.mkdir(mode=0o700)
     cluster = development_cluster(var_dir)
     prepare(cluster, var_dir)
@@ -116,7 +118,8 @@ def migrate_console(var_dir: Path) -> None:
 
 
 def dump_file() -> Path | None:
-    """Where the dump of these migrations is, or would be; None on a server that is not ours, whose version may differ."""
+    """Return the path of the dump of these migrations, which may not exist; None for a server that is not ours, whose
+    version may differ."""
     if os.environ.get("TEST_DATABASE_URL"):
         return None
     digest = hashlib.sha256(f"{django.__version__} {MAJOR}".encode())
@@ -127,7 +130,7 @@ def dump_file() -> Path | None:
 
 
 def _write(dump: Path) -> None:
-    """Whole or not at all; the dumps of other migrations go."""
+    """Write the dump atomically, and delete the dumps of other migrations."""
     dump.parent.mkdir(exist_ok=True)
     for old in dump.parent.glob("migrated-*"):
         old.unlink()

@@ -1,4 +1,4 @@
-"""Pages and downloads as people read them."""
+"""Pages and downloads as text."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from django.test import Client
 
 
 def text_of(response: Any, *, status: int = 200) -> str:
-    """The words of a page, without markup, one space between them. Raises AssertionError for another status."""
+    """Return the text of a page without markup, with single spaces. Raises AssertionError for another status."""
     assert response.status_code == status, response.content
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", response.content.decode())).split())
 
 
 def get_page(client: Client, url: str, **query: Any) -> str:
-    """The words of the page at this address."""
+    """Return the text of the page at this address."""
     return text_of(client.get(url, query))
 
 
 def csv_rows(response: Any) -> list[dict[str, str]]:
-    """The rows of a CSV download, by the names of its columns."""
+    """Return the rows of a CSV download, by the names of its columns."""
     return list(csv.DictReader(io.StringIO(response.getvalue().decode())))

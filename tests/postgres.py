@@ -1,10 +1,10 @@
-"""pytest plugin: every test run has a PostgreSQL of its own, and a `var/` of its own.
+"""pytest plugin: every test run has its own PostgreSQL and its own `var/`.
 
-The server lives in a fresh folder with fsync off, so two runs never meet and nothing of the checkout is
-touched. The workers of pytest-xdist share it (pytest-django gives each its database). A watcher process stops
-it and removes the folder as soon as this process is gone, whatever ended it.
+The server is in a new folder with fsync off, so runs are independent and the checkout stays unchanged. The workers of
+pytest-xdist share the server (pytest-django gives each a database). A watcher process stops the server and removes
+the folder as soon as this process has ended, for whatever reason.
 
-Set TEST_DATABASE_URL to run the tests on another server, as a role that may create databases.
+Set TEST_DATABASE_URL to run the tests on another server, with a role that may create databases.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pytest
 from finops import embedded
 
 RUN_DIR = "TEST_RUN_DIR"
-# What a developer may have set for the product must not decide what a test sees.
+# A developer's settings of the product must not affect tests.
 PRODUCT_VARIABLES = (
     "ALLOWED_HOSTS",
     "BEHIND_TLS_PROXY",
@@ -44,7 +44,7 @@ _running: list[subprocess.Popen[bytes]] = []
 
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests() -> Generator[None, None, None]:
-    """Runs around pytest-django's hook of this name, which is where Django's settings are read."""
+    """Wrap pytest-django's hook of this name, which reads Django's settings."""
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is None:
         _begin_run()
@@ -54,15 +54,16 @@ def pytest_load_initial_conftests() -> Generator[None, None, None]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure() -> None:
-    """Pages render, and the live server serves, straight from the source files: no collectstatic before a test."""
+    """Serve static files directly from their source folders, in pages and by the live server: no collectstatic before
+    a test."""
     from django.conf import settings
 
     settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
     settings.PASSWORD_HASHERS = ["tests.hashers.QuickHasher", *settings.PASSWORD_HASHERS]
-    # No thread writes beside a test's transaction: notes of calls wait until a test has them written.
+    # No thread writes outside of a test's transaction: records of calls wait until a test writes them.
     settings.ACTIVITY_WRITE_SECONDS = 0
-    # As for the database: tests kill processes and never the machine, and a file takes milliseconds to reach its disk.
+    # As for the database: tests kill processes, never the machine, and an fsync takes milliseconds.
     pytest.MonkeyPatch().setattr(os, "fsync", lambda _descriptor: None)
     _flush_filled_tables()
 
@@ -76,7 +77,7 @@ def _flush_filled_tables() -> None:
 
 
 def pytest_unconfigure() -> None:
-    """The end of its input tells the watcher to stop the server."""
+    """Close the watcher's input, at which it stops the server."""
     if os.environ.get("TEST_DATABASE_URL") and "PYTEST_XDIST_WORKER" not in os.environ:
         from tests.migrated import drop_template
 
@@ -87,7 +88,7 @@ def pytest_unconfigure() -> None:
 
 @contextmanager
 def throwaway_run() -> Iterator[None]:
-    """The same for a script outside pytest."""
+    """Context manager for a script outside pytest with such a server."""
     _begin_run()
     try:
         yield
@@ -115,7 +116,8 @@ def _start_server(directory: Path) -> str:
 
 
 def _watcher(server: int, cluster: embedded.Cluster) -> subprocess.Popen[bytes]:
-    """`read` returns when the pipe closes: at the end of the run, or when this process is killed."""
+    """Start the watcher. Its `read` returns when the pipe closes: at the end of the run, or when this process is
+    killed."""
     folders = shlex.join(str(folder) for folder in {cluster.home.parent, cluster.socket})
     wait = f"while kill -0 {server} 2>/dev/null && [ -e {shlex.quote(str(cluster.data / 'postmaster.pid'))} ]"
     script = f"read _; kill -QUIT {server}; {wait}; do sleep 0.02; done; rm -rf {folders}"

@@ -1,6 +1,6 @@
-"""Servers of this machine that take what alerts send, and fail as the real ones do: HTTP, HTTPS, SMTP and DNS.
+"""Servers of this machine that receive alerts, and fail as real ones do: HTTP, HTTPS, SMTP and DNS.
 
-Nothing here waits by the clock: what hangs does so until the test is over.
+Nothing here waits for a fixed time: a server that hangs does so until the test is over.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ Behaviour = Callable[[BaseHTTPRequestHandler, threading.Event], None]
 
 
 class Receiver:
-    """`requests` are those that came whole. `behave` is how the next ones are answered; `over` ends what hangs."""
+    """A running server. `requests` are the completely received ones. `behave` answers the next requests; `over` ends
+    handlers that hang."""
 
     def __init__(self, host: str, port: int, scheme: str) -> None:
         self.host, self.port = host, port
@@ -69,12 +70,12 @@ def answering(status: int, body: str = "", **headers: str) -> Behaviour:
 
 
 def hanging(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
-    """Takes the request and says nothing."""
+    """Receive the request and send nothing."""
     over.wait(60)
 
 
 def dropping(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
-    """Ends the connection at once, with a reset."""
+    """Close the connection at once, with a reset."""
     handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     handler.close_connection = True
 
@@ -84,7 +85,7 @@ def babbling(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
 
 
 def dripping_headers(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
-    """A byte of the head at a time, for ever."""
+    """Send headers without an end, a byte at a time."""
     handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Drip: ")
     _drip(handler, over)
 
@@ -95,7 +96,7 @@ def dripping_body(handler: BaseHTTPRequestHandler, over: threading.Event) -> Non
 
 
 def flooding(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
-    """A body without an end."""
+    """Send a body without an end."""
     handler.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
     while not over.is_set():
         handler.wfile.write(b"x" * 65_536)
@@ -132,7 +133,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is what these tests are about."""
+        """Ignore errors of clients that disconnect, which these tests provoke."""
 
 
 def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
@@ -146,13 +147,14 @@ def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
         do_GET = do_HEAD = do_POST
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - its name in the base class
-            """Quiet."""
+            """Log nothing."""
 
     return Handler
 
 
 class MailServer:
-    """`mails` are those taken: (address, raw message). `refuse` answers RCPT of an address, `answer` every message."""
+    """A running SMTP server. `mails` are the accepted messages: (address, raw message). `refuse` is the response to
+    RCPT of an address, `answer` that to every message."""
 
     def __init__(self) -> None:
         self.mails: list[tuple[str, bytes]] = []
@@ -191,7 +193,8 @@ def smtp_server() -> Iterator[MailServer]:
 
 
 class NameServer:
-    """DNS over UDP: each question for an address takes the next of `answers`, the last one for ever. `asked` counts."""
+    """DNS over UDP: each question for an address gets the next of `answers`, and the last one is repeated. `asked`
+    has the names."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.answers: list[str] = []
@@ -199,7 +202,7 @@ class NameServer:
         self._sock = sock
 
     def resolve(self, host: str, port: int) -> list[str]:
-        """A Resolver (finops.lib.outbound) that asks this server over the wire."""
+        """Resolve a name at this server over the network, as a Resolver (finops.lib.outbound)."""
         name = b"".join(bytes([len(label)]) + label.encode() for label in host.split(".")) + b"\0"
         question = struct.pack(">6H", 7, 0x0100, 1, 0, 0, 0) + name + struct.pack(">2H", 1, 1)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
@@ -242,7 +245,7 @@ def name_server() -> Iterator[NameServer]:
 
 
 def certificate_of(host: str, folder: Path) -> tuple[Path, Path]:
-    """A self-signed certificate of the host and its key, as files."""
+    """Write a self-signed certificate of the host and its key to files, and return them."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
     now = datetime.datetime.now(datetime.UTC)

@@ -1,7 +1,7 @@
-"""Answers and names recorded byte by byte, so that a change of shape inside shows that it changes nothing outside.
+"""Answers and names recorded byte by byte, to prove that an internal change does not affect them.
 
-Files under tests/data/. Where a change is meant, `RECORD=1 make test T=…` writes them anew, and the diff of the files is
-what to review.
+The files are in tests/data/. For an intended change `RECORD=1 make test T=…` writes them again; review the diff of
+the files.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from django.db import connection
 
 IF_MEANT = "If it is meant: RECORD=1 with this test writes it anew; read the diff."
 SHOWN_LINES = 60
-"""Of a difference, in the message of a failure."""
+"""The most lines of a difference in the message of a failure."""
 DATA = Path(__file__).parent / "data"
 FIRST_ID = 1_000_000
 
 
 def restart_ids(first: int = FIRST_ID) -> None:
-    """The next row of every table has the same key wherever and whenever this runs. Taken back with the transaction."""
+    """Give the next row of every table the same key in every run. Rolled back with the transaction."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT schemaname, sequencename FROM pg_sequences")
         for schema, name in cursor.fetchall():
@@ -34,10 +34,11 @@ def restart_ids(first: int = FIRST_ID) -> None:
 
 
 def compare(name: str, answers: Any) -> None:
-    """Raises AssertionError where the answers are not those recorded in tests/data/answers/. What is `msgspec.Raw` in them is
-    compared byte by byte, but for white space: a line a value, so that a diff shows which it is."""
+    """Compare answers with tests/data/answers/. Raises AssertionError if they differ. `msgspec.Raw` values are
+    compared byte by byte, except for white space: files have a line for each value, so that a diff shows which one
+    changed."""
     text = msgspec.json.format(msgspec.json.encode(answers), indent=1).decode()
-    # A receipt names the files of the bills, which no two runs have alike.
+    # A receipt depends on the files of the bills, which differ in each run.
     text = re.sub(r'"receipt": "[A-Z-]{19}"', '"receipt": "(code)"', text)
     compare_text(f"answers/{name}.json", text + "\n")
 
@@ -47,7 +48,7 @@ def compare_json(file: str, value: Any) -> None:
 
 
 def compare_text(file: str, text: str) -> None:
-    """Raises AssertionError where the text is not that of the file below tests/data/."""
+    """Compare the text with a file below tests/data/. Raises AssertionError if they differ."""
     path = DATA / file
     if os.environ.get("RECORD"):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +61,8 @@ def compare_text(file: str, text: str) -> None:
 
 
 def compare_folder(folder: str, texts: Mapping[str, str]) -> None:
-    """Raises AssertionError where the folder below tests/data/ has other files, or one of them another text."""
+    """Compare texts with the folder below tests/data/. Raises AssertionError if it has other files, or a file with
+    another text."""
     path = DATA / folder
     if os.environ.get("RECORD"):
         for old in path.glob("*"):
@@ -72,7 +74,7 @@ def compare_folder(folder: str, texts: Mapping[str, str]) -> None:
 
 
 def _difference(file: str, text: str) -> str:
-    """Why the text is not that recorded; empty where it is."""
+    """Return the difference from the recorded text; empty if there is none."""
     try:
         compare_text(file, text)
     except AssertionError as error:

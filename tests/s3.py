@@ -1,4 +1,4 @@
-"""What a process is told of a test's S3 server, and the bucket in it."""
+"""Environment variables of a process that uses a test's S3 server, and the creation of buckets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ KEY, REGION = "test", "us-east-1"
 
 
 def variables(url: str) -> dict[str, str]:
-    """Environment variables with which any client of S3 finds the server."""
+    """Return environment variables with which any S3 client finds the server."""
     return {
         "AWS_ENDPOINT_URL": url,
         "AWS_ACCESS_KEY_ID": KEY,

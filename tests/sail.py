@@ -1,4 +1,4 @@
-"""A real Spark Connect server: Sail, in a process of its own, as a cluster of this machine."""
+"""A real Spark Connect server: Sail, in a separate process, as a cluster of this machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ sys.stdin.read()
 
 @contextmanager
 def sail_server(mode: str = "local-cluster", port: int = 0) -> Iterator[str]:
-    """Its address, `sc://…`. `mode` as Sail says it: `local`, or `local-cluster`, with a driver and workers that exchange data."""
+    """Yield the server's address, `sc://…`. `mode` is Sail's: `local`, or `local-cluster`, with a driver and workers
+    that exchange data."""
     with sail_process(mode, port) as (address, _process):
         yield address
 
@@ -29,7 +30,8 @@ def sail_server(mode: str = "local-cluster", port: int = 0) -> Iterator[str]:
 def sail_process(
     mode: str = "local-cluster", port: int = 0, settings: Mapping[str, str] | None = None
 ) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """The address of a server, and the process that is its driver and its workers; `settings` are further environment variables."""
+    """Yield the address of a server and its process, which runs the driver and the workers; `settings` are additional
+    environment variables."""
     environment = {
         **os.environ,
         **(settings or {}),

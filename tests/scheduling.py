@@ -1,11 +1,11 @@
-"""pytest plugin: which tests pytest-xdist gives to one worker, in one row, when `--dist loadgroup` is asked for.
+"""pytest plugin: the tests that pytest-xdist runs in sequence in one worker, with `--dist loadgroup`.
 
-Tests of one `xdist_group` mark, those that share a server, and those of a module that share one of its fixtures: a
-server, a chromium, a world starts once and not once in each worker. Groups go out first, those of FIRST and then
-those of many tests, so that no worker waits for one at the end.
+A group has the tests of one `xdist_group` mark, those that share a server, or those of a module that share one of its
+fixtures, so that a server, a chromium or a world starts once and not in each worker. Groups are scheduled first,
+those of FIRST and then the largest, so that no worker waits for one at the end.
 
-The scheduler of pytest-xdist 3.8 is handed its groups in test names, which pytest 9.2 no longer lets it change
-(pytest-xdist issue 1386): it groups nothing, and says nothing of it. Here they travel in a file.
+The scheduler of pytest-xdist 3.8 gets its groups in test names, which pytest 9.2 no longer allows to change
+(pytest-xdist issue 1386): it silently groups nothing. Here the groups are in a file.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ from xdist.scheduler import LoadScopeScheduling
 from tests.postgres import RUN_DIR
 
 GROUPS = "groups.json"
-# The fixtures that start a server for the whole session, and the group of those who use it.
+# Fixtures that start a server for the whole session, and the group of the tests that use each.
 SHARED = {"live_server_process": "mcp-clients", "oauth_server": "mcp-clients", "console": "browser"}
-# Whose parts take longest. "up" needs no database of the run: in a fresh checkout its worker works while the other one
-# migrates that database.
+# The slowest groups. "up" does not use the run's database, so in a new checkout it runs while another worker migrates that database.
 FIRST = ("up", "browser", "processes", "query budget")
 
 
 class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]
-    """A group is one unit of work; any other test is its own."""
+    """A scheduler for which a group is one unit of work; any other test is a unit of its own."""
 
     groups: dict[str, str]
 
@@ -44,7 +43,7 @@ class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]
         super()._assign_work_unit(node)
 
     def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
-        """Without the units that are done: pytest-xdist counts all that a worker ever had, after each test."""
+        """Forget finished units: after each test pytest-xdist counts all units that a worker ever had."""
         nodeid = self.registered_collections[node][item_index]
         units, name = self.assigned_work[node], self._split_scope(nodeid)
         units[name][nodeid] = True
@@ -63,7 +62,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> GroupSchedul
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """In a worker, before it tells that it is ready. All write the same."""
+    """Write the groups in a worker, before it reports that it is ready. All workers write the same."""
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is None:
         return
@@ -83,7 +82,7 @@ def group_of(item: pytest.Item) -> str | None:
 
 
 def _shares_with_its_module(item: pytest.Item) -> bool:
-    """Whether it uses a fixture of module scope that is ours, of no plugin."""
+    """Return whether the test uses a fixture of module scope that is defined here, not by a plugin."""
     info: Any = getattr(item, "_fixtureinfo", None)
     used = info.name2fixturedefs.values() if info is not None else ()
     return any(each.scope == "module" and each.baseid for definitions in used for each in definitions)

@@ -1,7 +1,7 @@
-"""A real web server in a process of its own, for tests that speak HTTP as a client does.
+"""A real web server in a separate process, for tests that use HTTP as a client does.
 
-It has a database, a `var/` and a port of its own, so its rows never meet those of the tests around it. Fill it
-through `run`, which calls a function of a test module inside the server's world:
+It has its own database, `var/` and port, so its rows are separate from those of other tests. Fill it with `run`,
+which calls a function of a test module with the server's settings:
 
     def people() -> dict[str, str]:          # tests/conformance/people.py
         ...
@@ -74,12 +74,13 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 
 def activated(listening: socket.socket, command: list[str]) -> list[str]:
-    """The command as systemd starts it with this socket (sd_listen_fds(3)); `pass_fds` has its descriptor."""
+    """Return the command as systemd starts it with this socket (sd_listen_fds(3)); pass the socket's descriptor in
+    `pass_fds`."""
     return [sys.executable, "-c", _ACTIVATE, str(listening.fileno()), *command]
 
 
 class LiveServer:
-    """A running server. `url` has no slash at its end."""
+    """A running server. `url` has no trailing slash."""
 
     keeps_caller = False
     _caller: subprocess.Popen[str] | None = None
@@ -94,12 +95,12 @@ class LiveServer:
         return f"{self.url}/api/mcp"
 
     def manage(self, *arguments: str) -> str:
-        """Runs a management command against the server's data and gives what it printed."""
+        """Run a management command on the server's data and return its output."""
         return _run([sys.executable, "manage.py", *arguments], self.environment)
 
     def run(self, function: str, *arguments: Any) -> Any:
-        """Calls `module:function` with the server's settings, in a process that stays for the next call where the server
-        is one of `serve`; arguments and result are JSON."""
+        """Call `module:function` with the server's settings; arguments and result are JSON. For a server of `serve`
+        the process is kept for the next call."""
         try:
             return self._call(function, *arguments)
         finally:
@@ -138,14 +139,14 @@ class LiveServer:
 
 @pytest.fixture(scope="session")
 def live_server_process(django_db_setup: None) -> Iterator[LiveServer]:
-    """After the test database, of which its own is a copy."""
+    """A server whose database is a copy of the test database, so that one is set up first."""
     with serve() as server:
         yield server
 
 
 @contextmanager
 def serve(**settings: str) -> Iterator[LiveServer]:
-    """A server with these environment variables set; takes a few seconds more where nothing has been migrated yet."""
+    """Yield a server with these environment variables. Takes a few seconds more if no database has been migrated yet."""
     port, copied = free_port(), template()
     with _database(copied) as database, tempfile.TemporaryDirectory(prefix="finops-live-") as var:
         environment = {
@@ -169,7 +170,7 @@ def serve(**settings: str) -> Iterator[LiveServer]:
 
 @contextmanager
 def serve_again(server: LiveServer, **settings: str) -> Iterator[LiveServer]:
-    """A second program over the data of a server, with these environment variables."""
+    """Yield a second server on the data of another one, with these environment variables."""
     port = free_port()
     environment = {**server.environment, "PUBLIC_URL": f"http://127.0.0.1:{port}", **settings}
     log = Path(environment["VAR_DIR"]) / f"server-{port}.log"
@@ -198,7 +199,7 @@ def _granian(server: LiveServer, port: int) -> Iterator[None]:
 
 
 def _end_with_the_tests() -> None:
-    """In the child: ask Linux for SIGTERM when the test process dies, so that a killed run leaves no server."""
+    """Ask Linux, in the child, for SIGTERM when the test process ends, so that a killed run leaves no server."""
     if sys.platform == "linux":
         _LIBC.prctl(PR_SET_PDEATHSIG, SIGTERM)
 
@@ -236,7 +237,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def _database(copied: str | None) -> Iterator[str]:
-    """A fresh database on the test run's PostgreSQL, without any rows."""
+    """Yield the URL of a new database on the test run's PostgreSQL, without any rows."""
     name = f"live_{secrets.token_hex(6)}"
     admin = os.environ["DATABASE_URL"]
     execute(admin, f'CREATE DATABASE "{name}"' + (f' TEMPLATE "{copied}"' if copied else ""))
@@ -256,7 +257,7 @@ def _run(command: list[str], environment: dict[str, str]) -> str:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on."""
+    """Return an unused port on loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -264,6 +265,6 @@ def free_port() -> int:
 
 
 def database_url() -> str:
-    """The test's own database, as another process reaches it."""
+    """Return the URL of the test's own database, for another process."""
     name = str(connection.settings_dict["NAME"])
     return urlunsplit(urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}"))

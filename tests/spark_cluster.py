@@ -1,7 +1,7 @@
-"""Apache Spark on this machine for the time of a command: a standalone master, two workers, and a Connect server.
+"""Apache Spark on this machine while a command runs: a standalone master, two workers, and a Connect server.
 
-`python -m tests.spark_cluster COMMAND …` runs it with SPARK_TEST_REMOTE and SPARK_TEST_WORKERS, the ids of the workers' processes.
-SPARK_HOME is where Spark is.
+`python -m tests.spark_cluster COMMAND …` runs the command with SPARK_TEST_REMOTE and SPARK_TEST_WORKERS, the ids of
+the workers' processes. SPARK_HOME is the folder of Spark.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def is_open(port: int) -> bool:
 
 @contextmanager
 def program(folder: Path, name: str, *arguments: str) -> Iterator[int]:
-    """The process id of a program of Spark, which ends with the block; its output is in the folder."""
+    """Yield the process id of a program of Spark, which ends with the block; its output is in the folder."""
     home = os.environ["SPARK_HOME"]
     with (folder / f"{name}.log").open("w") as log:
         environment = {**os.environ, "SPARK_LOCAL_IP": HOST}
@@ -47,7 +47,7 @@ def program(folder: Path, name: str, *arguments: str) -> Iterator[int]:
 
 @contextmanager
 def spark_cluster() -> Iterator[tuple[str, list[int]]]:
-    """The address of its Connect server, and the process ids of its workers."""
+    """Yield the address of the Connect server, and the process ids of the workers."""
     master, connect = free_port(), free_port()
     url = f"spark://{HOST}:{master}"
     deploy = "org.apache.spark.deploy"

@@ -1,4 +1,4 @@
-"""TLS in front of the test database, which has none: what a PostgreSQL server with a certificate of its own looks like."""
+"""TLS in front of the test database, which has none: behaves as a PostgreSQL server with a certificate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SSL_REQUEST = bytes.fromhex("0000000804d2162f")
 
 @contextmanager
 def postgresql_with_tls(unix_socket: str, folder: Path, *, offers_tls: bool = True) -> Iterator[int]:
-    """The port on loopback."""
+    """Yield the port on loopback."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate(folder))
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -63,7 +63,7 @@ def _pump(source: socket.socket, target: socket.socket) -> None:
 
 
 def certificate(folder: Path) -> Path:
-    """Self-signed, for localhost, with its key."""
+    """Write a self-signed certificate for localhost with its key, and return the file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     now = datetime.now(UTC)

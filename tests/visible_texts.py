@@ -1,6 +1,6 @@
-"""Every text that a person or an assistant reads, taken from the sources: templates, Python and JavaScript.
+"""Every text that a person or an assistant reads, extracted from the sources: templates, Python and JavaScript.
 
-What varies stands as {…}. A text that stands in several places is one line, with the first of its places.
+Variable parts are {…}. A text that occurs several times is one line, with its first path.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _LABELS: Final = frozenset(
 
 @cache
 def visible_texts() -> dict[str, str]:
-    """Each text, and the first place (a path) that it stands in."""
+    """Return each text with the path of its first occurrence."""
     texts: dict[str, str] = {}
     for path in sorted(tracked(), key=str):
         for text in _texts_of(path):
@@ -90,7 +90,7 @@ def _texts_of(path: Path) -> Iterator[str]:
 
 
 class _Page(HTMLParser):
-    """The texts of a page, a block element each, with their inline elements inside."""
+    """The texts of a page: one for each block element, with its inline elements."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -129,7 +129,7 @@ def _of_template(source: str, *, is_html: bool) -> Iterator[str]:
         yield from _clean(_TAG.sub("\n", source).splitlines())
         return
     page = _Page()
-    # What stands between tags of Django is a text of its own: "{% if a %}Yes{% else %}No{% endif %}".
+    # The text between two tags of Django is a separate text: "{% if a %}Yes{% else %}No{% endif %}".
     page.feed(_TAG.sub("", re.sub(r"(?s)\{%\s*(?:else|elif)[^%]*%\}", "<br>", source)))
     page.close()
     page.end_line()
@@ -177,7 +177,7 @@ def _is_text(text: str, *, is_label: bool) -> bool:
 
 
 def _hidden(node: ast.AST) -> Iterator[ast.AST]:
-    """Strings that nobody but a developer reads: docstrings, the log's, errors of programming."""
+    """Yield strings that only developers read: docstrings, log messages, and programming errors."""
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         yield node.value
     if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and _name(node.exc.func) in _INTERNAL:

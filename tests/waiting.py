@@ -1,4 +1,4 @@
-"""Threads of tests, and waiting for what another of them or the database does."""
+"""Threads of tests, and waiting for another thread or the database."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 from django.db import connection
 
-# A machine may be busy with other things.
+# Long, because the machine may be busy.
 PATIENCE_SECONDS = 60
 
 
 @contextmanager
 def threads(count: int) -> Iterator[Callable[..., Future[Any]]]:
-    """Calls functions in threads; each call closes its connection."""
+    """Yield a function that calls functions in threads; each call closes its database connection."""
 
     def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         try:
@@ -36,7 +36,7 @@ def wait_until(
     seconds: float = PATIENCE_SECONDS,
     pause: float = 0.005,
 ) -> None:
-    """Asks until the condition holds. Raises AssertionError, which says what the problem is, after so many seconds."""
+    """Wait until the condition holds. Raises AssertionError with the problem after this many seconds."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
@@ -54,10 +54,10 @@ def someone_waits_for_us() -> bool:
 
 
 def waiting() -> int:
-    """How many sessions of this database wait for a lock.
+    """Return how many sessions of this database wait for a lock.
 
-    PostgreSQL keeps one picture of `pg_stat_activity` for a whole transaction: a session that connects after the first
-    look would be in none of the later ones.
+    PostgreSQL keeps one snapshot of `pg_stat_activity` for a whole transaction. Without clearing it, sessions that
+    connect after the first call would be missing in later calls.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_stat_clear_snapshot()")

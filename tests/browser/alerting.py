@@ -1,4 +1,4 @@
-"""Alerts for the browser tests, made and worked inside the server's world."""
+"""Alerts for the browser tests, created and sent inside the server's process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONG = "A channel with a name as long as people make them, for everybody who has
 
 
 def make_alerts(account: Account) -> None:
-    """Two channels, subscriptions of each trigger, and a delivery that failed. The account must be in scope."""
+    """Create two channels, subscriptions of two triggers, and a failed delivery. The account must be in scope."""
     for name, kind, target in (
         ("Ops", "email", {"addresses": ["ops@example.com", "finance-and-controlling@example.com"]}),
         (LONG, "webhook", {"url": "http://127.0.0.1:8099/hooks/finops"}),
@@ -48,7 +48,7 @@ def make_alerts(account: Account) -> None:
 
 
 def work() -> int:
-    """What beat and workers do: fire what is due and send it. How many were sent."""
+    """Do the work of beat and workers: evaluate alerts and send due deliveries. Return the number sent."""
     account = Account.objects.get(slug="acme")
     services.evaluate(account)
     return sum(

@@ -1,4 +1,4 @@
-"""Which browser, started how. Imports nothing of Django."""
+"""The browser's executable and its flags. Imports nothing of Django."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CHROMIUM_FLAGS = (
 )
 
 
-# The shell is the same engine without windows: 30 pages take 7 s of processor time in it, and 15 s in chromium.
+# The headless shell is the same engine without windows: 30 pages take 7 s of processor time, 15 s in chromium.
 PROGRAMS = ("chromium-headless-shell", "chromium")
 
 
 def chromium_path() -> str:
-    """Debian's headless shell or else its chromium, or the one that CHROMIUM names."""
+    """Return the executable that CHROMIUM names, or else Debian's headless shell, or else its chromium."""
     installed = (path for program in PROGRAMS if (path := shutil.which(program)))
     program_path = os.environ.get("CHROMIUM") or next(installed, "/usr/bin/chromium")
     if not Path(program_path).exists():

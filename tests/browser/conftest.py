@@ -1,5 +1,5 @@
-"""A real server and Debian's chromium. A page that logs an error, lacks a resource, or breaks the security policy, fails its
-test."""
+"""Fixtures for browser tests: a real server and Debian's chromium. A page that logs an error, misses a resource, or
+violates the security policy fails its test."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SECONDS = 30
 NewPage = Callable[..., Page]
 
 
-# What acts on a page, or reads all of it.
+# Methods that act on a page, or read all of it.
 ACTS: dict[type, tuple[str, ...]] = {
     Locator: ("blur", "check", "click", "fill", "focus", "press", "press_sequentially", "select_option"),
     Page: ("evaluate",),
@@ -44,7 +44,7 @@ def console(django_db_setup: None) -> Iterator[LiveServer]:
         yield server
 
 
-# By package, not by session: while Playwright runs, this thread counts as asynchronous, which Django's ORM refuses.
+# Scope package, not session: while Playwright runs, this thread has an event loop, in which Django's ORM refuses to work.
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     expect.set_options(timeout=SECONDS * 1000)
@@ -58,7 +58,8 @@ def browser() -> Iterator[Browser]:
 
 
 def _on_a_loaded_page(act: Callable[..., Any]) -> Callable[..., Any]:
-    """Once its deferred scripts have run. A link's new page can be acted on before; by a test, hardly by a person."""
+    """Wrap an action so that it waits for the page's deferred scripts. A test can act on a new page before they have
+    run; a person hardly can."""
 
     @functools.wraps(act)
     def wait_and_act(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -70,24 +71,26 @@ def _on_a_loaded_page(act: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def is_problem(message: ConsoleMessage) -> bool:
-    """Meant, though logged as errors: a form that the server refuses (422), and htmx giving up a request for a newer."""
+    """Return whether a console message is a problem. Not if it is intended: a form that the server refuses (422), and
+    requests that htmx aborts for newer ones."""
     expected = ("status of 422", "htmx:afterRequest", "htmx:sendAbort")
     return message.type == "error" and not any(text in message.text for text in expected)
 
 
 def is_lost(response: Response) -> bool:
-    """Whether a style, script, font or image of a page is not there."""
+    """Return whether a style, script, font or image of a page is missing."""
     return response.status >= 400 and response.request.resource_type not in ("document", "fetch", "xhr")
 
 
 def console_text(message: ConsoleMessage) -> str:
-    """With what it is about: chromium's words of a failed resource do not name it."""
+    """Return the message with its URL, because chromium's text for a failed resource does not name the resource."""
     return f"{message.text} {message.location.get('url', '')}"
 
 
 @pytest.fixture
 def new_page(browser: Browser, console: LiveServer) -> Iterator[NewPage]:
-    """Opens pages: `new_page("member", width=390, theme="dark")`, signed in unless the name is empty, and on no page yet."""
+    """A function that opens blank pages: `new_page("member", width=390, theme="dark")`, signed in unless the name is
+    empty."""
     problems: list[str] = []
     with ExitStack() as stack:
 
@@ -122,6 +125,6 @@ def new_page(browser: Browser, console: LiveServer) -> Iterator[NewPage]:
 
 
 def sign_in(context: BrowserContext, console: LiveServer, name: str) -> None:
-    """Without its form, which lets one address try only so often a minute; test_oauth.py signs in by hand."""
+    """Sign in without the form, which limits attempts of an address per minute. test_oauth.py uses the form."""
     key = console.run("tests.browser.people:session", name)
     context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": key, "url": console.url}])

@@ -19,7 +19,8 @@ LONG_ERROR = (
 
 
 def make_connections(account: Account, connector: str = "folder") -> None:
-    """One that is well, one that fails, one that is paused and one whose first sync runs. The account must be in scope."""
+    """Create a healthy, a failing and a paused connection, and one with a running first sync. The account must be in
+    scope."""
     well = _connection(account, connector, "AWS payer account")
     for hours in (30, 3, 2):
         _sync(well, hours, "done", months_listed=13, months_unchanged=11, months_imported=2, rows=84_211)

@@ -1,4 +1,4 @@
-"""What is wrong with how a page stands at its width: clipped, covered or cut off, as a person would see it."""
+"""Layout faults of a page at a width, as a person would see them: clipped, covered or cut off content."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ WIDTHS = (390, 768, 1024, 1440, 1920)
 HEIGHT = 900
 
 NEXT_FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-"""Charts take their new width a frame after the page."""
+"""A promise of two frames: charts are resized a frame after the page."""
 
 MAX_LAYOUT_SHIFT = 0.05
 
@@ -18,12 +18,13 @@ new PerformanceObserver((list) => {
   for (const shift of list.getEntries()) if (!shift.hadRecentInput) window.layoutShift += shift.value;
 }).observe({ type: "layout-shift", buffered: true });
 """
-"""For `add_init_script`: what moved since the page began to load, without what a person's press moves."""
+"""For `add_init_script`: the sum of layout shifts since the page began to load, without those caused by a person's
+input."""
 
 IS_LOADED = "() => !document.querySelector('.htmx-request, .htmx-settling')"
-"""The parts that htmx brings after the page are there."""
+"""A condition: the parts that htmx loads after the page have arrived."""
 
-# Texts and controls are compared with each other, the boxes around them are not: those may be nested as they like.
+# Texts and controls are compared with each other; the boxes around them are not, because boxes may be nested.
 FAULTS_OF_LAYOUT = """() => {
   const faults = [];
   const doc = document.documentElement;
@@ -104,11 +105,12 @@ FAULTS_OF_LAYOUT = """() => {
 
 
 LOOKS = 4
-"""On a busy machine chromium takes a width some frames late; a fault that a person sees is there each time."""
+"""Attempts for each width. On a busy machine chromium resizes some frames late; a real fault is found by every
+attempt."""
 
 
 def layout_faults(page: Page, widths: tuple[int, ...] = WIDTHS) -> list[str]:
-    """Each with its width, of the page that is open; the window has the last width afterwards."""
+    """Return the faults of the open page, each with its width. The window keeps the last width."""
     faults = []
     for width in widths:
         page.set_viewport_size({"width": width, "height": HEIGHT})
@@ -117,7 +119,8 @@ def layout_faults(page: Page, widths: tuple[int, ...] = WIDTHS) -> list[str]:
 
 
 def layout_shift(page: Page) -> float:
-    """Cumulative layout shift of the page that is open, all its parts loaded. The page has `LAYOUT_SHIFTS`."""
+    """Return the cumulative layout shift of the open page after all its parts have loaded. The page must have
+    `LAYOUT_SHIFTS`."""
     page.wait_for_function(IS_LOADED)
     page.evaluate(NEXT_FRAMES)
     shift = page.evaluate("window.layoutShift")

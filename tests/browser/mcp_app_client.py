@@ -1,4 +1,4 @@
-"""What hosts of MCP Apps do in tests: they ask the console's MCP server, and show its view in a page of chromium."""
+"""Hosts of MCP Apps in tests: they call the console's MCP server, and show its view in a page of chromium."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FOLDER = Path("tests/browser/mcp_host")
 
 
 def bundle(script: str, folder: Path) -> str:
-    """A script of `mcp_host/` with the packages that it imports."""
+    """Bundle a script of `mcp_host/` with the packages that it imports, and return its text."""
     path = folder / script
     command = ["node_modules/.bin/esbuild", str(FOLDER / script), "--bundle", f"--outfile={path}"]
     production = '--define:process.env.NODE_ENV="production"'
@@ -41,7 +41,7 @@ def bundle(script: str, folder: Path) -> str:
 
 
 class McpClient:
-    """Asks the MCP server of the console as a host does."""
+    """A client of the console's MCP server, as a host has it."""
 
     def __init__(self, server: LiveServer) -> None:
         self.url = server.mcp_url
@@ -71,7 +71,7 @@ class McpClient:
 
 
 def client_of(console: LiveServer) -> McpClient:
-    """A client of an account with a budget and a dashboard."""
+    """Return a client of an account with a budget and a dashboard."""
     client = McpClient(console)
     budget = {"name": "Everything", "amount": 1000, "currency": "USD"}
     budgets = client.ask("listBudgets", {})["structuredContent"]["budgets"]
@@ -83,12 +83,12 @@ def client_of(console: LiveServer) -> McpClient:
 
 
 def result_of(client: McpClient, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The account of these tests has no anomaly: of that tool an answer as it was recorded."""
+    """Return a tool's result. For listAnomalies a recorded one, because the account of these tests has no anomaly."""
     return ANOMALIES if tool == "listAnomalies" else client.ask(tool, arguments)
 
 
 def view_of(client: McpClient) -> str:
-    """The view as hosts get it: named by the tools, read as a resource."""
+    """Return the view as hosts get it: the tools name it, and it is read as a resource."""
     tools = {tool["name"]: tool for tool in client.request("tools/list", {})["tools"]}
     uris = {tools[name]["_meta"]["ui"]["resourceUri"] for name in CALLS}
     assert len(uris) == 1

@@ -1,4 +1,4 @@
-"""Rows for the browser tests, made inside the server's world."""
+"""Rows for the browser tests, created inside the server's process."""
 
 from __future__ import annotations
 
@@ -68,25 +68,25 @@ CUSTOMERS = [
 ]
 
 OWNERS = [*CUSTOMERS[:5], "Globex", "a-tag-value-that-no-customer-has"]
-"""Whose the machines and databases are, as their tags say."""
+"""Values of the customer tag of machines and databases."""
 
 
 def delete_source(name: str) -> None:
-    """A source of Acme, with its cost."""
+    """Delete a source of Acme with its cost."""
     account = Account.objects.get(slug="acme")
     with account_scope(account):
         delete_cost_source(source=CostSource.objects.get(name=name), actor=ACTOR)
 
 
 def add_accounts(count: int) -> None:
-    """Accounts of the viewer."""
+    """Create accounts that the viewer owns."""
     viewer = User.objects.get(email="viewer@example.com")
     for number in range(count):
         create_account(name=f"Branch {number}", owner=viewer)
 
 
 def add_notification(name: str) -> None:
-    """A failed sync of Acme, the only thing that the person has not read."""
+    """Notify of a failed sync of Acme, as the only unread notification of the person."""
     account = Account.objects.get(slug="acme")
     mark_all_read(account=account, user=User.objects.get(email=f"{name}@example.com"), until=clock.now())
     path = f"/a/{account.slug}/connections/"
@@ -100,7 +100,7 @@ def add_notification(name: str) -> None:
 
 
 def session(name: str) -> str:
-    """The key of a session of a person who has just signed in with her password."""
+    """Return the key of a session of a person who has just signed in with a password."""
     user = User.objects.get(email=f"{name}@example.com")
     client = signed_in(user)
     browser_session = client.session
@@ -113,13 +113,13 @@ def session(name: str) -> str:
 
 
 def cast() -> dict[str, str]:
-    """The cast, without any cost."""
+    """Create the cast, without any cost."""
     people = make_cast()
     return {"slug": people.account.slug, "password": PASSWORD}
 
 
 def cast_with_costs() -> dict[str, str]:
-    """The cast, thirteen months of cost in two currencies with credits and tax, and two months of usage."""
+    """Create the cast, thirteen months of cost in two currencies with credits and tax, and two months of usage."""
     people = make_cast()
     with account_scope(people.account):
         source = CostSource.objects.create(name="Clouds")
@@ -141,7 +141,7 @@ def cast_with_costs() -> dict[str, str]:
 
 
 def _tag_costs(account: Account) -> None:
-    """A cost tag with a rule of each kind."""
+    """Create a cost tag with a rule of each kind."""
     machine_learning = Test(dimension="service", op="contains", values=("machine learning", "GPT"))
     data = AnyOf((Test(dimension="service_category", values=("Databases", "Analytics")), machine_learning))
     create_cost_tag(
@@ -159,7 +159,8 @@ def _tag_costs(account: Account) -> None:
 
 
 def _share_costs(account: Account) -> None:
-    """What no customer is tagged with, by requests; and fixed parts, one of a very long name."""
+    """Create a split of cost without a customer tag, by requests; and one with fixed shares, of which one has a very
+    long name."""
     targets = [("Amazon Simple Storage Service", "33.333333"), (SERVICES[4][1], "66.666667")]
     for draft in (
         SplitDraft("Untagged by requests", "tag:customer", "(untagged)", "usage", (), True, "requests"),
@@ -169,7 +170,7 @@ def _share_costs(account: Account) -> None:
 
 
 def _make_board(account: Account) -> None:
-    """A shared board of the spend overview and a table."""
+    """Create a shared board with the spend overview and a table."""
     table = widget_draft("table", (0, 20, 12, 5), group_by=["service", "region"])
     create_dashboard(
         account=account,
@@ -180,7 +181,8 @@ def _make_board(account: Account) -> None:
 
 
 def board_of_every_widget() -> int:
-    """The id of a board with each type of widget twice: as large as its type says, and a quarter of the board wide."""
+    """Create a board with each type of widget in two sizes, the default and a quarter of the board's width. Return
+    its id."""
     account = Account.objects.get(slug="acme")
     settings: dict[str, dict[str, str]] = {
         "unit_cost": {"unit_metric": "Cost per 1,000 requests"},
@@ -199,7 +201,7 @@ def board_of_every_widget() -> int:
 
 
 def _make_team() -> None:
-    """A team that owns a customer's cost, and a saved unit metric."""
+    """Create a team that owns a customer's cost, and a saved unit metric."""
     TeamKey.objects.create(dimension="tag:customer")
     team = Team.objects.create(name="Core", description="Everything that all others stand on")
     TeamValue.objects.create(team=team, value=CUSTOMERS[0])
@@ -207,7 +209,7 @@ def _make_team() -> None:
 
 
 def _push_usage(account: Account, today: date) -> None:
-    """Requests and seats of a dozen customers, in two units, as their backend pushed them."""
+    """Push requests and seats of a dozen customers, in two units."""
     chance = random.Random(7)
     pushed = []
     for back in range(60):
@@ -269,7 +271,7 @@ def _lines(month: date, today: date) -> list[dict[str, object]]:
 
 
 def cost_tag() -> int:
-    """A cost tag of three rules; the second would catch nothing that the first has left."""
+    """Create a cost tag with three rules, of which the second matches no line that the first leaves."""
     account = Account.objects.get(slug="acme")
     provider = Test(dimension="provider", values=("AWS",))
     machines = Test(dimension="service", values=("Amazon Elastic Compute Cloud",))
@@ -289,7 +291,7 @@ def cost_tag() -> int:
 
 
 def save_cost_tag(cost_tag_id: int) -> int:
-    """What another person does meanwhile."""
+    """Save the cost tag as another person, while a test edits it."""
     account = Account.objects.get(slug="acme")
     owner = User.objects.get(email="owner@example.com")
     with account_scope(account):
@@ -306,26 +308,26 @@ def save_cost_tag(cost_tag_id: int) -> int:
 
 
 def run_imports() -> list[str]:
-    """What the worker would do."""
+    """Run due imports, as a worker does."""
     run_due(run_due_imports)
     return [job.status for job in CostImport.objects.unscoped()]
 
 
 def run_syncs() -> list[str]:
-    """What the worker would do with those that wait."""
+    """Run queued syncs, as a worker does."""
     for sync in CostSync.objects.unscoped().filter(status="queued"):
         run_sync(sync.pk)
     return [sync.status for sync in CostSync.objects.unscoped()]
 
 
 def mcp_key() -> str:
-    """A Read/write key to Acme."""
+    """Return a Read/write key to Acme."""
     acme = Account.objects.get(slug="acme")
     return mint_mcp_key(account=acme, actor=ACTOR, name="host", scope="read_write")[1]
 
 
 def add_change_event(title: str, days_ago: int) -> None:
-    """A deployment of Acme's."""
+    """Create a change event for a deployment of Acme."""
     account = Account.objects.get(slug="acme")
     with account_scope(account):
         ChangeEvent.objects.create(

@@ -1,4 +1,4 @@
-"""`make screenshots`: the README's pictures, of the demo account as it is loaded now."""
+"""`make screenshots`: the README's pictures, of the demo account as currently loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An account of its own whose cost has one spike, for the pages of anomalies."""
+"""A separate account whose cost has one spike, for the pages of anomalies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ DAYS = 240
 
 
 def spiky() -> str:
-    """In the server's world: spiky@example.com, who owns Spiky; gives the key of its one anomaly."""
+    """Create spiky@example.com, the owner of Spiky, inside the server's process. Return the key of the account's only
+    anomaly."""
     owner = User.objects.create_user("spiky@example.com", PASSWORD, name="Spiky")
     account = create_account(name="Spiky", owner=owner, slug="spiky")
     last = clock.today() - timedelta(days=1)

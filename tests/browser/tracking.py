@@ -1,4 +1,4 @@
-"""Issues of the browser tests, worked inside the server's world."""
+"""Issues of the browser tests, processed inside the server's process."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from tests.world.costs import add_source
 
 
 def account_with_saving(slug: str) -> None:
-    """An account of the member's own, whose bill has ten USD a day of gp2."""
+    """Create an account of the member, whose bill has ten USD a day of gp2."""
     account = create_account(name=slug, owner=User.objects.get(email="member@example.com"), slug=slug)
     with account_scope(account):
         add_source(account, volume("10", account_name="lab"))
 
 
 def work() -> int:
-    """What beat and workers do: create issues that are due, read states of trackers that are. How many they looked at."""
+    """Do the work of beat and workers: create due issues, and read the states of due trackers. Return the number
+    processed."""
     accounts = {each.pk: each for each in Account.objects.all()}
     created = [
         services.create_remote_issue(account=accounts[account_id], issue_id=issue_id)

@@ -1,4 +1,4 @@
-"""Usage rows for the browser tests, made inside the server's world."""
+"""Usage rows for the browser tests, created inside the server's process."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ PATH = "/api/usage/events"
 
 
 def run_uploads() -> list[str]:
-    """What the worker would do."""
+    """Run due uploads, as a worker does."""
     run_due(run_due_uploads)
     return [job.status for job in UsageUpload.objects.unscoped()]
 
 
 def busy_source(name: str) -> int:
-    """A source of Acme that pushed in each of the last hours, with mistakes; its id."""
+    """Create a source of Acme that pushed in each of the last hours, with errors. Return its id."""
     account = Account.objects.get(slug="acme")
     actor = ACTOR
     with account_scope(account):

@@ -1,7 +1,8 @@
-"""Every page of the demo account in five widths and two themes, by `make pages`: a picture of each stays in `var/screenshots`.
+"""`make pages`: every page of the demo account in five widths and two themes. A picture of each is stored in
+`var/screenshots`.
 
-The pages are found by following links from the overview, one for each URL pattern. `make test` looks at all pages of a smaller
-account instead (test_pages.py).
+The pages are found by following links from the overview, one for each URL pattern. `make test` checks all pages of a
+smaller account instead (test_pages.py).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.browser
 FOLDER = Path("var/screenshots")
 AXE_WIDTHS = (390, 1440)
 PER_ROUTE = 1
-"""Pages of one URL pattern."""
+"""The most pages of one URL pattern."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def paths(browser: Browser, demo: Demo) -> list[str]:
 
 
 def find_pages(page: Page, slug: str) -> Iterator[str]:
-    """Paths of pages that links lead to, nearest first."""
+    """Yield the paths of linked pages, those with the fewest links from the start first."""
     waiting, counts = [f"/a/{slug}/"], dict[str, int]()
     while waiting:
         path = waiting.pop(0)
@@ -100,7 +101,7 @@ def test_every_page_of_the_demo_stands_well_at_every_width(
         for path in paths:
             if faults_of_page := faults_of(page, path, theme):
                 faults[path] = faults_of_page
-            # Page by page: who waits ten minutes for the end can begin to read.
+            # Written after each page, so that results can be read before the end, ten minutes later.
             (FOLDER / f"faults-{theme}.json").write_text(json.dumps(faults, indent=1))
     assert faults == {}
 

@@ -1,4 +1,5 @@
-"""A console under faults: everything it needs is killed, filled, hung and brought back, beside ten tenants who use it.
+"""Chaos tests: the console's dependencies are killed, filled up, suspended and restored while ten tenants use the
+console.
 
-`make chaos` runs it for half an hour and prints the table.
+`make chaos` runs them for half an hour and prints the table.
 """

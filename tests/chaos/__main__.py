@@ -1,4 +1,4 @@
-"""`python -m tests.chaos [--minutes 30] [--seed 0] [--report FILE]`: ends with 1 where an aim was missed."""
+"""`python -m tests.chaos [--minutes 30] [--seed 0] [--report FILE]`: exits with 1 if a target was missed."""
 
 from __future__ import annotations
 

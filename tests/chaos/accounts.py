@@ -1,4 +1,5 @@
-"""What the chaos run has done inside the console: tenants with keys and sessions before, and what is stored after."""
+"""Functions that the chaos run calls inside the console: create tenants with keys and sessions, and read what is
+stored."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def _tenant(number: int) -> dict[str, str]:
 
 
 def book(slug: str) -> dict[str, Any]:
-    """What the lake and the inbox count of the tenant's usage, and what became of its imports."""
+    """Return the tenant's usage in lake and inbox, its cost, and the results of its imports."""
     account = Account.objects.get(slug=slug)
     with account_scope(account):
         usage = by(account, "metric").get("requests", 0)

@@ -1,4 +1,4 @@
-"""What goes wrong, one at a time, and how it is brought back. Each fault is a context: inside it, it is wrong."""
+"""The faults of a chaos run and their repair. Each fault is a context manager that is active inside the block."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.finops.web.slow_clients import idle_clients
 SLOW_CLIENTS = 200
 SECONDS = 6.0
 STUCK_SECONDS = 20.0
-"""Longer than a silent heartbeat is suffered (finops.supervisor.SILENT_SECONDS)."""
+"""Longer than the supervisor tolerates a missing heartbeat (finops.supervisor.SILENT_SECONDS)."""
 EVERYTHING = frozenset({"push", "question", "page", "import"})
 OF_LAKE = frozenset({"question", "page", "import"})
 
@@ -26,18 +26,19 @@ Make = Callable[[World, list[Tenant]], AbstractContextManager[object]]
 
 @dataclass(frozen=True)
 class Fault:
-    """`needs`: the kinds of request whose own dependency is away meanwhile; their times are no aim then."""
+    """A fault. `needs`: the kinds of requests whose dependency is down during the fault; their times have no target
+    then."""
 
     name: str
     make: Make
     needs: frozenset[str] = frozenset()
     seconds: float = SECONDS
     needs_disk: bool = False
-    """It can only be made where the console's folder is a disk of its own."""
+    """Whether the fault requires a separate file system for the console's folder."""
 
 
 def send(number: signal.Signals, part: str) -> Make:
-    """The signal to a process with these words in its name, of several one by chance."""
+    """Return a fault that sends the signal to a random process with this text in its name."""
 
     def make(world: World, tenants: list[Tenant]) -> AbstractContextManager[object]:
         processes = [process for name, process in world.console.programs().items() if part in name]
@@ -88,7 +89,7 @@ def mail_away(world: World, tenants: list[Tenant]) -> Iterator[None]:
 
 @contextmanager
 def full_disk(world: World, tenants: list[Tenant]) -> Iterator[None]:
-    """Of the console's folder: database, queue, uploads, cache."""
+    """Fill the file system of the console's folder, with database, queue, uploads and cache."""
     assert world.disk is not None
     filler = world.disk / "filler"
     try:
@@ -107,7 +108,8 @@ def slow(world: World, tenants: list[Tenant]) -> Iterator[None]:
 
 
 def hostile_files(world: World, tenants: list[Tenant]) -> AbstractContextManager[object]:
-    """One tenant uploads what is no bill: random bytes that begin as Parquet, a line without end, nested JSON in tags."""
+    """Upload files that are not bills as one tenant: random bytes that begin as Parquet, a line without an end,
+    nested JSON in tags."""
     victim = world.chance.choice(tenants)
     files = [
         b"PAR1" + os.urandom(20_000) + b"PAR1",
@@ -158,4 +160,4 @@ SHORT = [
     SLOW,
     HOSTILE,
 ]
-"""One of each group."""
+"""One fault of each group."""

@@ -25,7 +25,7 @@ Window = tuple[float, float]
 
 
 class Span(NamedTuple):
-    """A fault from its begin until every check succeeded again, in seconds of time.monotonic."""
+    """A fault from its start until every check succeeded again, in seconds of time.monotonic."""
 
     fault: Fault
     begin: float
@@ -77,7 +77,8 @@ class Comparison(NamedTuple):
 class Report:
     answers: Sequence[Answer]
     rests: list[Window] = field(default_factory=list)
-    """Before the first fault and after the last, because queries take longer with the data that the run stores."""
+    """Windows before the first fault and after the last, because queries take longer with the data that the run
+    stores."""
     spans: list[Span] = field(default_factory=list)
     books: dict[str, dict[str, Any]] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
@@ -86,7 +87,7 @@ class Report:
     """Faults that could not be injected on this machine."""
     seconds: float = 0.0
     settled_seconds: float = 0.0
-    """From the last request until every import had ended."""
+    """Seconds from the last request until every import had ended."""
 
     def check_answers(self) -> None:
         """Add to `wrong` the responses that are neither a success nor a retryable refusal."""
@@ -262,7 +263,8 @@ def _overlaps(answer: Answer, windows: Sequence[Window]) -> bool:
 
 
 def _is_failure(answer: Answer) -> bool:
-    """500 and the like for anybody; of the tenants' own requests, which are right, any refusal that no fault explains."""
+    """Return whether a response is a failure: 500 and the like for any request; for the tenants' own requests, which
+    are valid, also any refusal that no fault explains."""
     if answer.status in (0, *REFUSED):
         return False
     return answer.status >= 500 or (answer.kind in KINDS and answer.status != 200)

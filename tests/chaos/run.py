@@ -1,4 +1,5 @@
-"""A run: rest, faults with rests between them, recovery, and the books at the end."""
+"""A chaos run: a baseline without faults, faults with pauses between them, recovery, and a comparison of the totals
+at the end."""
 
 from __future__ import annotations
 
@@ -17,13 +18,14 @@ from tests.waiting import wait_until
 
 TENANTS = 10
 WARM_UP_SECONDS = 15.0
-"""First requests fill caches; they belong neither to the rest nor to the run."""
+"""The first requests fill caches, so they count neither to the baseline nor to the run."""
 BETWEEN_SECONDS = 6.0
 SETTLED_SECONDS = 120.0
 
 
 def run(*, seconds: float, seed: int = 0) -> Report:
-    """A tenth of the time at rest, then every fault in an order by chance, again and again, then a tenth at rest."""
+    """Run a tenth of the time without faults, then all faults repeatedly in random order, then another tenth without
+    faults."""
     rest = seconds / 10
     faults = by_chance(random.Random(seed), seconds - 2 * rest - WARM_UP_SECONDS)
     with running(seed=seed) as world:
@@ -56,7 +58,7 @@ def run_in(
     report, begin = Report(answers.all), time.monotonic()
     for client in clients:
         client.start()
-    time.sleep(warm_up)  # the length of a phase, here and below: nothing is waited for
+    time.sleep(warm_up)  # the duration of a phase, here and below, not a wait for a condition
     report.rests.append(_rest(rest))
     for fault in faults:
         if fault.needs_disk and world.disk is None:
@@ -101,7 +103,7 @@ def _span(world: World, tenants: list[Tenant], fault: Fault, report: Report) -> 
 
 
 def _is_well(world: World, tenant: Tenant) -> bool:
-    """Ready with every check, and a push, a question and a page are answered."""
+    """Return whether every readiness check succeeds, and a push, a question and a page are answered."""
     if world.console.process_ended() or not world.console.is_well():
         return False
     event = {"metric": "probe", "quantity": 1, "customer_id": "c", "timestamp": "2026-01-01T00:00:00Z"}
@@ -113,7 +115,8 @@ def _is_well(world: World, tenant: Tenant) -> bool:
 
 
 def _check_books(world: World, tenant: Tenant, report: Report) -> None:
-    """What is stored is what was acknowledged; each bill that was taken is counted once, or its import says why not."""
+    """Check that the stored usage is what was acknowledged, that each accepted bill counts once, and that failed
+    imports have an error."""
     book = report.books[tenant.slug] = {
         **_wait_for_imports(world, tenant, report),
         "acknowledged": tenant.acknowledged,
@@ -131,7 +134,7 @@ def _check_books(world: World, tenant: Tenant, report: Report) -> None:
 
 
 def _wait_for_imports(world: World, tenant: Tenant, report: Report) -> dict[str, Any]:
-    """What is stored once every import of the tenant has ended."""
+    """Return what is stored after every import of the tenant has ended."""
     book: dict[str, Any] = {}
 
     def is_settled() -> bool:

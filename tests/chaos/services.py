@@ -1,4 +1,4 @@
-"""The console and what it depends on, each a process that a fault can reach: `manage.py up`, Redis, S3, SMTP."""
+"""The console and its dependencies, each a process that a fault can affect: `manage.py up`, Redis, S3, SMTP."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BUCKET = "chaos"
 
 
 class Program:
-    """A dependency in a process of its own, at a port that it keeps."""
+    """A dependency in a separate process, with a fixed port."""
 
     def __init__(self, *command: str, environment: Mapping[str, str] | None = None) -> None:
         self._command, self._environment = command, environment
@@ -41,7 +41,7 @@ class Program:
 
     @property
     def pid(self) -> int | None:
-        """None before its first start."""
+        """Process ID; None before the first start."""
         return self._process.pid if self._process else None
 
     def start(self) -> None:
@@ -71,7 +71,7 @@ class Program:
 
 
 class Mail:
-    """A real SMTP server that can go away."""
+    """A real SMTP server that can be stopped and restarted."""
 
     def __init__(self) -> None:
         self.port = free_port()
@@ -87,7 +87,7 @@ class Mail:
 
 
 class Console:
-    """`manage.py up` with its folder on a disk of its own where this user may mount one."""
+    """`manage.py up`, with its folder on a separate file system if this user may mount one."""
 
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
         self.port = free_port()
@@ -113,7 +113,7 @@ class Console:
 
     @cached_property
     def inside(self) -> LiveServer:
-        """Calls functions in the console's settings."""
+        """A server object that calls functions with the console's settings."""
         environment = {**self.environment, "DJANGO_SETTINGS_MODULE": "finops.settings", "DATABASE_POOL": "0"}
         server = LiveServer(self.url, environment, self.log)
         server.keeps_caller = True
@@ -145,7 +145,8 @@ class Console:
         return bool(self.readiness().get("ready"))
 
     def is_well(self) -> bool:
-        """Ready, and every check of /readyz is ok: also those that make nobody wait, of the worker and beat, say."""
+        """Return whether the console is ready and every check of /readyz is ok, including those that do not affect
+        readiness, such as worker and beat."""
         readiness = self.readiness()
         return bool(readiness.get("ready")) and set(readiness["checks"].values()) == {"ok"}
 
@@ -161,8 +162,8 @@ class Console:
         return {}
 
     def programs(self) -> dict[str, psutil.Process]:
-        """Everything beneath the supervisor by what it is: web and worker programs by the names in up.json, and the
-        processes of the web server and of PostgreSQL one by one."""
+        """Return all processes below the supervisor by name: web and worker programs as in up.json, and each process
+        of the web server and of PostgreSQL."""
         processes: dict[str, psutil.Process] = {}
         children = json.loads((self.var_dir / "up.json").read_text())["children"]
         for child in children:
@@ -188,8 +189,8 @@ class Console:
 
 
 class World:
-    """All of it. `disk`: a file system of its own under the console's folder, or None where none can be mounted.
-    `chance` decides what a fault hits."""
+    """The console with its dependencies. `disk`: a separate file system for the console's folder, or None if none can
+    be mounted. `chance` selects the target of a fault."""
 
     def __init__(
         self,
@@ -213,7 +214,8 @@ def running(
     prepare: Callable[[Path], object] = lambda var_dir: None,
     **environment: str,
 ) -> Iterator[World]:
-    """All of it, well. `prepare` is called with the console's folder before it starts."""
+    """Start the console and its dependencies, and yield them once all are ready. `prepare` is called with the
+    console's folder before."""
     with ExitStack() as ends:
         home = Path(tempfile.mkdtemp(prefix="finops-chaos-"))
         home.chmod(0o755)

@@ -1,4 +1,5 @@
-"""What `tests.chaos.syncs` does inside the console: an account whose cost comes from a folder, its syncs, and what they left."""
+"""Functions that `tests.chaos.syncs` calls inside the console: an account with cost from a folder, its syncs, and
+their results."""
 
 from __future__ import annotations
 
@@ -37,18 +38,18 @@ def connect(folder: str) -> None:
 
 
 def write_months(folder: str, rows: dict[str, int]) -> None:
-    """The provider restates months: so many lines of 1 USD in each."""
+    """Restate months as the provider: write this many lines of 1 USD in each."""
     for month, count in rows.items():
         write_month(Path(folder), month, *["1"] * count)
 
 
 def tick() -> None:
-    """What the clock sends each 15 seconds."""
+    """Send the task that beat sends every 15 seconds."""
     app.send_task("connections.run_due_syncs", expires=5)
 
 
 def sync_now() -> None:
-    """*Sync now*, unless a sync waits or runs."""
+    """Queue a sync (*Sync now*) unless one is queued or running."""
     connection = CostConnection.objects.unscoped().select_related("account", "source").get()
     with account_scope(connection.account):
         try:
@@ -58,7 +59,7 @@ def sync_now() -> None:
 
 
 def state() -> dict[str, Any]:
-    """The newest sync, what each month costs now, and what syncs that ended may have left behind."""
+    """Return the newest sync, the current cost of each month, and anything that ended syncs may have left."""
     account = Account.objects.get(slug="syncs")
     with account_scope(account):
         sync = CostSync.objects.latest("pk")

@@ -1,8 +1,10 @@
-"""`python -m tests.chaos.syncs [--rounds 200] [--minutes 60] [--seed 0] [--report FILE]`: syncs that are broken off at random moments.
+"""`python -m tests.chaos.syncs [--rounds 200] [--minutes 60] [--seed 0] [--report FILE]`: syncs that are interrupted
+at random moments.
 
-Each round the provider restates three months, a sync begins, and at a random moment its worker, the process of its fetch or of its
-import, the broker or the database is killed with -9; what died is started again, as the supervisor does it. At each look a month is as it
-was or as it becomes, and at the end of the round all are as the files say. Ends with 1 where one was not.
+In each round the provider restates three months and a sync starts. At a random moment its worker, the process of its
+fetch or import, the broker or the database is killed with -9, and started again as the supervisor does it. Each check
+must find every month in its old or its new state, and at the end of the round all months as in the files. Exits with
+1 otherwise.
 """
 
 from __future__ import annotations
@@ -35,21 +37,21 @@ from tests.servers import LiveServer, free_port
 
 MONTHS: Final = ("2026-03", "2026-04", "2026-05")
 FINISH_SECONDS: Final = 600.0
-"""A worker's start is seconds, minutes where others keep the machine busy."""
+"""Time limit of a sync. A worker starts in seconds, on a busy machine in minutes."""
 TICK_SECONDS: Final = 1.0
-"""Of the clock, which is 15 seconds else: a round is to take few."""
+"""Interval of beat's task, in place of 15 seconds, to keep rounds short."""
 REDIS_AWAY_SECONDS: Final = 2.0
 CHILD_SECONDS: Final = 3.0
-"""Until a fetch or an import begins, of which there may be no more in the round."""
+"""How long to wait for a fetch or an import, since the round may have no further one."""
 INSIDE: Final = "tests.chaos.sync_account"
 
 
 class MonthNotWhole(AssertionError):
-    """A month is neither as it was nor as it becomes."""
+    """A month is in neither its old nor its new state."""
 
 
 class SyncWorld:
-    """A worker with its broker, its database and a provider's folder; what ends is started again by `look`."""
+    """A worker with its broker, its database and a provider's folder; `look` restarts what has ended."""
 
     def __init__(self, var_dir: Path, export: Path, cluster: Cluster, seed: int) -> None:
         port = free_port()
@@ -74,7 +76,7 @@ class SyncWorld:
 
     @property
     def worker(self) -> psutil.Process | None:
-        """None once it has ended."""
+        """The worker's process; None if it has ended."""
         with contextlib.suppress(psutil.NoSuchProcess):
             process = psutil.Process(self.program.pid)
             return process if process.status() != psutil.STATUS_ZOMBIE else None
@@ -85,7 +87,7 @@ class SyncWorld:
         self._redis_back = time.monotonic() + seconds
 
     def look(self) -> None:
-        """What the supervisor and the clock do."""
+        """Do the work of the supervisor and of beat."""
         now = time.monotonic()
         self._watch.look()
         if self._redis_back and now > self._redis_back:
@@ -105,7 +107,7 @@ class SyncWorld:
             time.sleep(min(0.05, max(end - time.monotonic(), 0)))
 
     def call(self, function: str, *arguments: Any) -> Any:
-        """None while the database or the broker is away."""
+        """Call a function inside the console; None while the database or the broker is down."""
         try:
             return self.inside.run(f"{INSIDE}:{function}", *arguments)
         except RuntimeError:
@@ -123,18 +125,18 @@ def kill_worker(world: SyncWorld) -> None:
 
 
 def kill_import(world: SyncWorld) -> None:
-    """The process that an import runs in, now or next."""
+    """Kill the process of the current or the next import."""
     _kill_child(world, "cost import")
 
 
 def kill_fetch(world: SyncWorld) -> None:
-    """The process that fetches a month, now or next; sometimes the one that does it again, too."""
+    """Kill the process of the current or the next fetch; at random also the one of its second attempt."""
     for _ in range(world.chance.choice((1, 2))):
         _kill_child(world, "cost sync")
 
 
 def _kill_child(world: SyncWorld, name: str) -> None:
-    """A child of the server that forks them, as soon as there is one of this name."""
+    """Kill a child of the worker's fork server as soon as one has this name."""
     end = time.monotonic() + CHILD_SECONDS
     while time.monotonic() < end and (worker := world.worker) is not None:
         for child in [each for server in _children(worker) for each in _children(server)]:
@@ -162,7 +164,7 @@ def kill_database(world: SyncWorld) -> None:
 
 
 def kill_database_connection(world: SyncWorld) -> None:
-    """One of the processes that serve a connection: PostgreSQL ends all others and makes good what was lost."""
+    """Kill a backend of a connection: PostgreSQL ends all others and recovers."""
     if world.cluster.process is not None:
         with contextlib.suppress(psutil.NoSuchProcess):
             backends = [
@@ -185,7 +187,7 @@ FAULTS: Final[dict[str, Callable[[SyncWorld], None]]] = {
 
 
 class SyncReport:
-    """Rounds by fault, and in which stage of the sync each struck."""
+    """The number of rounds by fault and by the stage of the sync at the fault."""
 
     def __init__(self) -> None:
         self.stages: dict[str, Counter[str]] = {name: Counter() for name in FAULTS}
@@ -224,7 +226,7 @@ def make_cluster(var_dir: Path) -> None:
 
 @contextlib.contextmanager
 def sync_world(seed: int, prepare: Callable[[Path], object]) -> Iterator[SyncWorld]:
-    """`prepare` makes the folder of the console, with its PostgreSQL."""
+    """Yield a running world. `prepare` creates the console's folder with its PostgreSQL."""
     with contextlib.ExitStack() as ends:
         home = Path(ends.enter_context(tempfile.TemporaryDirectory(prefix="finops-syncs-")))
         home.chmod(0o755)
@@ -252,7 +254,7 @@ def run(
     prepare: Callable[[Path], object] = make_cluster,
     say: Callable[[str], object] = lambda _text: None,
 ) -> SyncReport:
-    """A round a fault, and one before without. No further one begins after `end` (`time.monotonic()`)."""
+    """Run a round for each fault, after one without a fault. No round starts after `end` (`time.monotonic()`)."""
     report, was = SyncReport(), dict.fromkeys(MONTHS, Decimal(0))
     with sync_world(seed, prepare) as world:
         _restate(world, was)
@@ -302,7 +304,7 @@ def _strike(world: SyncWorld, fault: str, usual: float, report: SyncReport) -> N
 def _finish(
     world: SyncWorld, was: dict[str, Decimal], becomes: dict[str, Decimal], report: SyncReport
 ) -> None:
-    """Until a sync has ended well. Raises MonthNotWhole, or AssertionError when that takes too long."""
+    """Wait until a sync has succeeded. Raises MonthNotWhole, or AssertionError if that takes too long."""
     deadline, state = time.monotonic() + FINISH_SECONDS, None
     while time.monotonic() < deadline:
         world.wait(0.2)

@@ -1,7 +1,7 @@
-"""Ten tenants at work: each pushes, asks, opens pages and uploads bills, one request of a kind at a time.
+"""Ten tenants: each pushes usage, calls tools, opens pages and uploads bills, one request of each kind at a time.
 
-A push is sent again with the same Idempotency-Key until it is acknowledged, as a backend that must lose nothing does; so
-in the end what is stored is what was acknowledged, no more and no less.
+A push is repeated with the same Idempotency-Key until it is acknowledged, as a backend does that must not lose data.
+So at the end exactly the acknowledged events must be stored.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PAGES = ("", "connections/", "settings/members/")
 
 
 class Answer(NamedTuple):
-    """`status` 0: the connection was refused, broke off or timed out."""
+    """A response. `status` 0: the connection was refused, broke or timed out."""
 
     at: float
     kind: str
@@ -48,7 +48,7 @@ class Answer(NamedTuple):
 
 
 class Answers:
-    """What all tenants saw, in the order of its end."""
+    """The responses to all tenants, in the order of their end."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -101,7 +101,7 @@ class Tenant:
             for number in range(BATCH)
         ]
         headers = {"Authorization": f"Bearer {self.usage}", "Idempotency-Key": str(uuid4())}
-        # Also after the end: a push that was begun is brought to its end, or nobody knows whether it is stored.
+        # Also after the end of the run: without a response to a started push it is unknown whether the push is stored.
         for _ in range(600):
             status, body = self.request("push", "POST", "/api/usage/events", {"events": events}, headers)
             if status == 200:
@@ -129,7 +129,7 @@ class Tenant:
         return self.request(kind, "GET", f"/a/{self.slug}/{page}", None, cookie)
 
     def _upload(self, chance: random.Random) -> None:
-        """A bill of one more month, so that every file that was taken counts once."""
+        """Upload a bill of another month, so that every accepted file counts once."""
         month = date(2026, 1, 1) - timedelta(days=31 * (self.uploaded + 1))
         status, _body = self.upload("import", f"Bill {self.uploaded + 1}", bill(month))
         self.uploaded += status in (202, 302)
@@ -176,7 +176,7 @@ class Tenant:
 
 
 def bill(month: date) -> bytes:
-    """A FOCUS file of one month: `LINES` lines of a cent more each."""
+    """Return a FOCUS file of one month with `LINES` lines, each a cent more than the one before."""
     first = month.replace(day=1)
     after = (first + timedelta(days=32)).replace(day=1)
     columns = "BilledCost,EffectiveCost,BillingCurrency,BillingPeriodStart,BillingPeriodEnd,ChargePeriodStart,ChargePeriodEnd,ProviderName,ServiceName,ChargeCategory"

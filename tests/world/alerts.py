@@ -1,4 +1,4 @@
-"""Channels, subscriptions and what they were told, for tests. Everything goes through the services."""
+"""Channels, subscriptions and their deliveries, for tests. Everything is created by the services."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.cast import ACTOR
 
 
 def create_channel(account: Account, name: str = "Ops") -> AlertChannel:
-    """An e-mail channel, whose address confirmed."""
+    """Create an e-mail channel with a confirmed address."""
     confirm_recipient(account=account, address="ops@example.com")
     new_channel, _secret = services.create_channel(
         account=account, actor=ACTOR, name=name, kind="email", target={"addresses": ["ops@example.com"]}
@@ -23,7 +23,7 @@ def create_channel(account: Account, name: str = "Ops") -> AlertChannel:
 
 
 def subscription_draft(trigger: str = "digest", /, **rest: Any) -> SubscriptionDraft:
-    """To the channel Ops, weekly for a digest, unless it says otherwise."""
+    """Return a subscription of the channel Ops, weekly for a digest, unless overridden by `rest`."""
     fields = {"frequency": "weekly"} if trigger == "digest" else {}
     return SubscriptionDraft(**{"channel": "Ops", "trigger": trigger, **fields, **rest})
 
@@ -52,13 +52,13 @@ def subscribe_to_anomalies(
 
 
 def delivery_titles(account: Account) -> list[str]:
-    """What was sent so far, in order, without the account's name."""
+    """Return the titles of what was sent so far, in order, without the account's name."""
     rows = AlertDelivery.objects.filter(account=account).order_by("pk")
     return [str(row.message["title"]).removeprefix(f"'{account.name}': ") for row in rows]
 
 
 def evaluate(account: Account) -> list[str]:
-    """Evaluate; what was sent by that."""
+    """Evaluate the alerts, and return the titles of what was sent."""
     return [
         str(each.message["title"]).removeprefix(f"'{account.name}': ") for each in services.evaluate(account)
     ]

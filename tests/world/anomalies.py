@@ -1,4 +1,4 @@
-"""Anomalies as a detection would have left them, each an incident of its own unless it joins one."""
+"""Anomalies as a detection leaves them, each in a separate incident unless it joins one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REVIEW = ("state", "note", "marked_by", "marked_by_label", "marked_at", "shared_
 def add_anomaly(
     account: Account, source: CostSource, *, incident: Incident | None = None, **columns: Any
 ) -> Anomaly:
-    """One of these columns; those of a review, and the shared impact, are its incident's."""
+    """Create an anomaly with these columns. Those of a review, and the shared impact, are stored in its incident."""
     review = {name: columns.pop(name) for name in REVIEW if name in columns}
     anomaly = Anomaly(account=account, source=source, incident=incident, **columns)
     for name in ("actual", "expected", "impact", "month_end_impact"):

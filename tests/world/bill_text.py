@@ -1,4 +1,4 @@
-"""Small FOCUS files of whole months and stray lines."""
+"""Small FOCUS files of whole months and single lines."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def line(
 
 
 def month_of(month: str, cost: str = "15", days: int = 0, **values: str) -> list[str]:
-    """A line of this cost on each of the first `days` days of the month, all of them unless given."""
+    """Return a line with this cost for each of the first `days` days of the month; 0 for all days."""
     first = date.fromisoformat(f"{month}-01")
     days = days or ((first + timedelta(days=32)).replace(day=1) - first).days
     return [line(month, day + 1, cost, **values) for day in range(days)]

@@ -1,4 +1,4 @@
-"""Accounts whose bills come by real imports, as of a day. Shares no code with the queries."""
+"""Accounts whose bills are really imported, as of a day. Shares no code with the queries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COLUMNS = (
 def line(
     day: date, amount: Amount, service: str = "Compute", *, until: date | None = None, **columns: str
 ) -> Line:
-    """A line of a day's usage; `until` is the last day of a longer charge period."""
+    """Return a line for the usage of a day; `until` is the last day of a longer charge period."""
     end = (until or day) + timedelta(days=1)
     defaults = {
         "BillingPeriodStart": f"{day:%Y-%m}-01T00:00:00Z",
@@ -47,7 +47,7 @@ def line(
 def usage(
     services_: Mapping[str, Callable[[date], Amount]], first: date, last: date, **columns: str
 ) -> list[Line]:
-    """A line a day and service."""
+    """Return a line for each day and service."""
     return [
         {**line(day, amount, name), **columns}
         for day in days(first, last)
@@ -57,7 +57,7 @@ def usage(
 
 
 class Bills:
-    """One account's sources, filled by imports."""
+    """The sources of one account, filled by imports."""
 
     def __init__(self, cast: Cast, folder: Path) -> None:
         self.cast, self.folder, self.files = cast, folder, 0

@@ -1,4 +1,4 @@
-"""Budgets for tests, and a small account's cost. Nothing here shares code with the queries."""
+"""Budgets for tests, and the cost of a small account. Shares no code with the queries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from tests.world.days import days
 
 
 def budget_draft(name: str = "Everything", amount: str | int = 1000, /, **rest: Any) -> BudgetDraft:
-    """A monthly budget of the whole account in USD, unless it says otherwise; scopes as `scope=ScopeDraft(…)`."""
+    """Return a monthly budget of the whole account in USD, unless overridden by `rest`; scopes as
+    `scope=ScopeDraft(…)`."""
     return BudgetDraft(name=name, amount=Decimal(amount), **{"currency": "USD", **rest})
 
 
@@ -41,7 +42,7 @@ def cost_tag_scope(key: Any, value: str) -> ScopeDraft:
 
 
 def daily_cost(first: date, last: date, amount: str | int, /, **columns: Any) -> list[Line]:
-    """The same cost every day, both days inside."""
+    """Return the same cost for every day, both days inclusive."""
     return [cost(day, amount, **columns) for day in days(first, last)]
 
 

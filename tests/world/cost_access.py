@@ -1,6 +1,7 @@
-"""Two accounts with equal settings: one with all lines and limited readers, one that never had the lines outside of the limit.
+"""Two accounts with equal settings: one with all lines and a limited reader, one that never had the lines outside of
+the limit.
 
-Whatever is outside of the limit has SECRET in its text, and amounts that end in .77.
+Everything outside of the limit has SECRET in its text, and amounts that end in .77.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ LIMIT = "Core readers"
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
-    """The account with all lines and the one without; a person who reads both, and a key of each."""
+    """The account with all lines and the one with only those inside; a person who reads both, and a key for each."""
 
     whole: Account
     inside: Account
@@ -59,7 +60,7 @@ def lines_inside() -> list[Line]:
 
 
 def lines_outside() -> list[Line]:
-    """Other days, services, currencies, tag keys and sources too."""
+    """Return lines that also have other days, services, currencies, tag keys and sources."""
     start = FIRST - timedelta(days=40)
     return [
         cost(

@@ -1,4 +1,5 @@
-"""Equal settings of two accounts, and what is stored of the lines outside of a limit in one of them (tests/world/cost_access.py)."""
+"""Equal settings of two accounts, and stored data about lines outside of a limit in one of them
+(tests/world/cost_access.py)."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ BOARD: Final = "Every widget"
 
 
 def add_settings(account: Account, team: Team) -> None:
-    """Cost tag, split, usage, unit metric, budget of the team, saved view and a board of every widget. In scope."""
+    """Create a cost tag, split, usage, unit metric, budget of the team, saved view, and a board of every widget. The
+    account must be in scope."""
     create_cost_tag(account=account, actor=ACTOR, key="env", rules=[Rule(copy=Copy(keys=("env",)))])
     create_split(
         account=account,
@@ -68,7 +70,7 @@ EVENTS_OF_CORE: Final[list[tuple[str, dict[str, list[str]]]]] = [
 
 
 def add_events(account: Account, source: str, events: Sequence[tuple[str, dict[str, list[str]]]]) -> None:
-    """A change event a title and scope, on days of March 2026; notes without the name of a source."""
+    """Create a change event for each title and scope, on days of March 2026; notes if `source` is empty."""
     row = EventSource.objects.get_or_create(account=account, name=source)[0] if source else None
     for place, (title, scope) in enumerate(events):
         ChangeEvent.objects.create(
@@ -83,7 +85,8 @@ def add_events(account: Account, source: str, events: Sequence[tuple[str, dict[s
 
 
 def add_stored_secrets(account: Account, secret: str) -> None:
-    """What workers and people have stored of lines outside of the limit, each with `secret` in its text. In scope."""
+    """Store data of workers and people about lines outside of the limit, with `secret` in each text. The account must
+    be in scope."""
     source = CostSource.objects.get(name=f"{secret} source")
     other = create_budget(account, f"{secret} budget", 100, scope=ScopeDraft(scope="account"))
     subscribe_to_budget(account, other.pk, 50)

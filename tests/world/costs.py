@@ -1,4 +1,4 @@
-"""Cost lines for tests, and what they add up to, computed by plain Python. Shares no code with the queries."""
+"""Cost lines for tests, and their sums, computed in plain Python. Shares no code with the queries."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ COLUMN = {"account": "account_id", "sku": "sku_id", "resource": "resource_id", "
 
 
 def cost(day: date, amount: str | Decimal | int, /, **columns: Any) -> Line:
-    """A plain usage line in USD; anything else by name."""
+    """Return a plain usage line in USD; other columns by name."""
     return line(day, amount, **{"charge_category": "Usage", "charge_frequency": "Usage-Based", **columns})
 
 
 def add_source(account: Account, lines: Sequence[Line], *, name: str = "Bill") -> CostSource:
-    """A cost source with these lines. The account must be in scope."""
+    """Create a cost source with these lines. The account must be in scope."""
     source = CostSource.objects.create(account=account, name=name)
     store_lines(account, source, lines)
     return source
 
 
 def store_lines(account: Account, source: CostSource, lines: Sequence[Line]) -> None:
-    """Make these lines the whole truth about the months that they are in."""
+    """Replace the contents of the lines' months by these lines."""
     months: dict[date, list[Line]] = defaultdict(list)
     for one in lines:
         months[one["charge_date"].replace(day=1)].append({**one, "source": str(source.pk)})
@@ -39,7 +39,7 @@ def store_lines(account: Account, source: CostSource, lines: Sequence[Line]) -> 
 
 
 def key_of(one: Mapping[str, Any], dimension: str) -> str:
-    """What a line's value in a dimension is shown as."""
+    """Return the displayed value of a line in a dimension."""
     if dimension.startswith("tag:"):
         value = one.get(schema.tag_column(dimension.removeprefix("tag:")))
         return value if value is not None else "(untagged)"
@@ -54,7 +54,7 @@ def add_up(
     *,
     column: str = "billed_cost",
 ) -> dict[Any, Decimal]:
-    """The exact sum of a column by whatever `keys` gives."""
+    """Return the exact sum of a column by the result of `keys`."""
     sums: dict[Any, Decimal] = defaultdict(Decimal)
     with localcontext(prec=70):
         for one in lines:

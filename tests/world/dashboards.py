@@ -18,7 +18,7 @@ REQUIRED_SETTINGS: dict[str, dict[str, Any]] = {
     "unit_cost": {"unit_metric": "Per request"},
     "cost_tag_breakdown": {"cost_tag": "env"},
 }
-"""Settings of the types that cannot do without."""
+"""Required settings of widget types."""
 
 
 def widget(

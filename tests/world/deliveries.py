@@ -1,4 +1,4 @@
-"""Channels that lead to receivers of this machine, messages for them, and time that passes, for tests."""
+"""Channels that send to receivers of this machine, messages for them, and their deliveries at a time, for tests."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def deliver(channel: AlertChannel, **rest: Any) -> AlertDelivery:
 
 
 def run_deliveries(*, at: datetime | None = None) -> int:
-    """What beat and workers do at a moment: everything that is due, until nothing is. How many attempts."""
+    """Do the work of beat and workers at a time: send until nothing is due. Return the number of attempts."""
     with clock.frozen(at or clock.now()):
         done = 0
         while due := services.send_due():
@@ -80,7 +80,7 @@ def attempt_answers(row: AlertDelivery) -> list[tuple[int | None, str]]:
 
 
 def retry_delay(row: AlertDelivery) -> timedelta:
-    """From the last attempt to the next."""
+    """Return the time from the last attempt to the next."""
     delivery = reload(row)
     assert delivery.next_attempt_at is not None
     return delivery.next_attempt_at - datetime.fromisoformat(delivery.attempts[-1]["at"])

@@ -1,4 +1,4 @@
-"""Steps that the tests of importing share."""
+"""Common steps of the tests of imports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def write_bill(folder: Path, text: str, name: str = "focus.csv") -> Path:
 
 
 def queue_import(cast: Cast, source: CostSource, data: bytes) -> CostImport:
-    """An import that waits for a worker."""
+    """Queue an import for a worker."""
     upload = SimpleUploadedFile("focus.csv", data)
     return services.queue_import(source=source, uploads=[upload], actor=cast.actor)
 

@@ -1,7 +1,9 @@
-"""Worlds that many tests only read, made once a module: of a test's seconds, making its rows and files is often the most.
+"""Worlds that many tests only read, created once for a module: creating rows and files is often most of a test's
+time.
 
-A fixture of module scope makes one inside `lasting`; each test's own transaction is nested in that one, so that what a
-test writes is gone before the next, and the world after the last. Tests of real transactions cannot share one.
+A fixture of module scope creates the world inside `module_world`. Each test's transaction is nested in that one, so a
+test's writes are removed before the next test, and the world after the last. Tests of real transactions cannot share
+a world.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from finops.lib import clock
 
 @contextmanager
 def module_world(blocker: DjangoDbBlocker, var: Path, now: datetime) -> Iterator[None]:
-    """Rows and files that many tests see, each in a transaction of its own inside; gone at the end."""
+    """Context manager for rows and files of several tests, each of which has a nested transaction; removed at the
+    end."""
     with (
         override_settings(VAR_DIR=var, LAKE_URL=str(var / "lake")),
         clock.frozen(now),

@@ -1,4 +1,4 @@
-"""A small account with a customer key, cost and usage of March 2026, made to be reckoned by hand."""
+"""A small account with a customer key, cost and usage of March 2026, small enough to calculate by hand."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def usage_event(number: int, customer: str, quantity: str | int, **rest: Any) ->
 def add_data(
     account: Account, lines: Sequence[Line], events: Sequence[Event] = (), **aggregations: str
 ) -> None:
-    """These lines and events are all there is; customers are found by tag:customer."""
+    """Store these lines and events as the account's only data; customers are identified by tag:customer."""
     add_source(account, [*lines, cost_line(10, 0, "-", currency="USD")])
     if events:
         add_usage(account, events, **aggregations)
@@ -53,5 +53,5 @@ def by_customer(metric: str = "requests", **rest: Any) -> UnitCostQuery:
 
 
 def cost_per_unit(account: Account, query: UnitCostQuery) -> Any:
-    """The answer; untyped, so that figures compare with plain numbers."""
+    """Return the answer, untyped so that figures compare with plain numbers."""
     return query_unit_cost(account, query)

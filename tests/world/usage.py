@@ -27,7 +27,7 @@ RECEIVED = datetime(2026, 3, 20, 6, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Event:
-    """One accepted event; (batch, position) names it."""
+    """One accepted event, identified by (batch, position)."""
 
     at: datetime
     customer: str
@@ -50,12 +50,12 @@ def event(day: date | datetime, customer: str, quantity: str | int | Decimal, **
 
 
 def usage_source(account: Account, name: str = "Backend") -> UsageSource:
-    """The account's push source of this name. The account must be in scope."""
+    """Return the account's push source of this name, creating it if needed. The account must be in scope."""
     return UsageSource.objects.get_or_create(account=account, name=name)[0]
 
 
 def add_metrics(account: Account, events: Sequence[Event], **aggregations: str) -> None:
-    """The rows of metrics and customers that come with a push. The account must be in scope."""
+    """Create the rows of metrics and customers that a push creates. The account must be in scope."""
     for metric in sorted({one.metric for one in events}):
         UsageMetric.objects.update_or_create(
             account=account, name=metric, defaults={"aggregation": aggregations.get(metric, "sum")}
@@ -64,7 +64,7 @@ def add_metrics(account: Account, events: Sequence[Event], **aggregations: str) 
 
 
 def store_usage(account: Account, events: Sequence[Event], *, source: UsageSource) -> None:
-    """Make these events the whole truth about the months that they are in, as segments."""
+    """Replace the contents of the events' months by these events, as segments."""
     months: dict[date, list[Event]] = defaultdict(list)
     for one in events:
         months[one.day.replace(day=1)].append(one)
@@ -86,13 +86,13 @@ def store_usage(account: Account, events: Sequence[Event], *, source: UsageSourc
 
 
 def add_usage(account: Account, events: Sequence[Event], **aggregations: str) -> None:
-    """These events as segments of the source Backend, with their metrics and customers."""
+    """Store these events as segments of the source Backend, with their metrics and customers."""
     add_metrics(account, events, **aggregations)
     store_usage(account, events, source=usage_source(account))
 
 
 def push_events(account: Account, events: Sequence[Event], *, source: UsageSource | None = None) -> None:
-    """Events as a push leaves them: in the inbox, one batch, positions in order; with their metrics and customers."""
+    """Store events as a push does: in the inbox, as one batch, positions in order; with their metrics and customers."""
     push_source = source or usage_source(account)
     add_metrics(account, [one for one in events if not UsageMetric.objects.filter(name=one.metric).exists()])
     add_customers(account, events)
@@ -105,7 +105,7 @@ def push_events(account: Account, events: Sequence[Event], *, source: UsageSourc
 
 
 def append_to_inbox(account: Account, events: Sequence[Event], *, source: UsageSource) -> None:
-    """Let these events, as they are, wait in the inbox."""
+    """Append these events unchanged to the inbox."""
     batches: dict[tuple[datetime, uuid.UUID], list[inbox.InboxEvent]] = defaultdict(list)
     for one in events:
         batches[one.received, one.batch].append(
@@ -125,7 +125,7 @@ def append_to_inbox(account: Account, events: Sequence[Event], *, source: UsageS
 
 
 def empty_inbox() -> None:
-    """Forget what waits, of every account."""
+    """Delete the pending events of all accounts."""
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM lake_usageinbox")
 
