@@ -1,7 +1,7 @@
 // Charts as SVG: what a view of 400 KB has room for. Their figures are in the table beside, so each is one image to a
 // screen reader.
 
-import { money, shortMoney } from "./formats.js";
+import { barMoney, money, shortMoney } from "./formats.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const MAX_LABELS = 6;
@@ -175,12 +175,12 @@ function bars(chart, frame) {
       element("rect", {
         x: hasBoth && bar.value < 0 ? zero - size : zero,
         y: top + 4,
-        width: Math.max(1, size),
+        width: bar.value ? Math.max(1, size) : 0,
         height: ROW - 8,
         rx: 2,
         fill: tone,
       }),
-      text(shortMoney(bar.value, chart.currency), { x: width, y: top + 16, "text-anchor": "end", fill: theme.text }),
+      text(barMoney(bar.value, chart.currency), { x: width, y: top + 16, "text-anchor": "end", fill: theme.text }),
       element("title", {}, [`${bar.name}: ${money(bar.value, chart.currency)}`]),
     ]);
     nodes.push(pickable(row, bar.filter, frame.onPick));
@@ -203,7 +203,7 @@ function progress(chart, frame) {
     const top = index * ROW;
     const fill = { exceeded: theme.limit, warning: theme.warning }[bar.tone] ?? theme.colors[0];
     const left = nameRoom + 6;
-    const label = bar.label ?? shortMoney(bar.until ?? bar.value, bar.currency);
+    const label = bar.label ?? barMoney(bar.until ?? bar.value, bar.currency);
     const row = element("g", {}, [
       text(shortened(bar.name, nameRoom), { x: nameRoom, y: top + 16, "text-anchor": "end", class: "name" }),
       element("rect", { x: left, y: top + 4, width: room, height: ROW - 8, rx: 2, fill: theme.line }),

@@ -27,9 +27,14 @@ export function money(value, currency) {
   return currencyFormat(currency, digits).format(value);
 }
 
-/** `$196.1K`. */
+/** For the steps of an axis: `$500`, `$196.1K`. */
 export function shortMoney(value, currency) {
   return currencyFormat(currency, { notation: "compact", maximumFractionDigits: 1 }).format(value);
+}
+
+/** For one bar: `$154.46`, from a thousand on `$196.1K`. */
+export function barMoney(value, currency) {
+  return Math.abs(value) < 1000 ? money(value, currency) : shortMoney(value, currency);
 }
 
 export function number(value) {

@@ -9,10 +9,12 @@ import {
   canChangeDays,
   canDrill,
   canGroup,
+  canUngroup,
   drillDown,
   GROUPINGS,
   groupingOf,
   PERIODS,
+  periodOf,
   withGrouping,
   withPeriod,
 } from "./questions.js";
@@ -20,6 +22,9 @@ import {
 const INLINE_HEIGHT = 500;
 const INLINE_ROWS = 8;
 const CHART_HEIGHT = 208;
+const LEAST_CHART_HEIGHT = 88;
+const FULL_CHART_HEIGHT = 340;
+const CHART_STEP = 24;
 
 const state = {
   tool: "",
@@ -29,6 +34,7 @@ const state = {
   showsData: false,
   history: [],
   rows: INLINE_ROWS,
+  chartHeight: CHART_HEIGHT,
   busy: false,
   error: "",
 };
@@ -59,7 +65,7 @@ function showResult(result) {
 }
 
 function applyContext() {
-  const { theme, locale, styles, toolInfo } = host.context;
+  const { theme, locale, styles, toolInfo, safeAreaInsets } = host.context;
   if (toolInfo?.tool?.name) state.tool = toolInfo.tool.name;
   setLocale(locale);
   document.documentElement.lang = locale ?? "en";
@@ -67,10 +73,17 @@ function applyContext() {
   for (const [name, value] of Object.entries(styles?.variables ?? {})) {
     if (value) document.documentElement.style.setProperty(name, value);
   }
+  for (const [side, size] of Object.entries(safeAreaInsets ?? {})) {
+    document.documentElement.style.setProperty(`--inset-${side}`, `${size}px`);
+  }
 }
 
 function isInline() {
   return (host.context.displayMode ?? "inline") === "inline";
+}
+
+function mostHeight() {
+  return isInline() ? Math.min(INLINE_HEIGHT, host.context.containerDimensions?.maxHeight || INLINE_HEIGHT) : Infinity;
 }
 
 async function ask(args, { remember = true } = {}) {
@@ -155,7 +168,7 @@ function warnings() {
 }
 
 function toolbar(figures) {
-  const { tool, args } = state;
+  const { tool, args, answer } = state;
   const parts = [];
   if (state.history.length) parts.push(button("Back", goBack, { disabled: state.busy }));
   if (figures.length > 1) {
@@ -165,16 +178,18 @@ function toolbar(figures) {
     );
   }
   if (host.canCallTools && canGroup(tool)) {
-    const now = groupingOf(args);
+    const now = groupingOf(args, answer);
     const names = GROUPINGS.includes(now) || !now ? GROUPINGS : [now, ...GROUPINGS];
-    const options = [["", "None"], ...names.map((name) => [name, title(name)])];
+    const none = canUngroup(tool) ? [["", "None"]] : [];
+    const options = [...none, ...names.map((name) => [name, title(name)])];
     parts.push(choice("Group by", "group_by", now, options, (name) => ask(withGrouping(state.args, name))));
   }
   if (host.canCallTools && canChangeDays(tool)) {
-    const own = args.period && PERIODS[args.period] ? [] : [["", "Requested days"]];
+    const now = periodOf(args, answer);
+    const own = now ? [] : [["", daysOf(answer)]];
     const options = [...own, ...Object.entries(PERIODS)];
     const onChange = (period) => period && ask(withPeriod(state.args, period));
-    parts.push(choice("Days", "period", args.period ?? "", options, onChange));
+    parts.push(choice("Days", "period", now, options, onChange));
   }
   if (figures[state.figure].rows.length) {
     const label = state.showsData ? "View chart" : "View data";
@@ -196,7 +211,7 @@ function chart(figure) {
   const theme = chartTheme(document.documentElement.dataset.theme === "dark", "sans-serif");
   const svg = draw(figure.chart, {
     width: Math.max(280, root.clientWidth),
-    height: isInline() ? CHART_HEIGHT : 340,
+    height: state.chartHeight,
     theme,
     label: `${figure.label}: ${figure.value}. View data shows the same as a table.`,
     onPick: pickOf(),
@@ -205,7 +220,7 @@ function chart(figure) {
 }
 
 function pickOf() {
-  if (!host.canCallTools || state.busy || !canDrill(state.tool, state.args)) return undefined;
+  if (!host.canCallTools || state.busy || !canDrill(state.tool, state.args, state.answer)) return undefined;
   return (filter) => ask(drillDown(state.args, filter));
 }
 
@@ -215,7 +230,7 @@ function legend(drawn, theme) {
   const items = drawn.series.map((series, index) => {
     const color = series.rest ? theme.rest : theme.colors[index % theme.colors.length];
     const mark = make("i", { style: `background:${color}`, "aria-hidden": "true" });
-    const name = make("span", {}, [series.name]);
+    const name = make("span", { title: series.name }, [series.name]);
     const isPickable = onPick && series.filter;
     return make("li", {}, [
       isPickable
@@ -264,8 +279,14 @@ function content() {
     warnings(),
     toolbar(figures),
     state.error ? make("p", { class: "error", role: "alert" }, [state.error]) : null,
-    state.showsData || !figure.chart ? table(figure) : chart(figure),
+    figureBody(figure),
   ];
+}
+
+/** Null for a single amount, which the header shows. */
+function figureBody(figure) {
+  if (figure.chart && !state.showsData) return chart(figure);
+  return figure.rows.length ? table(figure) : null;
 }
 
 function backOnly() {
@@ -277,18 +298,28 @@ function render(changes = {}) {
   const focused = document.activeElement?.getAttribute("name");
   root.setAttribute("aria-busy", String(state.busy));
   state.rows = isInline() ? INLINE_ROWS : Infinity;
+  state.chartHeight = isInline() ? CHART_HEIGHT : FULL_CHART_HEIGHT;
   show();
-  // A long warning takes the place of rows: a host gives no more height, and nothing scrolls within the view.
-  while (isInline() && height() > INLINE_HEIGHT && state.rows > 1 && root.querySelector("tbody")) {
-    state.rows -= 1;
-    show();
-  }
+  while (height() > mostHeight() && shrink()) show();
   if (focused) root.querySelector(`[name="${focused}"]`)?.focus();
-  host.sizeChanged(isInline() ? Math.min(INLINE_HEIGHT, height()) : height());
+  host.sizeChanged(Math.min(mostHeight(), height()));
+}
+
+/** A long warning or a narrow host leaves the table or chart less room, as nothing scrolls within the view. False if
+ * it can get no smaller. */
+function shrink() {
+  const isTable = Boolean(root.querySelector("tbody"));
+  if (isTable ? state.rows <= 1 : state.chartHeight <= LEAST_CHART_HEIGHT) return false;
+  if (isTable) state.rows -= 1;
+  else state.chartHeight -= CHART_STEP;
+  return true;
 }
 
 function show() {
   root.replaceChildren(...content().filter(Boolean));
+  const data = root.querySelector("table");
+  // Amounts break only where they would not fit otherwise.
+  if (data && data.offsetWidth > root.clientWidth) data.className = "tight";
 }
 
 function height() {

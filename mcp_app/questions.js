@@ -24,9 +24,22 @@ export function canChangeDays(tool) {
   return OF_DAYS.includes(tool);
 }
 
-export function groupingOf(args) {
-  const groups = typeof args.group_by === "string" ? [args.group_by] : (args.group_by ?? []);
+/** A change of spend has parts always: without a grouping the server takes services. */
+export function canUngroup(tool) {
+  return tool !== "explainSpendChange";
+}
+
+/** The first dimension of an answer, which the server chooses where the arguments name none; "" for a total. */
+export function groupingOf(args, answer) {
+  const names = answer?.group_by ?? args.group_by ?? [];
+  const groups = typeof names === "string" ? [names] : names;
   return groups[0] ?? "";
+}
+
+/** The key in PERIODS of an answer's days; "" where they are none of those. */
+export function periodOf(args, answer) {
+  const name = answer?.period?.name ?? args.period;
+  return name in PERIODS ? name : "";
 }
 
 export function withGrouping(args, dimension) {
@@ -50,6 +63,6 @@ export function drillDown(args, { dimension, value }) {
   return withGrouping({ ...args, filters }, next ?? "resource");
 }
 
-export function canDrill(tool, args) {
-  return canGroup(tool) && groupingOf(args) !== "resource";
+export function canDrill(tool, args, answer) {
+  return canGroup(tool) && groupingOf(args, answer) !== "resource";
 }

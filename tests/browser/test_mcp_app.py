@@ -110,6 +110,34 @@ def test_every_answer_is_drawn_within_its_frame(host: Host, tool: str, theme: st
     wait_until(lambda: inner.evaluate("document.documentElement.scrollHeight <= window.innerHeight + 1"))
 
 
+@pytest.mark.parametrize("tool", CALLS)
+def test_every_answer_fits_a_conversation_on_a_phone(host: Host, tool: str) -> None:
+    host.page.set_viewport_size({"width": 360, "height": 800})
+    frame = host.show(tool, CALLS[tool])
+
+    for name in ("View data", "View chart"):
+        wait_until(lambda: _fits(host), name)
+        assert max(host.heights) <= INLINE_HEIGHT
+        frame.get_by_role("button", name=name).click()
+    wait_until(lambda: _fits(host))
+
+
+def _fits(host: Host) -> bool:
+    """Whether nothing scrolls within the view."""
+    element = "document.documentElement"
+    sizes = f"{element}.scrollHeight <= innerHeight + 1 && {element}.scrollWidth <= innerWidth"
+    return bool(host.page.frames[-1].evaluate(sizes))
+
+
+def test_the_view_keeps_to_the_height_and_the_margins_of_the_host(host: Host) -> None:
+    context = {"containerDimensions": {"maxHeight": 380}, "safeAreaInsets": {"top": 0, "bottom": 40}}
+    frame = host.show("querySpend", CALLS["querySpend"], **context)
+
+    expect(frame.locator("svg[role=img]")).to_be_visible()
+    assert 0 < max(host.heights) <= context["containerDimensions"]["maxHeight"]
+    expect(frame.locator("body")).to_have_css("padding-bottom", "52px")
+
+
 def _violations(host: Host) -> list[str]:
     frame = host.page.frames[-1]
     if not frame.evaluate("typeof window.axe !== 'undefined'"):

@@ -4,8 +4,8 @@ import { test } from "node:test";
 
 import { ticksOf } from "../../mcp_app/chart.js";
 import { daysOf, figuresOf, toolOf } from "../../mcp_app/figures.js";
-import { setLocale } from "../../mcp_app/formats.js";
-import { drillDown, withGrouping, withPeriod } from "../../mcp_app/questions.js";
+import { barMoney, setLocale } from "../../mcp_app/formats.js";
+import { canDrill, drillDown, groupingOf, periodOf, withGrouping, withPeriod } from "../../mcp_app/questions.js";
 
 setLocale("en-US");
 
@@ -96,6 +96,24 @@ test("other days take the place of those that were asked for", () => {
   const args = { start_date: "2026-01-01", end_date: "2026-01-31", group_by: ["region"], top: 5 };
   assert.deepEqual(withPeriod(args, "last_month"), { group_by: ["region"], top: 5, period: "last_month" });
   assert.deepEqual(withGrouping(args, ""), { start_date: "2026-01-01", end_date: "2026-01-31", top: 5 });
+});
+
+test("grouping and days are those of the answer, which the server chooses where the arguments have none", () => {
+  const answer = { group_by: ["service"], period: { name: "last_30_days" } };
+  assert.deepEqual([groupingOf({}, answer), periodOf({}, answer)], ["service", "last_30_days"]);
+  assert.deepEqual([groupingOf({}, { group_by: [] }), periodOf({}, { period: { name: null } })], ["", ""]);
+  assert.deepEqual(
+    [periodOf({ period: "last_month" }, { days: {} }), periodOf({ period: "this_year" }, {})],
+    ["last_month", ""],
+  );
+  assert.equal(canDrill("querySpend", {}, { group_by: ["resource"] }), false);
+});
+
+test("the amount of a bar has its cents below a thousand", () => {
+  assert.deepEqual(
+    [154.464, -0.5, 0, 196_100].map((value) => barMoney(value, "USD")),
+    ["$154.46", "-$0.50", "$0.00", "$196.1K"],
+  );
 });
 
 test("an axis has round steps that hold every value", () => {
