@@ -41,8 +41,8 @@ def summary(
     history: timedelta,
     clause: str,
 ) -> str:
-    """The first sentence of the answer. `unknown`: usage without a discount; `history`: complete days of bills without a
-    gap."""
+    """The commitments and their caveats in the first sentence, the back-tests in the second. `unknown`: usage without a
+    discount; `history`: complete days of bills without a gap."""
     if not plans:
         return f"{NO_USAGE.format(start=days.start, end=days.end)}{clause}."
     caveats = []
@@ -56,49 +56,52 @@ def summary(
         noun = "day has" if by_day == 1 else "days have"
         caveats.append(f"{by_day} {noun} no hourly usage, which overstates savings")
     rest = f"; {'; '.join(caveats)}" if caveats else ""
-    return f"{'; '.join(_advice_texts(plans, history.days))}{rest}{clause}."
+    return f"{_advice(plans, history.days)}{rest}{clause}. {_back_tests(plans)}"
 
 
-def _advice_texts(plans: Sequence[PurchasePlan], history: int) -> list[str]:
-    """Plans with a commitment first, each with its back-test; the others together by their reason."""
-    texts = [_plan_text(plan) for plan in plans if plan.per_hour]
-    others = [plan for plan in plans if not plan.per_hour]
-    if not others:
-        return texts
-    if history < max(WINDOWS):
-        names = join_with_and([_on_demand_text(plan) for plan in others])
+def _advice(plans: Sequence[PurchasePlan], history: int) -> str:
+    """Plans with a commitment first; the others together by their reason."""
+    commitments = [_commitment(plan) for plan in plans if plan.per_hour]
+    others = [_on_demand_text(plan) for plan in plans if not plan.per_hour]
+    advice = [f"Recommended: {', '.join(commitments)}"] if commitments else []
+    if others and history < max(WINDOWS):
         noun = "day" if history == 1 else "days"
-        return [
-            *texts,
-            f"Too few days to recommend a commitment: bills cover {history} {noun} without a gap, and {max(WINDOWS)} are needed, for {names}",
-        ]
-    names = join_with_and([f"{_on_demand_text(plan)}; {_past(plan)}" for plan in others])
-    return [*texts, f"No commitment would have paid off in each of the last 7, 30 and 60 days for {names}"]
+        advice.append(
+            f"Too few days to recommend a commitment for {join_with_and(others)}: bills cover {history} {noun} without a gap, and "
+            f"{max(WINDOWS)} are needed"
+        )
+    elif others:
+        advice.append(
+            f"No commitment would have paid off in each of the last 7, 30 and 60 days for {join_with_and(others)}"
+        )
+    return "; ".join([advice[0], *(f"{each[0].lower()}{each[1:]}" for each in advice[1:])])
+
+
+def _commitment(plan: PurchasePlan) -> str:
+    used = f"{percent_text(plan.utilization)} used" if plan.utilization is not None else "unused"
+    return (
+        f"{exact_number(plan.per_hour)} {plan.currency} per hour more for {plan.provider} ({used} in the last 60 days, saving "
+        f"{money(plan.saving, plan.currency)} of {money(plan.on_demand, plan.currency)} on demand)"
+    )
 
 
 def _on_demand_text(usage: PurchasePlan | UnplannedUsage) -> str:
     return f"{usage.provider} ({money(usage.on_demand, usage.currency)} on demand)"
 
 
-def _past(plan: PurchasePlan) -> str:
+def _back_tests(plans: Sequence[PurchasePlan]) -> str:
+    """What the plans and the AWS rule would have saved, in one sentence."""
+    tests = [_back_test(plan) for plan in plans if any(month.saving is not None for month in plan.months)]
+    if not tests:
+        return "There are too few days for a back-test."
+    return f"Back-test of this rule against doing nothing: {'; '.join(tests)}."
+
+
+def _back_test(plan: PurchasePlan) -> str:
     tested = sum(month.saving is not None for month in plan.months)
-    if not tested:
-        return "there are too few days for a back-test"
     rules = [f"{money(each.saved, plan.currency)} by {each.days} days" for each in plan.vendor]
     noun = "month" if tested == 1 else "months"
-    return (
-        f"in {tested} {noun} this rule would have saved {money(plan.saved, plan.currency)} against doing nothing (the AWS "
-        f"rule {join_with_and(rules)})"
-    )
-
-
-def _plan_text(plan: PurchasePlan) -> str:
-    used = f"{percent_text(plan.utilization)} used" if plan.utilization is not None else "unused"
-    return (
-        f"{plan.provider}: commit {exact_number(plan.per_hour)} {plan.currency} per hour more; in the last 60 days it would have "
-        f"been {used} and saved {money(plan.saving, plan.currency)} of {money(plan.on_demand, plan.currency)} on demand; "
-        f"{_past(plan)}"
-    )
+    return f"{money(plan.saved, plan.currency)} saved for {plan.provider} in {tested} {noun} (AWS rule: {join_with_and(rules)})"
 
 
 def assumptions(plans: Sequence[PurchasePlan]) -> list[str]:

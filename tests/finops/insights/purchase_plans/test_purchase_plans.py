@@ -81,8 +81,8 @@ def test_each_provider_has_a_plan_of_its_own(acme: Account) -> None:
         ("AWS", Decimal(1), Decimal(365 * 24)),
     ]
     assert one.plans == [answer.plans[1]]
-    assert answer.summary.startswith("Google Cloud: commit 2 USD per hour more; ")
-    assert "; AWS: commit 1 USD per hour more; " in answer.summary
+    assert answer.summary.startswith("Recommended: 2 USD per hour more for Google Cloud (")
+    assert ", 1 USD per hour more for AWS (" in answer.summary
     assumption = "assuming that each provider sells hourly commitments for this usage"
     assert [assumption in each.summary for each in (answer, one)] == [True, False]
 
@@ -134,8 +134,8 @@ def test_too_short_a_history_is_the_reason_for_no_commitment(acme: Account) -> N
     answer = answer_of(acme, usage_of(days, _every_hour(4), provider="AWS"))
 
     assert answer.summary.startswith(
-        "Too few days to recommend a commitment: bills cover 19 days without a gap, and 60 are needed, "
-        "for AWS (1,824.00 USD on demand)"
+        "Too few days to recommend a commitment for AWS (1,824.00 USD on demand): bills cover 19 days without a gap, and "
+        "60 are needed"
     )
     assert "paid off" not in answer.summary
 
@@ -190,7 +190,7 @@ def test_months_before_there_are_sixty_days_have_no_saving_and_are_not_counted(a
     assert [month.month for month in plan.months] == [f"2025-{number:02}" for number in range(7, 13)]
     assert [month.saving is None for month in plan.months] == [True, True, False, False, False, False]
     assert [month.vendor_savings[0] is None for month in plan.months] == [True, *[False] * 5]
-    assert "in 4 months this rule would have saved" in answer.summary
+    assert "in 4 months (AWS rule: " in answer.summary
 
 
 def test_months_without_bills_are_no_months_of_the_back_test(acme: Account) -> None:
@@ -204,7 +204,7 @@ def test_months_without_bills_are_no_months_of_the_back_test(acme: Account) -> N
 
     (plan,) = answer.plans
     assert plan.saved == (30 + 31) * 24 * 2
-    assert "in 2 months this rule would have saved" in answer.summary
+    assert "in 2 months (AWS rule: " in answer.summary
     assert [month.month for month in plan.months if month.saving is not None] == ["2025-11", "2025-12"]
 
 

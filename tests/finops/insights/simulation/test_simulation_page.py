@@ -127,7 +127,7 @@ def test_the_plan_shows_each_month_and_its_csv_has_them(cast: Cast) -> None:
         )
     )
 
-    assert "AWS: commit 2 USD per hour more" in page
+    assert "Recommended: 2 USD per hour more for AWS" in page
     assert "AWS rule, 30 days" in page
     assert [row["month"] for row in rows] == [f"2025-{number:02}" for number in range(1, 13)]
     assert sum(Decimal(row["saving"]) for row in rows) == 365 * 24 * 2
