@@ -257,7 +257,7 @@ def test_a_backup_of_a_newer_version_is_refused_and_of_an_older_one_migrated(
 
     code, output = run(empty, "restore", str(tmp_path / "newer"))
     assert code == 1
-    assert "lacks 1 of its migrations, such as lake.0999_of_next_year" in output
+    assert "does not have 1 of its migrations, such as lake.0999_of_next_year" in output
 
 
 def test_an_upload_that_waits_is_found_by_its_import_on_another_machine(
