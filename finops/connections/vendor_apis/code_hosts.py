@@ -4,7 +4,7 @@ connector itself, and rate limits."""
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ class Repository:
 
 
 @dataclass(frozen=True)
-class RepositoryEvents:
+class RepositoryEvents(ABC):
     """Events of the chosen kinds of one repository."""
 
     api: CachingApi
