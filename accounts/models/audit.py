@@ -28,3 +28,9 @@ class AuditEntry(AccountModel):
 
     def __str__(self) -> str:
         return f"{self.at:%Y-%m-%d %H:%M} {self.actor_label} {self.action} {self.target}"
+
+    @property
+    def action_parts(self) -> tuple[str, str]:
+        """The subject of the action with its dot, and the verb: a long action breaks between them."""
+        subject, dot, verb = self.action.partition(".")
+        return f"{subject}{dot}", verb
