@@ -43,7 +43,7 @@ Number = Annotated[Decimal, PlainSerializer(lambda value: float(round_amount(val
 
 
 def model_of(struct: type[msgspec.Struct]) -> type[BaseModel]:
-    """The Pydantic model with the fields of a Struct, the structs inside it too."""
+    """Return the Pydantic model with the fields of a Struct and the Structs inside it, without fields that are unset here."""
     hints = typing.get_type_hints(struct)
     fields: dict[str, Any] = {
         field.name: (
@@ -51,6 +51,7 @@ def model_of(struct: type[msgspec.Struct]) -> type[BaseModel]:
             ... if field.required else Field(default_factory=lambda field=field: field.default),
         )
         for field in msgspec.structs.fields(struct)
+        if msgspec.UnsetType not in typing.get_args(hints[field.name])
     }
     return create_model(struct.__name__, __config__=ConfigDict(from_attributes=True), **fields)
 
