@@ -102,16 +102,17 @@ def plan_purchase(
             page="commitments/purchase/",
         )
     plans.sort(key=lambda plan: (-plan.on_demand, plan.provider, plan.currency))
-    planned = {(plan.provider, plan.currency) for plan in plans}
-    unknown = [
-        UnplannedUsage(each.provider, each.currency, on_demand(slots_of(each.usage, days.lookback)))
-        for each in usages
-        if (each.provider, each.currency) not in planned
-    ]
+    unknown = _unplanned(usages, plans, days)
     notes = source_notes(account, sources, question.filters, days.lookback)
     return PurchasePlanAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=text.summary(plans, unknown, days.lookback, days.before - days.first, notes.clause),
+        summary=text.summary(
+            plans,
+            unknown,
+            days.lookback,
+            days.before - days.first,
+            _later_starts(usages, days) + notes.clause,
+        ),
         period=_period(days.lookback),
         plans=plans,
         assumptions=text.assumptions(plans),
@@ -141,6 +142,28 @@ def _days(sources: Sources) -> PlanDays | None:
     starts = [add_months(newest, -back) for back in range(MONTHS, 0, -1)]
     months = [DateRange(start, month_end(start)) for start in starts if start >= first]
     return PlanDays(before, first, months)
+
+
+def _unplanned(
+    usages: Sequence[PlanUsage], plans: Sequence[PurchasePlan], days: PlanDays
+) -> list[UnplannedUsage]:
+    planned = {(plan.provider, plan.currency) for plan in plans}
+    return [
+        UnplannedUsage(each.provider, each.currency, on_demand(slots_of(each.usage, days.lookback)))
+        for each in usages
+        if (each.provider, each.currency) not in planned
+    ]
+
+
+def _later_starts(usages: Sequence[PlanUsage], days: PlanDays) -> str:
+    """Clauses on providers whose on-demand usage begins within the last 60 days, while other bills are older: a source
+    that was connected late looks as if its usage had just begun."""
+    starts = [(each, min(each.usage)) for each in usages]
+    return "".join(
+        text.later_start(each.provider, each.currency, start)
+        for each, start in starts
+        if days.first <= days.lookback.start < start
+    )
 
 
 def _spend_question(query: PurchasePlanQuery, days: DateRange) -> SpendQuery:

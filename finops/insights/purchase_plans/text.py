@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Final
 
@@ -87,6 +87,10 @@ def _commitment(plan: PurchasePlan) -> str:
 
 def _on_demand_text(usage: PurchasePlan | UnplannedUsage) -> str:
     return f"{usage.provider} ({money(usage.on_demand, usage.currency)} on demand)"
+
+
+def later_start(provider: str, currency: str, start: date) -> str:
+    return f"; on-demand usage of {provider} in {currency} begins on {start}, and earlier days count as none"
 
 
 def _back_tests(plans: Sequence[PurchasePlan]) -> str:

@@ -140,6 +140,19 @@ def test_too_short_a_history_is_the_reason_for_no_commitment(acme: Account) -> N
     assert "paid off" not in answer.summary
 
 
+def test_a_provider_whose_bills_begin_later_is_named(acme: Account) -> None:
+    late = DateRange(ALL.end - timedelta(days=9), ALL.end)
+    lines = [
+        *usage_of(ALL, _every_hour(4), provider="AWS"),
+        *usage_of(late, _every_hour(4), provider="Azure"),
+    ]
+
+    summary = answer_of(acme, lines).summary.partition(". ")[0]
+
+    assert "on-demand usage of Azure in USD begins on 2025-12-22, and earlier days count as none" in summary
+    assert "usage of AWS in USD begins" not in summary
+
+
 def test_an_hour_a_day_is_not_worth_a_commitment_however_dear(acme: Account) -> None:
     answer = answer_of(acme, usage_of(ALL, lambda _day, hour: 1000 if hour == 3 else 0))
 
