@@ -85,7 +85,7 @@ class PurchaseRule:
         return min(window_capacity(usage, before, days, discount) for days in self.windows)
 
 
-OURS: Final = PurchaseRule(WINDOWS)
+PLAN_RULE: Final = PurchaseRule(WINDOWS)
 VENDOR: Final = tuple(PurchaseRule((days,)) for days in WINDOWS)
 
 

@@ -20,7 +20,7 @@ from finops.insights.commitments.purchases import covered_per_hour, hours_of, pu
 from finops.insights.cost_scope import CostReader
 from finops.insights.purchase_plans import text
 from finops.insights.purchase_plans.figures import (
-    OURS,
+    PLAN_RULE,
     VENDOR,
     WINDOWS,
     TestedMonth,
@@ -198,12 +198,12 @@ def _plan(query: PurchasePlanQuery, usage: PlanUsage, days: PlanDays) -> Purchas
         return None
     rest = exact_difference(Decimal(1), discount)
     lookback = days.lookback
-    advice = OURS.capacity(usage.usage, days.before, days.first, discount) or Decimal(0)
+    advice = PLAN_RULE.capacity(usage.usage, days.before, days.first, discount) or Decimal(0)
     per_hour = exact_product(advice, rest).quantize(_PER_HOUR, rounding=ROUND_DOWN)
     capacity = covered_per_hour(per_hour, discount)
     slots, hours = slots_of(usage.usage, lookback), hours_of(lookback.days)
     outcome = purchase_outcome(slots, hours, per_hour, capacity)
-    ours = back_test(OURS, usage.usage, days.months, days.first, discount)
+    plan_months = back_test(PLAN_RULE, usage.usage, days.months, days.first, discount)
     vendor = [back_test(rule, usage.usage, days.months, days.first, discount) for rule in VENDOR]
     return PurchasePlan(
         provider=usage.provider,
@@ -221,7 +221,7 @@ def _plan(query: PurchasePlanQuery, usage: PlanUsage, days: PlanDays) -> Purchas
         break_even_utilization=rest,
         tolerated_fall=tolerated_fall(slots, hours, per_hour, capacity) if per_hour else Decimal(0),
         largest_fall=largest_fall(usage.usage, days.months),
-        saved=exact_sum(month.saving for month in ours),
+        saved=exact_sum(month.saving for month in plan_months),
         vendor=[
             WindowAdvice(
                 days=window,
@@ -235,19 +235,21 @@ def _plan(query: PurchasePlanQuery, usage: PlanUsage, days: PlanDays) -> Purchas
         ],
         months=[
             _month(usage, rest, month, [tested[place] for tested in vendor])
-            for place, month in enumerate(ours)
+            for place, month in enumerate(plan_months)
         ],
         days_by_day=sum(day in usage.days_by_day for day in usage.usage),
     )
 
 
-def _month(usage: PlanUsage, rest: Decimal, ours: TestedMonth, vendor: Sequence[TestedMonth]) -> PlanMonth:
-    outcome = ours.outcome
+def _month(
+    usage: PlanUsage, rest: Decimal, plan_month: TestedMonth, vendor: Sequence[TestedMonth]
+) -> PlanMonth:
+    outcome = plan_month.outcome
     return PlanMonth(
-        month=f"{ours.days.start:%Y-%m}",
+        month=f"{plan_month.days.start:%Y-%m}",
         currency=usage.currency,
-        on_demand=on_demand(slots_of(usage.usage, ours.days)),
-        per_hour=exact_product(ours.capacity, rest) if outcome else None,
+        on_demand=on_demand(slots_of(usage.usage, plan_month.days)),
+        per_hour=exact_product(plan_month.capacity, rest) if outcome else None,
         saving=outcome.saving if outcome else None,
         utilization=outcome.utilization if outcome else None,
         vendor_savings=[each.saving if each.outcome else None for each in vendor],

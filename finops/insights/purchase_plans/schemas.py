@@ -1,4 +1,4 @@
-"""What is asked of a purchase plan (the tool `planCommitmentPurchase`, the page), and what the answer is made of."""
+"""Input and output of a purchase plan: the tool `planCommitmentPurchase` and its page."""
 
 from __future__ import annotations
 
