@@ -102,7 +102,7 @@ def plan_purchase(
             page="commitments/purchase/",
         )
     plans.sort(key=lambda plan: (-plan.on_demand, plan.provider, plan.currency))
-    unknown = _unplanned(usages, plans, days)
+    unknown = _usage_without_plan(usages, plans, days)
     notes = source_notes(account, sources, question.filters, days.lookback)
     return PurchasePlanAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
@@ -144,7 +144,7 @@ def _days(sources: Sources) -> PlanDays | None:
     return PlanDays(before, first, months)
 
 
-def _unplanned(
+def _usage_without_plan(
     usages: Sequence[PlanUsage], plans: Sequence[PurchasePlan], days: PlanDays
 ) -> list[UnplannedUsage]:
     planned = {(plan.provider, plan.currency) for plan in plans}

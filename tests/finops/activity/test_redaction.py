@@ -21,7 +21,7 @@ from ingestion.services.keys import PREFIX as USAGE_PREFIX
 from tests.cast import Cast
 from tests.finops.activity.call_helpers import call_of, credential_of, stored_calls
 
-PLAN_RULE = {
+OURS = {
     "MCP key": new_secret(MCP_PREFIX)[0],
     "usage key": new_secret(USAGE_PREFIX)[0],
     "cost key": new_secret(COST_PREFIX)[0],
@@ -42,7 +42,7 @@ OTHERS = {
     "half a private key": "-----BEGIN PRIVATE KEY-----\nMIIE",  # pragma: allowlist secret
     "a webhook's secret": "whsec_" + "a1B2" * 8,
 }
-SECRETS = PLAN_RULE | OTHERS
+SECRETS = OURS | OTHERS
 
 
 @pytest.mark.parametrize("name", sorted(SECRETS))
@@ -67,7 +67,7 @@ def test_a_secret_is_hidden_wherever_it_stands(cast: Cast, name: str) -> None:
 
 @pytest.mark.parametrize("cut", range(0, 80, 5))
 def test_a_secret_across_the_edge_of_what_is_kept_is_hidden_too(cast: Cast, cut: int) -> None:
-    secret = PLAN_RULE["MCP key"]
+    secret = OURS["MCP key"]
     before = "x" * (MAX_ARGUMENT_BYTES - len('{"note":"') - cut)
     store([call_of(credential_of(cast.account), arguments={"note": f"{before} {secret} {'y' * 9_000}"})])
 
