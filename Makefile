@@ -130,7 +130,7 @@ $(DEV_READY): requirements-dev.txt requirements-spark.txt requirements.txt | $(B
 	@$(BIN)/python -m pip install -qq -r requirements-dev.txt
 	@touch $(RUN_READY) $@
 
-$(NODE_READY): package.json package-lock.json .npmrc vendor/echarts.js vendor/mcp-app.js $(wildcard mcp_app/*) | $(RUN_READY)
+$(NODE_READY): package.json package-lock.json .npmrc vendor/echarts.js vendor/tabler.js vendor/mcp-app.js $(wildcard mcp_app/*) | $(RUN_READY)
 	@echo "Installing front-end packages (once, seconds) …"
 	@$(BIN)/npm ci --omit=dev --loglevel=error
 	@$(BIN)/npm run build --silent
@@ -138,7 +138,7 @@ $(NODE_READY): package.json package-lock.json .npmrc vendor/echarts.js vendor/mc
 
 # npm ci starts from an empty folder, so this is the front-end's packages again, and beside them the linter and the MCP
 # clients of the tests.
-$(NODE_DEV_READY): package.json package-lock.json .npmrc vendor/echarts.js vendor/mcp-app.js $(wildcard mcp_app/*) | $(RUN_READY)
+$(NODE_DEV_READY): package.json package-lock.json .npmrc vendor/echarts.js vendor/tabler.js vendor/mcp-app.js $(wildcard mcp_app/*) | $(RUN_READY)
 	@echo "Installing front-end packages, their linter and the MCP clients of the tests (once, half a minute) …"
 	@$(BIN)/npm ci --loglevel=error
 	@$(BIN)/npm run build --silent

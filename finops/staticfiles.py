@@ -15,8 +15,8 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 # Folder below /static/vendor/ → (folder in node_modules, its files). Maps go along: the stylesheets name them.
 VENDOR: dict[str, tuple[str, tuple[str, ...]]] = {
     "tabler/css": ("@tabler/core/dist/css", ("tabler.min.css", "tabler.min.css.map")),
-    "tabler/js": ("@tabler/core/dist/js", ("tabler.min.js", "tabler.min.js.map")),
-    # Made by `npm run build` of the parts that vendor/echarts.js names.
+    # Made by `npm run build` of the parts that vendor/tabler.js and vendor/echarts.js name.
+    "tabler/js": (".bundles/tabler", ("tabler.min.js",)),
     "echarts": (".bundles/echarts", ("echarts.min.js",)),
     "gridstack": ("gridstack/dist", ("gridstack-all.js", "gridstack-all.js.map", "gridstack.min.css")),
     "sortablejs": ("sortablejs", ("Sortable.min.js",)),
