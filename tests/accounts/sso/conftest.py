@@ -5,8 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 
 from tests.accounts.sso import providers
+from tests.accounts.sso.assertion_agent import Agent, link
+from tests.cast import Cast
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +33,17 @@ def loopback(settings: Any) -> None:
 @pytest.fixture
 def keys(tmp_path: Path) -> Path:
     return tmp_path
+
+
+@pytest.fixture
+def no_kept_keys() -> None:
+    """The signing keys of providers are read anew."""
+    cache.clear()
+
+
+@pytest.fixture
+def agent(cast: Cast, oidc: providers.Server) -> Agent:
+    provider = providers.add_oidc(cast.account, oidc, "example.com")
+    for name in ("member", "viewer", "admin", "stranger"):
+        link(provider, cast.person(name), name)
+    return Agent(provider, oidc)

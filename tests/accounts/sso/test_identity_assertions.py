@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from datetime import timedelta
 from typing import Any
 
@@ -17,114 +16,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.credentials import authenticate_bearer
-from accounts.models import (
-    Account,
-    AuditEntry,
-    Membership,
-    OAuthAccessToken,
-    OAuthApplication,
-    OAuthConnection,
-    User,
-)
-from accounts.oauth.resource import issuer, resource
-from accounts.oauth.services import sweep
-from accounts.scoping import account_scope
-from accounts.services import change_role, remove_member
-from accounts.services.suspension import suspend_account
+from accounts.models import OAuthAccessToken, OAuthConnection
 from accounts.sso import attempts
-from accounts.sso.assertion_clients import add_assertion_client, remove_assertion_client
-from accounts.sso.models import AssertionClient, Identity, IdentityAssertion, IdentityProvider
-from accounts.sso.services import delete_provider, save_provider
+from accounts.sso.models import AssertionClient, IdentityAssertion, IdentityProvider
 from accounts.sso.signing_keys import cache_name
-from finops.cost_access.queries import limits_of_credential
-from finops.cost_access.services import create_limit, limit_member
-from finops.costs.spend_query import CostFilter
 from finops.lib import clock
-from finops.lib.errors import UserError
 from tests.accounts.oauth.flow import OAuthClient, json_of, status_at_door, token_request
 from tests.accounts.oauth.test_token import secret_client
+from tests.accounts.sso.assertion_agent import JWT_BEARER, Agent, refusal
 from tests.accounts.sso.browser import Browser
-from tests.accounts.sso.providers import Server, add_oidc, add_saml
-from tests.cast import ACTOR, Cast, reauthenticated, signed_in
+from tests.accounts.sso.providers import Server, add_oidc
+from tests.cast import Cast
 from tests.mcpserver.door import Door
 
-JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+pytestmark = pytest.mark.usefixtures("no_kept_keys")
 EXAMPLES = int(os.environ.get("SOAK_INPUTS", "20000" if os.environ.get("SOAK") else "40"))
-
-
-class Agent:
-    """An MCP client of a provider: its credentials, and what it sends."""
-
-    def __init__(
-        self,
-        provider: IdentityProvider,
-        server: Server,
-        access: str = "read_write",
-        account: Account | None = None,
-    ) -> None:
-        self.provider, self.server = provider, server
-        self.row, self.secret = add_assertion_client(
-            provider=provider, actor=ACTOR, name=secrets.token_hex(4), access=access, account=account
-        )
-        self.client_id = self.row.application.client_id
-
-    def claims(self, **changes: Any) -> dict[str, Any]:
-        """Those of a good assertion; a change to None leaves one out."""
-        now = int(clock.now().timestamp())
-        claims = {
-            "iss": self.server.url,
-            "sub": "member",
-            "aud": issuer(),
-            "client_id": self.client_id,
-            "resource": resource(),
-            "jti": secrets.token_hex(8),
-            "iat": now,
-            "exp": now + 300,
-            **changes,
-        }
-        return {name: value for name, value in claims.items() if value is not None}
-
-    def show(self, assertion: str, /, **changes: Any) -> Any:
-        form = {
-            "grant_type": JWT_BEARER,
-            "assertion": assertion,
-            "client_id": self.client_id,
-            "client_secret": self.secret,
-            "resource": resource(),
-            **changes,
-        }
-        return token_request({name: value for name, value in form.items() if value is not None})
-
-    def connect(self, **changes: Any) -> str:
-        answer = self.show(self.server.sign(self.claims(**changes)))
-        assert answer.status_code == 200, answer.content
-        token: str = json_of(answer)["access_token"]
-        return token
-
-
-@pytest.fixture(autouse=True)
-def _no_kept_keys() -> None:
-    cache.clear()
-
-
-def link(provider: IdentityProvider, user: User, subject: str) -> None:
-    Identity.objects.create(provider=provider, subject=subject, user=user)
-
-
-@pytest.fixture
-def agent(cast: Cast, oidc: Server) -> Agent:
-    provider = add_oidc(cast.account, oidc, "example.com")
-    for name in ("member", "viewer", "admin", "stranger"):
-        link(provider, cast.person(name), name)
-    return Agent(provider, oidc)
-
-
-def refusal(answer: Any) -> tuple[str, str]:
-    """The error, and what it says to do."""
-    assert answer.status_code in {400, 401}, answer.content
-    assert answer["Cache-Control"] == "no-store"
-    problem = json_of(answer)
-    return problem["error"], problem.get("error_description", "")
 
 
 def test_a_member_who_signed_in_once_is_connected_without_consent(cast: Cast, oidc: Server) -> None:
@@ -326,147 +232,6 @@ def test_another_client_cannot_show_it(cast: Cast, agent: Agent, oidc: Server) -
     assert not OAuthAccessToken.objects.exists()
 
 
-def test_a_provider_of_another_account_speaks_for_nobody_here(cast: Cast, agent: Agent, oidc: Server) -> None:
-    """The same issuer in two accounts: each has clients and people of its own."""
-    elsewhere = Agent(add_oidc(cast.other_account, oidc, "elsewhere.test"), oidc)
-
-    assert refusal(elsewhere.show(oidc.sign(elsewhere.claims())))[0] == "invalid_grant"
-    assert not OAuthAccessToken.objects.exists()
-
-
-def test_a_removed_member_gets_none_and_loses_hers(cast: Cast, agent: Agent) -> None:
-    token = agent.connect()
-    remove_member(membership=cast.member.memberships.get(account=cast.account), actor=ACTOR)
-
-    assert status_at_door(token) == 401
-    assert refusal(agent.show(agent.server.sign(agent.claims())))[1].startswith(
-        "You are not a member of Acme."
-    )
-
-
-def test_a_demoted_member_reads_from_then_on(cast: Cast, agent: Agent) -> None:
-    token = agent.connect()
-    membership = cast.member.memberships.get(account=cast.account)
-    change_role(membership=membership, role=Membership.objects.get(user=cast.viewer).role, actor=ACTOR)
-
-    credential = authenticate_bearer(token)
-    assert credential is not None
-    assert not credential.may_write
-
-
-def deactivate(cast: Cast, agent: Agent) -> None:
-    User.objects.filter(pk=cast.member.pk).update(is_active=False)
-
-
-def make_operator(cast: Cast, agent: Agent) -> None:
-    User.objects.filter(pk=cast.member.pk).update(is_staff=True)
-
-
-def move_away(cast: Cast, agent: Agent) -> None:
-    User.objects.filter(pk=cast.member.pk).update(email="member@other.test")
-
-
-def lose_the_domain(cast: Cast, agent: Agent) -> None:
-    agent.provider.domains.update(verified_at=None)
-
-
-def suspend(cast: Cast, agent: Agent) -> None:
-    suspend_account(account=cast.account, actor=ACTOR)
-
-
-def enforce_another(cast: Cast, agent: Agent) -> None:
-    other = add_oidc(cast.account, agent.server, name="Other")
-    IdentityProvider.objects.filter(pk=other.pk).update(is_enforced=True)
-
-
-def require_factor(cast: Cast, agent: Agent) -> None:
-    cast.account.second_factor_required = True
-    cast.account.second_factor_required_at = clock.now() - timedelta(days=300)
-    cast.account.save()
-    Membership.objects.update(created_at=clock.now() - timedelta(days=300))
-    IdentityProvider.objects.update(requires_factor_claim=True)
-
-
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        (deactivate, "deactivated"),
-        (make_operator, "Operators of this server sign in by password"),
-        (move_away, "whose domain is not one of Acme OIDC"),
-        (lose_the_domain, "whose domain is not one of Acme OIDC"),
-        (suspend, "The account is suspended"),
-        (enforce_another, "requires single sign-on by Other"),
-        (require_factor, "requires two-factor sign-in"),
-    ],
-)
-def test_whom_a_sign_in_would_not_let_in_gets_no_token(
-    cast: Cast, agent: Agent, change: Any, says: str
-) -> None:
-    change(cast, agent)
-
-    error, text = refusal(agent.show(agent.server.sign(agent.claims())))
-
-    assert error == "invalid_grant"
-    assert says in text
-    assert not OAuthAccessToken.objects.exists()
-
-
-def test_a_second_factor_at_the_provider_counts(cast: Cast, agent: Agent) -> None:
-    require_factor(cast, agent)
-
-    assert status_at_door(agent.connect(amr=["pwd", "otp"])) == 200
-
-
-def test_the_persons_limit_of_cost_access_holds(cast: Cast, agent: Agent) -> None:
-    service = CostFilter(dimension="service", op="in", values=["Amazon S3"])
-    limit = create_limit(account=cast.account, actor=ACTOR, name="S3", alternatives=[[service]])
-    limit_member(membership=cast.member.memberships.get(account=cast.account), limit=limit, actor=ACTOR)
-
-    credential = authenticate_bearer(agent.connect())
-
-    assert credential is not None
-    assert limits_of_credential(credential) == [limit]
-
-
-def test_a_person_has_one_connection_with_a_client_which_stays_between_assertions(
-    cast: Cast, agent: Agent
-) -> None:
-    agent.connect()
-    agent.connect()
-    OAuthConnection.objects.unscoped().update(created_at=clock.now() - timedelta(days=2))
-    OAuthAccessToken.objects.update(expires=clock.now() - timedelta(days=1))
-    sweep()
-
-    with account_scope(cast.account):
-        connection = OAuthConnection.objects.get()
-        entry = AuditEntry.objects.get(action="connected_app.connect")
-    assert connection.user == cast.member
-    assert (entry.actor_label, entry.detail["provider"]) == ("member@example.com", "Acme OIDC")
-    OAuthConnection.objects.unscoped().update(created_at=clock.now() - timedelta(days=40))
-    sweep()
-    assert not OAuthConnection.objects.unscoped().exists()
-
-
-@pytest.mark.parametrize("how", ["client", "provider", "issuer"])
-def test_what_ends_the_client_ends_its_tokens(cast: Cast, agent: Agent, how: str) -> None:
-    token = agent.connect()
-
-    if how == "client":
-        remove_assertion_client(client=agent.row, actor=ACTOR)
-        remove_assertion_client(client=agent.row, actor=ACTOR)
-    elif how == "provider":
-        delete_provider(provider=agent.provider, actor=ACTOR)
-    else:
-        agent.provider.issuer = "https://other.example"
-        save_provider(provider=agent.provider, actor=ACTOR, client_secret="new")
-
-    assert status_at_door(token) == 401
-    assert not OAuthConnection.objects.unscoped().exists()
-    if how != "issuer":
-        assert not OAuthApplication.objects.filter(client_id=agent.client_id).exists()
-        assert refusal(agent.show(agent.server.sign(agent.claims())))[0] == "invalid_client"
-
-
 def test_a_provider_that_does_not_answer_is_asked_once_a_minute(cast: Cast, oidc: Server) -> None:
     provider = add_oidc(cast.account, oidc, "example.com")
     agent = Agent(provider, oidc)
@@ -532,84 +297,3 @@ def test_whatever_an_assertion_says_there_is_no_token_and_no_failure(
 
     assert answer.status_code in {400, 401, 429}, answer.content
     assert not OAuthAccessToken.objects.exists()
-
-
-# --- The pages of an admin
-
-PROVIDER_PAGE = "/a/acme/settings/sign-on/{}/"
-
-
-def test_an_admin_adds_a_client_whose_secret_is_shown_once_and_removes_it(cast: Cast, oidc: Server) -> None:
-    provider = add_oidc(cast.account, oidc, "example.com")
-    link(provider, cast.member, "member")
-    client = reauthenticated(signed_in(cast.admin), cast.admin)
-    page = PROVIDER_PAGE.format(provider.pk)
-
-    shown = client.post(f"{page}clients/add/", {"client-name": "Claude", "client-access": "read"})
-
-    secret = shown.context["plaintext"]
-    assert secret in shown.content.decode()
-    assert "no-store" in shown["Cache-Control"]
-    agent = Agent.__new__(Agent)
-    agent.provider, agent.server, agent.row = provider, oidc, AssertionClient.objects.get()
-    agent.client_id, agent.secret = agent.row.application.client_id, secret
-    token = agent.connect()
-    listed = client.get(page).content.decode()
-    assert agent.client_id in listed
-    assert secret not in listed
-    apps = client.get("/a/acme/settings/connected-apps/").content.decode()
-    assert "Authorized by Acme OIDC" in apps
-    client.post(f"/a/acme/settings/sign-on/clients/{agent.row.pk}/remove/")
-    assert status_at_door(token) == 401
-    with account_scope(cast.account):
-        actions = set(AuditEntry.objects.filter(target="Claude").values_list("action", flat=True))
-    assert {"assertion_client.add", "assertion_client.remove"} <= actions
-
-
-@pytest.mark.parametrize(("name", "status"), [("stranger", 404), ("viewer", 403), ("member", 403)])
-def test_others_add_and_remove_none(cast: Cast, agent: Agent, name: str, status: int) -> None:
-    client = reauthenticated(signed_in(cast.person(name)), cast.person(name))
-    page = PROVIDER_PAGE.format(agent.provider.pk)
-
-    answers = [
-        client.post(f"{page}clients/add/", {"client-name": "Claude", "client-access": "read"}),
-        client.post(f"/a/acme/settings/sign-on/clients/{agent.row.pk}/remove/"),
-    ]
-
-    assert [answer.status_code for answer in answers] == [status, status]
-    assert AssertionClient.objects.count() == 1
-
-
-@pytest.mark.parametrize(
-    ("fields", "says"),
-    [
-        ({"client-name": " ", "client-access": "read"}, "Enter a name."),
-        ({"client-name": "Taken", "client-access": "read"}, "Another client has this name."),
-        ({"client-name": "Claude", "client-access": "admin"}, "Select a valid choice."),
-    ],
-)
-def test_a_wrong_client_is_refused_at_its_field(
-    cast: Cast, oidc: Server, fields: dict[str, str], says: str
-) -> None:
-    provider = add_oidc(cast.account, oidc, "example.com")
-    add_assertion_client(provider=provider, actor=ACTOR, name="taken")
-    client = reauthenticated(signed_in(cast.admin), cast.admin)
-
-    answer = client.post(f"{PROVIDER_PAGE.format(provider.pk)}clients/add/", fields)
-
-    assert answer.status_code == 422
-    assert says in answer.content.decode()
-    assert AssertionClient.objects.count() == 1
-
-
-def test_a_provider_by_saml_signs_no_assertions(cast: Cast, saml: Server) -> None:
-    provider = add_saml(cast.account, saml, "example.com")
-    client = reauthenticated(signed_in(cast.admin), cast.admin)
-    page = PROVIDER_PAGE.format(provider.pk)
-
-    answer = client.post(f"{page}clients/add/", {"client-name": "Claude", "client-access": "read"})
-
-    assert answer.status_code == 404
-    with pytest.raises(UserError, match="Only an OpenID Connect provider"):
-        add_assertion_client(provider=provider, actor=ACTOR, name="Claude")
-    assert "Enterprise-managed authorization" not in client.get(page).content.decode()

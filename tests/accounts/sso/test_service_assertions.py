@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.test import Client
 
@@ -21,18 +20,14 @@ from accounts.sso.models import AssertionClient, EmailDomain, IdentityProvider
 from accounts.sso.services import delete_provider, disable_provider, enable_provider
 from finops.lib import clock
 from tests.accounts.oauth.flow import json_of, status_at_door
+from tests.accounts.sso.assertion_agent import Agent, link, refusal
 from tests.accounts.sso.browser import Browser
 from tests.accounts.sso.providers import Server, add_oidc, add_saml
-from tests.accounts.sso.test_identity_assertions import Agent, link, refusal
 from tests.cast import ACTOR, Cast, reauthenticated, signed_in
 from tests.pages import get_page
 
 PEOPLE = ("owner", "admin", "member", "viewer", "stranger", "both")
-
-
-@pytest.fixture(autouse=True)
-def _no_kept_keys() -> None:
-    cache.clear()
+pytestmark = pytest.mark.usefixtures("no_kept_keys")
 
 
 @pytest.fixture

@@ -1,11 +1,20 @@
-"""An assistant that asks, and verifies a while later."""
+"""An assistant that asks about September, and verifies a while later."""
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 from finops.receipts import records
 from tests.mcpserver.door import Door
+from tests.world.bills import Line, line
+
+ASKED, VERIFIED = date(2026, 10, 3), date(2026, 10, 20)
+SEPTEMBER = {"start_date": "2026-09-01", "end_date": "2026-09-30", "group_by": ["service"]}
+
+
+def september(compute: str, storage: str = "20") -> list[Line]:
+    return [line(date(2026, 9, 5), compute), line(date(2026, 9, 6), storage, "Storage")]
 
 
 def ask(door: Door, tool: str = "querySpend", /, **arguments: Any) -> dict[str, Any]:

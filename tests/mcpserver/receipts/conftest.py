@@ -1,10 +1,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from finops.receipts import records
+from tests.cast import Cast
+from tests.mcpserver.door import Door
+from tests.mcpserver.receipts.asking import ASKED, SEPTEMBER, ask, september
+from tests.world.bills import Bills
+from tests.world.days import at
 
 
 @pytest.fixture(autouse=True)
@@ -12,3 +19,18 @@ def _no_receipts_before() -> Iterator[None]:
     records.forget()
     yield
     records.forget()
+
+
+@pytest.fixture
+def bills(cast: Cast, tmp_path: Path) -> Bills:
+    """September, imported on the 3rd of October."""
+    bills = Bills(cast, tmp_path)
+    bills.bring("AWS", september("100.10"), on=ASKED)
+    return bills
+
+
+@pytest.fixture
+def first_answer(bills: Bills, door: Door) -> dict[str, Any]:
+    """What querySpend answered on that day."""
+    with at(ASKED):
+        return ask(door, **SEPTEMBER)

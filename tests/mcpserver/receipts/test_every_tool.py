@@ -20,7 +20,7 @@ def test_answers_of_cost_have_receipts() -> None:
 def test_its_answers_are_the_same_when_they_are_verified(
     account_with_marks: Cast, db: None, tool: Tool
 ) -> None:
-    """An answer without a query over cost has no receipt, such as one that there is no data for (see test_verify_answer)."""
+    """An answer without a query over cost has no receipt, such as one that there is no data for (see test_receipts)."""
     door = Door(mint(account_with_marks))
     answers = [(example, ask(door, tool.name, **example)) for example in tool.examples]
     verified = [(example, verify(door, answer)) for example, answer in answers if "receipt" in answer]
