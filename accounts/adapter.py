@@ -30,7 +30,7 @@ from finops.lib.client_address import client_address
 from finops.lib.mail import attach_text_as_html
 from finops.lib.sentences import sentence_case
 
-NOT_SENT_YET: Final = "The e-mail was not sent yet. It is sent when the mail server is available."
+NOT_SENT_YET: Final = "The email was not sent yet. It is sent when the mail server is available."
 CONFIRMATION_SENT: Final = "account/messages/email_confirmation_sent.txt"
 
 

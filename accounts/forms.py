@@ -160,7 +160,7 @@ class NewAccountForm(forms.Form):
 
 class InvitationForm(forms.Form):
     email = forms.EmailField(
-        label="E-mail", max_length=254, help_text="The invitation link is valid for 7 days."
+        label="Email", max_length=254, help_text="The invitation link is valid for 7 days."
     )
     role = forms.ChoiceField(choices=Role.below_owner(), initial=Role.VIEWER)
 
@@ -250,7 +250,7 @@ class TimeZoneField(forms.CharField):
 
 
 class ProfileForm(forms.Form):
-    name = forms.CharField(max_length=150, required=False, help_text="Default: your e-mail address")
+    name = forms.CharField(max_length=150, required=False, help_text="Default: your email address")
     locale = forms.ChoiceField(
         label="Date and number format",
         choices=lambda: [(locale, format_example(locale, region)) for locale, region in LOCALES.items()],

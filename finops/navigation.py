@@ -94,7 +94,7 @@ SETTINGS = (
 
 PERSONAL_SETTINGS = (
     MenuItem("Profile", "profile"),
-    MenuItem("E-mail", "account_email"),
+    MenuItem("Email", "account_email"),
     MenuItem("Password", "account_change_password", pages=("account_set_password",)),
     MenuItem(
         "Two-factor sign-in",

@@ -307,11 +307,11 @@ ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = env.str("EMAIL_VERIFICATION", "mandatory" if PRODUCTION else "none")
 ACCOUNT_SESSION_REMEMBER = ACCOUNT_PREVENT_ENUMERATION = ACCOUNT_EMAIL_NOTIFICATIONS = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
-# Before e-mail addresses, second factors and keys with write access: the password or second factor, of the last 15
+# Before email addresses, second factors and keys with write access: the password or second factor, of the last 15
 # minutes.
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 900
-# By address finops.rate_limits counts; by the e-mail address that a form names, and what is not here, allauth does.
+# By address finops.rate_limits counts; by the email address that a form names, and what is not here, allauth does.
 ACCOUNT_RATE_LIMITS = {"signup": None, "reset_password": "5/m/key", "reset_password_from_key": None}
 RATELIMIT_FAIL_OPEN = True  # a counter that was lost with Redis refuses nobody
 MFA_ADAPTER = "accounts.security.mfa.MFAAdapter"

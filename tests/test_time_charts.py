@@ -65,7 +65,7 @@ MARKED = {
 
 WITHOUT = {
     "activity/activity.html": "calls of assistants: no cost and no usage of the account's products",
-    "alerts/mail/message.html": "a picture in an e-mail, which has no list of the events beside it",
+    "alerts/mail/message.html": "a picture in an email, which has no list of the events beside it",
     "allocation/_cost_tag_effect.html": "bars by value of a cost tag, not over time",
     "allocation/_split_effect.html": "bars by value before and after a split, not over time",
     "ingestion/_activity.html": "requests by time of receipt: the health of a source",

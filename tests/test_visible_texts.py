@@ -37,6 +37,7 @@ REFUSED = [
     r"\bgo(es)? with (it|them)\b",
     r"\bunder way\b",
     r"\b\w+ says: ",
+    r"\be-mail",
 ]
 """What docs/writing.md has in its right column."""
 

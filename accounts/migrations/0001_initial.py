@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
                         verbose_name="superuser status",
                     ),
                 ),
-                ("email", models.EmailField(max_length=254, verbose_name="e-mail")),
+                ("email", models.EmailField(max_length=254, verbose_name="email")),
                 ("name", models.CharField(blank=True, max_length=150)),
                 (
                     "is_staff",
@@ -686,7 +686,7 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(
                 django.db.models.functions.text.Lower("email"),
                 name="user_email_unique",
-                violation_error_message="This e-mail already has a sign-in.",
+                violation_error_message="This email already has a sign-in.",
             ),
         ),
         migrations.AddIndex(

@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "email",
-                    models.EmailField(help_text="In lowercase.", max_length=254, verbose_name="e-mail"),
+                    models.EmailField(help_text="In lowercase.", max_length=254, verbose_name="email"),
                 ),
                 (
                     "role",

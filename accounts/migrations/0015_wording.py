@@ -81,7 +81,7 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(
                 django.db.models.functions.text.Lower("email"),
                 name="user_email_unique",
-                violation_error_message="This e-mail is already in use.",
+                violation_error_message="This email is already in use.",
             ),
         ),
     ]

@@ -1,4 +1,4 @@
-"""Invitations to an account, by e-mail."""
+"""Invitations to an account, by email."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Invitation(AccountModel):
     token of the earlier mail.
     """
 
-    email = models.EmailField("e-mail", max_length=254, help_text="In lowercase.")
+    email = models.EmailField("email", max_length=254, help_text="In lowercase.")
     role = models.CharField(max_length=10, choices=Role.below_owner(), default=Role.VIEWER)
     digest = models.BinaryField(max_length=32, null=True, editable=False, unique=True)
     invited_by = models.ForeignKey(

@@ -109,7 +109,7 @@ class OAuthConnection(AccountModel):
 
     @property
     def holder(self) -> str:
-        """The person's e-mail, or the service account by its name: for logs."""
+        """The person's email, or the service account by its name: for logs."""
         return self.user.email if self.user else f"service account {self.application.name}"
 
 

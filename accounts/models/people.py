@@ -36,9 +36,9 @@ class Theme(models.TextChoices):
 
 
 class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-missing]  # oauth_toolkit is untyped
-    """A person, who signs in by e-mail and may belong to several accounts."""
+    """A person, who signs in by email and may belong to several accounts."""
 
-    email = models.EmailField("e-mail", max_length=254)
+    email = models.EmailField("email", max_length=254)
     name = models.CharField(max_length=150, blank=True)
     locale = models.CharField(
         max_length=10, blank=True, help_text="Format of dates and numbers; blank: en-US."
@@ -62,7 +62,7 @@ class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-m
             models.UniqueConstraint(
                 Lower("email"),
                 name="user_email_unique",
-                violation_error_message="This e-mail is already in use.",
+                violation_error_message="This email is already in use.",
             )
         ]
 

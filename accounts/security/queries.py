@@ -70,6 +70,6 @@ def members_with_factors(account: Account) -> list[Member]:
 
 
 def members_without_second_factor(account: Account) -> list[Member]:
-    """Members without a second factor, by e-mail. One query."""
+    """Members without a second factor, by email. One query."""
     members = [member for member in members_with_factors(account) if not member.has_second_factor]
     return sorted(members, key=lambda member: member.user.email)

@@ -1,4 +1,4 @@
-"""Ownership of an e-mail address: it belongs to the person who received mail there, not to the one who signed up with it.
+"""Ownership of an email address: it belongs to the person who received mail there, not to the one who signed up with it.
 
 Anybody can sign up with another person's address and wait. So a person who proves receipt of the mail starts clean: earlier
 passwords, second factors, other addresses, sessions and credentials are removed, unless the person knows the password.

@@ -196,7 +196,7 @@ def _mail(invitation: Invitation, account: Account, token: str) -> EmailMessage:
         f"Accept or decline:\n{url}\n\n"
         f"The link is valid until {expiry}. To accept, sign in or sign up with "
         f"{invitation.email}.\n\n"
-        "If you do not recognize this invitation, ignore this e-mail.\n"
+        "If you do not recognize this invitation, ignore this email.\n"
     )
     return automatic_mail(
         to=invitation.email, subject="You are invited to an account in the FinOps Console", text=text

@@ -37,14 +37,14 @@ class Claims:
 
 
 def check_claims(claims: Claims) -> Claims:
-    """Return the claims with the e-mail in lower case. Raises SignInRefusal without a subject or an e-mail."""
+    """Return the claims with the email in lower case. Raises SignInRefusal without a subject or an email."""
     if not claims.subject or len(claims.subject) > 255 or "\0" in claims.subject:
         raise SignInRefusal("The identity provider sent no usable subject.")
     email = claims.email.strip().lower()
     local, at, domain = email.rpartition("@")
     if not (local and at and domain) or len(email) > 254 or not email.isprintable() or " " in email:
         raise SignInRefusal(
-            "The identity provider sent no e-mail address. Add the email claim or attribute to the application there."
+            "The identity provider sent no email address. Add the email claim or attribute to the application there."
         )
     groups = None if claims.groups is None else claims.groups[:MAX_GROUPS]
     return replace(claims, email=email, name=claims.name.strip()[:150], groups=groups)

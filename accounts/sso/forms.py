@@ -196,7 +196,7 @@ def provider_form(
 
 class DomainForm(forms.Form):
     domain = forms.CharField(
-        label="E-mail domain",
+        label="Email domain",
         max_length=260,
         widget=forms.TextInput(attrs={"placeholder": "example.com", "autocomplete": "off"}),
         error_messages={"required": "Enter a domain, such as example.com."},

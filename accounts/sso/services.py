@@ -93,7 +93,7 @@ def save_provider(
     choice of `reader_limits` for members that the provider adds; None keeps it.
 
     Only the owner may change issuer, client ID, sign-on URL and certificates of a provider with a verified domain;
-    the owner and admins get an e-mail.
+    the owner and admins get an email.
 
     Another issuer makes it another provider: linked identities are removed, so that nobody can sign
     in by a subject of a different server, and the client secret must be entered again. Raises ValidationError, and

@@ -53,7 +53,7 @@ def check_trust(provider: IdentityProvider, actor: Actor, changed: Sequence[str]
 
 def follow_trust_change(provider: IdentityProvider, actor: Actor, changed: Sequence[str]) -> None:
     """Replace the records of unverified domains, because a domain's owner who publishes one trusts the former
-    settings. The owner and admins get an e-mail if the provider has a verified domain."""
+    settings. The owner and admins get an email if the provider has a verified domain."""
     for row in provider.domains.filter(verified_at=None):
         row.record = new_record()
         row.save(update_fields=["record"])

@@ -26,7 +26,7 @@ MEMBERS = ListPage[Membership](
     actions="Remove",
     columns=[
         Column("name", "Name", lambda row: row.user.name or row.user.email),
-        Column("email", "E-mail", lambda row: row.user.email, shown=False),
+        Column("email", "Email", lambda row: row.user.email, shown=False),
         Column("role", "Role", lambda row: row.get_role_display()),
         Column("since", "Joined", lambda row: row.created_at, numeric=True),
     ],

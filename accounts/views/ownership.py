@@ -58,7 +58,7 @@ def transfer(request: AccountRequest) -> HttpResponse:
     return _redirect_after(
         request,
         lambda: services.offer_ownership(account=request.account, to=to, by=request.user),
-        f"Ownership offered to {to.label} by e-mail. When they accept, you become an admin.",
+        f"Ownership offered to {to.label} by email. When they accept, you become an admin.",
     )
 
 

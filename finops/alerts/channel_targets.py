@@ -166,13 +166,13 @@ def _email_target(values: Mapping[str, object], _signing_secret: str) -> Target:
     raw = values.get("addresses", ())
     parts = re.split(r"[\s,;]+", raw) if isinstance(raw, str) else raw
     if not isinstance(parts, list | tuple) or not all(isinstance(each, str) for each in parts):
-        raise UserError("addresses: enter one e-mail address per line.", field="addresses")
+        raise UserError("addresses: enter one email address per line.", field="addresses")
     addresses = {each.casefold(): each for each in parts if each}
     for address in addresses.values():
         _check_address(address)
     if not 1 <= len(addresses) <= MAX_ADDRESSES:
         raise UserError(
-            f"addresses: {len(addresses)} e-mail addresses; the maximum is {MAX_ADDRESSES}. Use a "
+            f"addresses: {len(addresses)} email addresses; the maximum is {MAX_ADDRESSES}. Use a "
             "mailing list for more people.",
             field="addresses",
         )
@@ -184,7 +184,7 @@ def _check_address(address: str) -> None:
         validate_email(address)
     except ValidationError as error:
         raise UserError(
-            f"addresses: {truncate(address, 80)!r} is not an e-mail address.",
+            f"addresses: {truncate(address, 80)!r} is not an email address.",
             field="addresses",
             value=address[:320],
         ) from error

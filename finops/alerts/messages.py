@@ -55,7 +55,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     `title` is one line that says what happened, `summary` one or two sentences with the figures, `url` the page that
     shows it. `dedup_key` is the same for every message about one subject (PagerDuty groups them into one incident)
     and differs between accounts; a message with `is_end` closes it. `data` has the same content as JSON, sent only by
-    signed webhooks: amounts are {"amount": …, "currency": …}. `chart` is drawn in e-mails, `attachment` sent with
+    signed webhooks: amounts are {"amount": …, "currency": …}. `chart` is drawn in emails, `attachment` sent with
     them.
     """
 

@@ -20,7 +20,7 @@ class AlertChannel(AccountModel):
     class Kind(models.TextChoices):
         SLACK = "slack", "Slack"
         MICROSOFT_TEAMS = "microsoft_teams", "Microsoft Teams"
-        EMAIL = "email", "E-mail"
+        EMAIL = "email", "Email"
         PAGERDUTY = "pagerduty", "PagerDuty"
         WEBHOOK = "webhook", "Signed webhook"
 
@@ -53,10 +53,10 @@ class AlertChannel(AccountModel):
 
 
 class AlertRecipient(AccountModel):
-    """An e-mail address that got a confirmation request for alerts of the account, or unsubscribed from them."""
+    """An email address that got a confirmation request for alerts of the account, or unsubscribed from them."""
 
     address = models.EmailField(max_length=254, help_text="In lowercase.")
-    requested_at = models.DateTimeField(null=True, blank=True, help_text="The last confirmation e-mail.")
+    requested_at = models.DateTimeField(null=True, blank=True, help_text="The last confirmation email.")
     confirmed_at = models.DateTimeField(null=True, blank=True)
     unsubscribed_at = models.DateTimeField(null=True, blank=True)
 

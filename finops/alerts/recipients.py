@@ -1,8 +1,8 @@
-"""The allowed recipients of alert e-mails: addresses that a member of the account verified, and others that
+"""The allowed recipients of alert emails: addresses that a member of the account verified, and others that
 confirmed.
 
-Otherwise any account could send e-mail to anyone. Any other address gets a confirmation request and no alerts; each
-e-mail has a link to confirm or unsubscribe its address.
+Otherwise any account could send email to anyone. Any other address gets a confirmation request and no alerts; each
+email has a link to confirm or unsubscribe its address.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from finops.lib.sealing import Unsealable
 from finops.lib.sentences import join_with_and, quote
 
 TESTS_AN_HOUR: Final = 10
-"""The maximum of test e-mails to an address in an hour, over all accounts."""
+"""The maximum of test emails to an address in an hour, over all accounts."""
 
 CONFIRMATIONS_A_DAY: Final = 3
 """The maximum of confirmation requests to an address in a day, over all accounts; each account sends one."""
@@ -56,15 +56,13 @@ class Recipients:
     def notice(self) -> str:
         """`Nothing is mailed to 'a@example.com' until …`; empty where all are allowed."""
         sentences = [
-            f"No e-mail is sent to {_quoted_list(self.waiting)} until the address is confirmed."
+            f"No email is sent to {_quoted_list(self.waiting)} until the address is confirmed."
             if self.waiting
             else "",
-            f"No e-mail is sent to {_quoted_list(self.unsubscribed)}: unsubscribed."
+            f"No email is sent to {_quoted_list(self.unsubscribed)}: unsubscribed."
             if self.unsubscribed
             else "",
-            f"No e-mail is sent to {_quoted_list(self.limited)}: limited cost access."
-            if self.limited
-            else "",
+            f"No email is sent to {_quoted_list(self.limited)}: limited cost access." if self.limited else "",
         ]
         return " ".join(filter(None, sentences))
 
@@ -92,7 +90,7 @@ def recipients(account: Account, addresses: Sequence[str]) -> Recipients:
 
 
 def channel_recipients(channel: AlertChannel) -> Recipients | None:
-    """Return the recipients of an e-mail channel; None for other kinds, and if its secrets cannot be opened."""
+    """Return the recipients of an email channel; None for other kinds, and if its secrets cannot be opened."""
     if channel.kind != AlertChannel.Kind.EMAIL:
         return None
     try:
@@ -123,7 +121,7 @@ def request_confirmations(*, account: Account, addresses: Sequence[str]) -> None
             row.requested_at = clock.now()
             row.save(update_fields=["requested_at"])
             text = _confirmation(account, address)
-            queue(automatic_mail(to=address, subject="Confirm alerts by e-mail", text=text))
+            queue(automatic_mail(to=address, subject="Confirm alerts by email", text=text))
 
 
 @transaction.atomic
@@ -139,7 +137,7 @@ def unsubscribe_recipient(*, account: Account, address: str) -> None:
 
 
 def recipient_url(account: Account, address: str) -> str:
-    """Return the URL on which the address confirms or unsubscribes. Only an e-mail to the address has it."""
+    """Return the URL on which the address confirms or unsubscribes. Only an email to the address has it."""
     token = signing.dumps({"account": account.pk, "address": address.lower()}, salt=_SALT)
     return f"{settings.PUBLIC_URL}{reverse('alert_recipient', args=[token])}"
 
@@ -155,14 +153,14 @@ def recipient_of(token: str) -> tuple[Account, str] | None:
 
 
 def count_test_mails(account: Account, addresses: Sequence[str]) -> None:
-    """Raises UserError where no address is allowed, or one got ten test e-mails within an hour from any account."""
+    """Raises UserError where no address is allowed, or one got ten test emails within an hour from any account."""
     status = recipients(account, addresses)
     if not status.allowed:
         raise UserError(status.notice)
     for address in status.allowed:
         if seconds_to_wait("alert test mails", address.lower(), limit=TESTS_AN_HOUR, seconds=3600):
             raise UserError(
-                f"{address} received {TESTS_AN_HOUR} test e-mails within an hour. Try again later."
+                f"{address} received {TESTS_AN_HOUR} test emails within an hour. Try again later."
             )
 
 
@@ -190,5 +188,5 @@ def _confirmation(account: Account, address: str) -> str:
         f"The account {quoted_name(account.name)} in the FinOps Console wants to send alerts about its cloud cost to "
         f"{address}.\n\n"
         f"Confirm or decline:\n{recipient_url(account, address)}\n\n"
-        "If you do not recognize this account, ignore this e-mail. No alerts are sent without your confirmation.\n"
+        "If you do not recognize this account, ignore this email. No alerts are sent without your confirmation.\n"
     )

@@ -51,7 +51,7 @@ _INFOS: Final = (
     ),
     KindInfo(
         "email",
-        "E-mail",
+        "Email",
         "mail",
         "To people or a list, as text and HTML.",
         (

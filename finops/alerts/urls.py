@@ -1,4 +1,4 @@
-"""Pages of alerts beneath `/a/<slug>/`, and pages outside of accounts for recipients of alert e-mails."""
+"""Pages of alerts beneath `/a/<slug>/`, and pages outside of accounts for recipients of alert emails."""
 
 from __future__ import annotations
 

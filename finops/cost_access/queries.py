@@ -96,7 +96,7 @@ def limit_of_membership(membership: Membership) -> CostAccessLimit | None:
 
 
 def limited_addresses(account: Account) -> set[str]:
-    """E-mail addresses, in small letters, of members with limited cost access and of former members who had it:
+    """Email addresses, in small letters, of members with limited cost access and of former members who had it:
     figures of the whole account are not mailed to them. One query."""
     # Unscoped: the pages of addresses have no account in scope.
     rows = CostAccessAssignment.objects.unscoped().filter(

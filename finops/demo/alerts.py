@@ -1,4 +1,4 @@
-"""Alerts of the demo company: e-mail subscriptions to budgets, anomalies and the weekly digest, and their messages."""
+"""Alerts of the demo company: email subscriptions to budgets, anomalies and the weekly digest, and their messages."""
 
 from __future__ import annotations
 

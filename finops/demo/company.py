@@ -69,7 +69,7 @@ TEAMS: dict[str, tuple[str, ...]] = {
 
 
 def person(name: str) -> str:
-    """Return a person's e-mail address."""
+    """Return a person's email address."""
     return f"{name}@{DOMAIN}"
 
 

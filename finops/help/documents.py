@@ -67,7 +67,7 @@ SECTIONS: Final[dict[str, tuple[Document, ...]]] = {
     "Data out": (
         _document("data-exports", "Data exports", "FOCUS Parquet to a bucket on a schedule"),
         _document("reading-the-lake", "Reading the lake", "cost files with DuckDB, Spark or Iceberg"),
-        _document("alert-channels", "Alert channels", "e-mail, Slack, Teams, webhooks and their payloads"),
+        _document("alert-channels", "Alert channels", "email, Slack, Teams, webhooks and their payloads"),
         _document("issue-trackers", "Issue trackers", "savings as issues of GitHub, Jira or Linear"),
         _document("audit-log", "Audit log", "entries, CSV and webhook"),
     ),

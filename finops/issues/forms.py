@@ -45,7 +45,7 @@ def _fields(kind: str) -> dict[str, forms.CharField]:
                 "https://acme.atlassian.net",
             ),
             "email": _text(
-                "E-mail", "Address of the API token's owner.", "Enter the e-mail address.", "bot@acme.com"
+                "Email", "Address of the API token's owner.", "Enter the email address.", "bot@acme.com"
             ),
             "project_key": _text(
                 "Project key",

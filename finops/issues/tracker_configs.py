@@ -149,7 +149,7 @@ def _jira_config(values: Mapping[str, str]) -> TrackerConfig:
     try:
         validate_email(email)
     except ValidationError as error:
-        raise UserError("Enter the e-mail address of the token's owner.", field="email") from error
+        raise UserError("Enter the email address of the token's owner.", field="email") from error
     issue_type = " ".join(values.get("issue_type", "").split()) or "Task"
     if len(issue_type) > 100:
         raise UserError("An issue type has at most 100 characters.", field="issue_type")

@@ -43,7 +43,7 @@ _INFOS: Final = (
         (
             "Choose who creates the issues: a person or bot with the project permissions Browse projects and Create issues.",
             "As that person, open id.atlassian.com, Security, API tokens, and choose Create API token (the one without scopes).",
-            "Copy the token, and enter that person's e-mail address.",
+            "Copy the token, and enter that person's email address.",
             "The project key is what its issues begin with: OPS of OPS-12.",
         ),
         "https://support.atlassian.com/atlassian-account/docs/manage-api-tokens-for-your-atlassian-account/",

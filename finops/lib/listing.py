@@ -357,7 +357,7 @@ def csv_response(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return the same CSV as text, for a file attached to an e-mail."""
+    """Return the same CSV as text, for a file attached to an email."""
     return "".join(_lines([header], rows))
 
 

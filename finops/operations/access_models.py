@@ -126,14 +126,14 @@ ACCESS = ModelGroup(
             ("email", "user", "verified", "primary"),
             ("email",),
             ("verified", "primary"),
-            "E-mail addresses",
+            "Email addresses",
         ),
         Entry(
             "account.EmailConfirmation",
             ("email_address", "created", "sent"),
             ("email_address__email",),
             (),
-            "E-mail confirmations",
+            "Email confirmations",
         ),
         Entry(
             "mfa.Authenticator",

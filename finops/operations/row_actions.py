@@ -138,7 +138,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         ),
         "delete": RowAction(
             "Delete account",
-            "In 14 days these rows and all files of the account are permanently deleted. Owner and admins get an e-mail; until then the "
+            "In 14 days these rows and all files of the account are permanently deleted. Owner and admins get an email; until then the "
             "account works and can be restored.",
             _delete,
             lambda account: account.delete_after is None,

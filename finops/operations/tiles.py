@@ -65,7 +65,7 @@ def tiles(status: ServiceStatus) -> list[Tile]:
             is_bad=status.is_disk_low,
         ),
         _backup(status.backup),
-        Tile("E-mails not sent", numbers.number(db.mails_waiting), [], is_bad=db.mails_waiting > 0),
+        Tile("Emails not sent", numbers.number(db.mails_waiting), [], is_bad=db.mails_waiting > 0),
     ]
 
 

@@ -19,7 +19,7 @@ FIRST_HOUR = 8
 
 
 class ReportScheduleForm(forms.Form):
-    """The form of a schedule. The account must be in scope: its e-mail channels and teams are the choices."""
+    """The form of a schedule. The account must be in scope: its email channels and teams are the choices."""
 
     team = forms.ChoiceField(label="Report of", required=False)
     channel = forms.ChoiceField(label="Send to", error_messages={"required": "Choose a channel."})

@@ -1,4 +1,4 @@
-"""A report as a message: the content of its e-mail."""
+"""A report as a message: the content of its email."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _csv(report: Report) -> Attachment:
 
 
 def _summary(report: Report) -> Iterator[str]:
-    """Return the first sentence, the change, and the page's notes, as far as an e-mail has room."""
+    """Return the first sentence, the change, and the page's notes, as far as an email has room."""
     notes = report_notes(report)
     yield notes.first_sentence
     for total in shown_totals(report):

@@ -1,4 +1,4 @@
-"""Schedules of monthly reports by e-mail."""
+"""Schedules of monthly reports by email."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ LAST_HOUR = 23
 
 
 class ReportSchedule(AccountModel):
-    """A schedule that e-mails each month's report on a day of the next month. Beat checks every ten minutes what is
+    """A schedule that emails each month's report on a day of the next month. Beat checks every ten minutes what is
     due; `sent_month` is the last month sent on schedule, so repeated checks send nothing twice."""
 
     class Format(models.TextChoices):
-        EMAIL = "email", "E-mail"
-        EMAIL_CSV = "email_csv", "E-mail with CSV"
+        EMAIL = "email", "Email"
+        EMAIL_CSV = "email_csv", "Email with CSV"
 
     channel = models.ForeignKey("alerts.AlertChannel", on_delete=models.CASCADE, related_name="+")
     team = models.ForeignKey(

@@ -56,7 +56,7 @@ def create_report_schedule(*, account: Account, actor: Actor, draft: ReportSched
     """Create a schedule. Its first report is that of the current month.
 
     Raises UserError, with its field, for a channel or team that the account does not have, a channel other than
-    e-mail, a day that some months lack, an invalid hour, an unknown IANA time zone, a report that the channel already
+    email, a day that some months lack, an invalid hour, an unknown IANA time zone, a report that the channel already
     gets, and an account at its maximum.
     """
     with account_scope(account):
@@ -253,7 +253,7 @@ def _channel(channel_id: int) -> AlertChannel:
         raise UserError("channel: choose a channel of this account.", field="channel", value=channel_id)
     if channel.kind != AlertChannel.Kind.EMAIL:
         raise UserError(
-            f"channel: {channel.name!r} is not an e-mail channel. Reports are sent by e-mail.",
+            f"channel: {channel.name!r} is not an email channel. Reports are sent by email.",
             field="channel",
             value=channel_id,
         )

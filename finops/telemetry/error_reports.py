@@ -49,7 +49,7 @@ def start() -> None:
 
 def without_personal_data(event: Event, hint: Hint) -> Event:
     """Return the report without the log's arguments: the text with its placeholders, the traceback, the request id, account
-    and task. No secret, no e-mail address, no value of a row."""
+    and task. No secret, no email address, no value of a row."""
     report: Any = event
     for name in ("extra", "request", "user", "breadcrumbs", "server_name"):
         report.pop(name, None)

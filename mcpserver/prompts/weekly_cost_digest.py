@@ -1,4 +1,4 @@
-"""Cost of a week, for a chat or an e-mail."""
+"""Cost of a week, for a chat or an email."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def test_an_address_needs_a_fresh_password_and_is_logged_and_told(cast: Cast, me
     assert "add_email" in kinds(member)
     (entry,) = audit_entries(cast, "user.add_email")
     assert entry.detail["detail"] == "mine@example.org"
-    response = next(sent for sent in mail.outbox if sent.subject == "E-mail address added")
+    response = next(sent for sent in mail.outbox if sent.subject == "Email address added")
     assert response.to == [member.email]
     assert "mine@example.org" in response.body
 

@@ -18,7 +18,7 @@ from tests.servers import free_port
 
 pytestmark = pytest.mark.django_db
 WORKS = "django.core.mail.backends.locmem.EmailBackend"
-NOT_YET = "The e-mail was not sent yet. It is sent when the mail server is available."
+NOT_YET = "The email was not sent yet. It is sent when the mail server is available."
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""E-mails in chromium, as a mail program with a dark theme and one with a light theme show them, on a desk and a phone."""
+"""Emails in chromium, as a mail program with a dark theme and one with a light theme show them, on a desk and a phone."""
 
 from __future__ import annotations
 

@@ -236,7 +236,7 @@ def test_the_first_tab_skips_to_the_content(new_page: NewPage) -> None:
 def test_a_form_that_came_back_begins_at_what_it_refuses(new_page: NewPage) -> None:
     page = new_page("admin")
     page.goto("/a/acme/settings/members/")
-    email = page.get_by_label("E-mail")
+    email = page.get_by_label("Email")
     email.fill("owner@example.com")
 
     page.get_by_role("button", name="Send invitation").click()

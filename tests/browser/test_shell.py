@@ -66,7 +66,7 @@ def test_on_a_phone_the_navigation_of_your_settings_is_the_same_list(new_page: N
     settings = page.get_by_role("navigation", name="Your settings")
     expect(settings.get_by_role("link", name="Sessions")).to_be_hidden()
 
-    settings.get_by_role("button", name="Your settings: E-mail").click()
+    settings.get_by_role("button", name="Your settings: Email").click()
     settings.get_by_role("link", name="Sessions").click()
 
     expect(settings.get_by_role("button", name="Your settings: Sessions")).to_be_visible()

@@ -61,7 +61,7 @@ def open_page(browser: Browser, console: LiveServer, width: int, problems: list[
 def sign_in(page: Page, email: str) -> None:
     page.goto("/auth/login/")
     page.get_by_role("link", name="Continue with single sign-on").click()
-    page.get_by_label("Work e-mail").fill(email)
+    page.get_by_label("Work email").fill(email)
     page.get_by_role("button", name="Continue", exact=True).click()
 
 

@@ -14,7 +14,7 @@ from tests.cast import ACTOR
 
 
 def create_channel(account: Account, name: str = "Ops") -> AlertChannel:
-    """Create an e-mail channel with a confirmed address."""
+    """Create an email channel with a confirmed address."""
     confirm_recipient(account=account, address="ops@example.com")
     new_channel, _secret = services.create_channel(
         account=account, actor=ACTOR, name=name, kind="email", target={"addresses": ["ops@example.com"]}

@@ -212,7 +212,7 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(
                 fields=("provider", "user"),
                 name="scim_user_once_a_person",
-                violation_error_message="A user with this e-mail address already exists.",
+                violation_error_message="A user with this email address already exists.",
             ),
         ),
         migrations.AddConstraint(

@@ -1,4 +1,4 @@
-"""Identity providers, the e-mail domains that they vouch for, and the people they signed in."""
+"""Identity providers, the email domains that they vouch for, and the people they signed in."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class IdentityProvider(models.Model):
 
 
 class EmailDomain(models.Model):
-    """An e-mail domain that a provider vouches for once it is verified. A verified domain belongs to one provider."""
+    """An email domain that a provider vouches for once it is verified. A verified domain belongs to one provider."""
 
     provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="domains")
     domain = models.CharField(max_length=253)
@@ -184,7 +184,7 @@ class GroupMapping(AccountModel):
 
 
 class Identity(models.Model):
-    """A person at a provider, identified by the provider's subject and never by the e-mail."""
+    """A person at a provider, identified by the provider's subject and never by the email."""
 
     provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="identities")
     subject = models.CharField(max_length=255)

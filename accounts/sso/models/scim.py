@@ -74,7 +74,7 @@ class ScimUser(AccountModel):
             models.UniqueConstraint(
                 fields=["provider", "user"],
                 name="scim_user_once_a_person",
-                violation_error_message="A user with this e-mail address already exists.",
+                violation_error_message="A user with this email address already exists.",
             ),
             not_empty("user_name", name="scim_user_has_a_name", message="Send a userName."),
         ]

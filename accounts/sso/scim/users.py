@@ -148,9 +148,9 @@ def _checked_email(provider: IdentityProvider, attributes: UserAttributes) -> st
     try:
         validate_email(email)
     except ValidationError as error:
-        raise ScimRefusal("Send an e-mail address: as primary of emails, or as userName.") from error
+        raise ScimRefusal("Send an email address: as primary of emails, or as userName.") from error
     if len(email) > 254:
-        raise ScimRefusal("The e-mail address is longer than 254 characters.")
+        raise ScimRefusal("The email address is longer than 254 characters.")
     _check_domain(provider, email)
     return email
 

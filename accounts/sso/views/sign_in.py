@@ -36,17 +36,17 @@ Protocol = IdentityProvider.Protocol
 
 class EmailForm(forms.Form):
     email = forms.EmailField(
-        label="Work e-mail",
+        label="Work email",
         max_length=254,
         widget=forms.EmailInput(attrs={"autocomplete": "email", "autofocus": True}),
-        error_messages={"required": "Enter your work e-mail."},
+        error_messages={"required": "Enter your work email."},
     )
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def start(request: HttpRequest) -> HttpResponse:
-    """Start a sign-in by e-mail or by a provider's button. The next page redirects by itself, because our
+    """Start a sign-in by email or by a provider's button. The next page redirects by itself, because our
     Content-Security-Policy blocks a form's redirect to another site."""
     values = request.POST if request.method == "POST" else request.GET
     next_url = _safe_next(request, str(values.get("next", "")))

@@ -39,7 +39,7 @@ class Migration(migrations.Migration):
                         choices=[
                             ("slack", "Slack"),
                             ("microsoft_teams", "Microsoft Teams"),
-                            ("email", "E-mail"),
+                            ("email", "Email"),
                             ("pagerduty", "PagerDuty"),
                             ("webhook", "Signed webhook"),
                         ],
@@ -129,7 +129,7 @@ class Migration(migrations.Migration):
                         choices=[
                             ("slack", "Slack"),
                             ("microsoft_teams", "Microsoft Teams"),
-                            ("email", "E-mail"),
+                            ("email", "Email"),
                             ("pagerduty", "PagerDuty"),
                             ("webhook", "Signed webhook"),
                         ],

@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
                 ("address", models.EmailField(help_text="In lowercase.", max_length=254)),
                 (
                     "requested_at",
-                    models.DateTimeField(blank=True, help_text="The last confirmation e-mail.", null=True),
+                    models.DateTimeField(blank=True, help_text="The last confirmation email.", null=True),
                 ),
                 ("confirmed_at", models.DateTimeField(blank=True, null=True)),
                 ("unsubscribed_at", models.DateTimeField(blank=True, null=True)),

@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
                 choices=[
                     ("slack", "Slack"),
                     ("microsoft_teams", "Microsoft Teams"),
-                    ("email", "E-mail"),
+                    ("email", "Email"),
                     ("pagerduty", "PagerDuty"),
                     ("webhook", "Signed webhook"),
                     ("event", "Assistant event"),

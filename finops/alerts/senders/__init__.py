@@ -20,7 +20,7 @@ _SENDERS: Mapping[str, Callable[[Any, Envelope], DeliveryOutcome]] = {
 
 
 def send(kind: str, target: Target, envelope: Envelope) -> DeliveryOutcome:
-    """Send the message now, within 10 s (e-mail: 10 s for each answer of the mail server)."""
+    """Send the message now, within 10 s (email: 10 s for each answer of the mail server)."""
     return _SENDERS[kind](target, envelope)
 
 

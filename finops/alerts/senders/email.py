@@ -1,4 +1,4 @@
-"""E-mail through the installation's mail server. Each address gets its own message, so that a rejected address
+"""Email through the installation's mail server. Each address gets its own message, so that a rejected address
 neither hides nor delays the others. Later attempts skip addresses that already have the message."""
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def mail(address: str, envelope: Envelope) -> EmailMultiAlternatives:
 
 
 def _origin(message: Message, account_name: str) -> str:
-    """Return who sent the e-mail, and where to change that."""
+    """Return who sent the email, and where to change that."""
     noun, page = ("Report", "Reports") if message.kind == "report" else ("Alert", "Alerts")
     return f"{noun} from {one_line(account_name)} in the FinOps Console. Manage it on the {page} page."
 

@@ -106,7 +106,7 @@ def delete_channel(*, channel: AlertChannel, actor: Actor) -> None:
 def test_channel(*, channel: AlertChannel, actor: Actor) -> AlertDelivery:
     """Send a test message now, once, within 10 s. The delivery's status and attempt have the outcome.
 
-    A test e-mail goes only to allowed addresses (finops.alerts.recipients). Raises UserError where there is none, and
+    A test email goes only to allowed addresses (finops.alerts.recipients). Raises UserError where there is none, and
     when the account's channels, or any by the same person, were tested ten times within a minute. Call outside a
     transaction.
     """

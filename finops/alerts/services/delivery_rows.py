@@ -16,7 +16,7 @@ from finops.worker.broker import publish
 SEND_TASK: Final = "alerts.send_delivery"
 
 LEASE: Final = timedelta(minutes=5)
-"""The duration of a claim. Longer than any attempt: 10 s for HTTP, 20 addresses on a slow mail server for e-mail."""
+"""The duration of a claim. Longer than any attempt: 10 s for HTTP, 20 addresses on a slow mail server for email."""
 
 Status = AlertDelivery.Status
 

@@ -1,4 +1,4 @@
-"""Pages on which a recipient of alert e-mails confirms or unsubscribes, through the link of an e-mail."""
+"""Pages on which a recipient of alert emails confirms or unsubscribes, through the link of an email."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def add_member(request: AccountRequest, team_id: int) -> HttpResponse:
     membership = Membership.objects.filter(account=request.account, user__email__iexact=email).first()
     with ErrorMessages(request):
         if membership is None:
-            raise UserError(f"No member has the e-mail {email[:100]!r}. Invite people on the Members page.")
+            raise UserError(f"No member has the email {email[:100]!r}. Invite people on the Members page.")
         add_team_member(team=team, actor=request.actor, membership=membership)
         messages.success(request, f"Added {membership.user.label} to {team.name}.")
     return redirect("team", slug=request.account.slug, team_id=team.pk)

@@ -1,4 +1,4 @@
-"""Jira Cloud's REST API 3, with the e-mail address and API token of a person.
+"""Jira Cloud's REST API 3, with the email address and API token of a person.
 
 States are read by bulkfetch, up to 100 issues a request, by id: it reads the database. A search (`key in (…)`) reads an
 index, fails completely for one deleted key, and does not follow an issue to another project. Sources:
@@ -44,7 +44,7 @@ class JiraClient(TrackerClient):
         self.api = TrackerApi(
             vendor="Jira",
             base_url=config.site_url,
-            key_fix="Create a new API token at id.atlassian.com, and enter it with the e-mail address of its owner.",
+            key_fix="Create a new API token at id.atlassian.com, and enter it with the email address of its owner.",
             headers={"Authorization": f"Basic {basic}"},
             secrets=(secret, basic),
         )

@@ -1,4 +1,4 @@
-"""Render a drawing as PNG, for e-mail: no mail program shows SVG.
+"""Render a drawing as PNG, for email: no mail program shows SVG.
 
 Pillow is imported on first use: 6 MB that a process that sends no charts does not need (ADR 0048).
 """
@@ -36,7 +36,7 @@ PALETTE: Final = {
     "grid": "#e7eaee",
     "axis": "#b6bec9",
 }
-"""The light colours of static/js/lib/palette.js: a chart in an e-mail has a white background, also in dark mode."""
+"""The light colours of static/js/lib/palette.js: a chart in an email has a white background, also in dark mode."""
 
 _ANCHORS: Final = {"start": "ls", "middle": "ms", "end": "rs"}
 

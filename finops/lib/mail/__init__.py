@@ -1,4 +1,4 @@
-"""The HTML of e-mails: one layout beside the plain text, with the logo and charts as inline images (RFC 2392).
+"""The HTML of emails: one layout beside the plain text, with the logo and charts as inline images (RFC 2392).
 
 Tables with inline styles, because mail programs support little else. Dark mode uses `prefers-color-scheme`, where supported.
 """

@@ -1,4 +1,4 @@
-"""E-mails with attached files."""
+"""Emails with attached files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.core.mail import EmailMultiAlternatives, SafeMIMEMultipart
 
 
 class MailWithFiles(EmailMultiAlternatives):
-    """An e-mail whose inline images are `multipart/related`; attached files are outside of that part (`multipart/mixed`),
+    """An email whose inline images are `multipart/related`; attached files are outside of that part (`multipart/mixed`),
     where every mail program lists them."""
 
     def __init__(self, *args: object, **fields: object) -> None:

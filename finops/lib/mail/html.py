@@ -1,4 +1,4 @@
-"""The HTML part of an e-mail."""
+"""The HTML part of an email."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from finops.lib.mail.images import LOGO, InlineImage, logo_part
 from finops.lib.mail.text_parts import text_parts
 
 WIDTH, HEIGHT = 536, 220
-"""The size of a chart in CSS pixels: it fits an e-mail 600 wide."""
+"""The size of a chart in CSS pixels: it fits an email 600 wide."""
 
 HTML: Final = "text/html"
 
@@ -27,7 +27,7 @@ def attach_html(
     context: Mapping[str, Any],
     images: Sequence[InlineImage] = (),
 ) -> None:
-    """Attach HTML to the e-mail's text. The template extends `mail/layout.html`."""
+    """Attach HTML to the email's text. The template extends `mail/layout.html`."""
     html = render_to_string(template, {**context, "logo": LOGO, "images": images})
     restore_html(mail, html + "")  # a plain str, which can be stored as JSON
     for image in images:
@@ -35,7 +35,7 @@ def attach_html(
 
 
 def attach_text_as_html(mail: EmailMultiAlternatives) -> None:
-    """Attach the e-mail's text in the layout: its addresses become buttons, its lists tables."""
+    """Attach the email's text in the layout: its addresses become buttons, its lists tables."""
     parts = list(text_parts(str(mail.body), settings.PUBLIC_URL))
     attach_html(mail, "mail/text.html", {"subject": mail.subject, "parts": parts})
 
@@ -48,8 +48,8 @@ def restore_html(mail: EmailMultiAlternatives, html: str) -> None:
 
 
 def chart_image(chart: ColumnChart, name: str) -> InlineImage:
-    """Return the chart as an image. Its legend is text in the e-mail, because the image's font has Latin letters only.
-    `name` is unique within the e-mail."""
+    """Return the chart as an image. Its legend is text in the email, because the image's font has Latin letters only.
+    `name` is unique within the email."""
     drawing = draw_columns(chart, width=WIDTH, height=HEIGHT, with_legend=False)
     legend = tuple((PALETTE[paint], entry) for paint, entry in legend_of(chart))
     return InlineImage(f"{name}@finops-console", to_png(drawing), WIDTH, HEIGHT, chart.alt, legend)

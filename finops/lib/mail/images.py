@@ -1,4 +1,4 @@
-"""Inline images of an e-mail."""
+"""Inline images of an email."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of an e-mail's plain text, from which its HTML is made: the text is written once."""
+"""The parts of an email's plain text, from which its HTML is made: the text is written once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OPEN = "Open"
 @dataclass(frozen=True)
 class TextPart:
     """A paragraph, with the button that its address became; `facts` are its lines `- Label: value`; `is_code`: a code to
-    type in; `is_foot`: who sent the e-mail."""
+    type in; `is_foot`: who sent the email."""
 
     text: str = ""
     url: str = ""

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
             model_name="reportschedule",
             name="format",
             field=models.CharField(
-                choices=[("email", "E-mail"), ("email_csv", "E-mail with CSV")],
+                choices=[("email", "Email"), ("email_csv", "Email with CSV")],
                 default="email",
                 max_length=20,
             ),

@@ -1,4 +1,4 @@
-"""Alerts by e-mail, against a real mail server."""
+"""Alerts by email, against a real mail server."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_a_test_is_mailed_to_verified_addresses_of_members_alone_and_says_nothin
     assert [address for address, _ in mail_server.mails] == ["mine@example.com"]
     assert read(mail_server.mails[0][1])["Subject"] == "Test message of an alert channel"
     assert "'unverified@example.com' and 'victim@example.com'" in attempt_answers(row)[0][1]
-    with pytest.raises(UserError, match=r"No e-mail is sent to 'victim@example\.com'"):
+    with pytest.raises(UserError, match=r"No email is sent to 'victim@example\.com'"):
         services.test_channel(
             channel=create_mail_channel(acme, "victim@example.com", name="Other", confirmed=False),
             actor=ACTOR,

@@ -1,4 +1,4 @@
-"""Alerts by e-mail go to addresses that a member verified, or that confirmed."""
+"""Alerts by email go to addresses that a member verified, or that confirmed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def confirmations() -> list[tuple[str, str]]:
     """To whom, and the path of its link."""
     send_unsent_mails()
     bodies = [
-        (sent.to[0], str(sent.body)) for sent in mail.outbox if sent.subject == "Confirm alerts by e-mail"
+        (sent.to[0], str(sent.body)) for sent in mail.outbox if sent.subject == "Confirm alerts by email"
     ]
     mail.outbox.clear()
     return [(to, re.findall(r"https?://[^/]+(/alerts/recipients/\S+)", body)[0]) for to, body in bodies]
@@ -44,7 +44,7 @@ def test_an_address_that_nobody_verified_gets_no_alert_until_it_confirms(acme: A
     row = deliver(channel)
     run_deliveries()
     assert [sent.to for sent in mail.outbox] == [[cast.member.email]]
-    assert f"No e-mail is sent to '{OTHER}' until the address is confirmed." in attempt_answers(row)[0][1]
+    assert f"No email is sent to '{OTHER}' until the address is confirmed." in attempt_answers(row)[0][1]
     mail.outbox.clear()
     pages = signed_in(cast.viewer)
     for path in ("deliveries/", f"deliveries/{row.pk}/", f"channels/{channel.pk}/"):
@@ -150,7 +150,7 @@ def test_the_first_sentence_about_a_subscription_says_who_gets_nothing_yet(acme:
 
     answer = queries.new_subscription_answer(acme, new.subscription.pk, new.notes)
 
-    assert f"; no e-mail is sent to '{OTHER}' until the address is confirmed." in answer.summary
+    assert f"; no email is sent to '{OTHER}' until the address is confirmed." in answer.summary
 
 
 def test_the_page_of_a_recipient_needs_no_sign_in_and_no_account_in_scope(cast: Cast) -> None:

@@ -1,4 +1,4 @@
-"""E-mails as mail programs get them: text, HTML beside it, images within."""
+"""Emails as mail programs get them: text, HTML beside it, images within."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_small_files_that_wait_for_a_compaction_are_counted(cast: Cast) -> None:
 def test_an_email_that_was_not_sent_is_an_alarm(db: None) -> None:
     UnsentMail.objects.create(sealed="x", next_attempt_at=clock.now())
 
-    assert tile("E-mails not sent").is_bad
+    assert tile("Emails not sent").is_bad
 
 
 def test_the_page_has_components_versions_and_pending_migrations(cast: Cast, operator: Client) -> None:

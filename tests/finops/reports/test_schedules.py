@@ -59,7 +59,7 @@ def test_the_database_takes_one_report_of_the_whole_account_a_channel(channel: A
 
 def test_only_mail_channels_and_those_of_the_account_get_reports(cast: Cast, channel: AlertChannel) -> None:
     AlertChannel.objects.filter(pk=channel.pk).update(kind="slack")
-    with pytest.raises(UserError, match="is not an e-mail channel"):
+    with pytest.raises(UserError, match="is not an email channel"):
         create_schedule(channel)
 
     with account_scope(cast.other_account):
@@ -137,7 +137,7 @@ def test_a_member_edits_every_setting_and_the_log_has_both(cast: Cast, channel: 
         },
     }
     shown = get_page(signed_in(cast.viewer), LIST)
-    for text in ("Board", "board@example.com", "9 at 7:00 AM", "Europe/Berlin", "E-mail with CSV", "Paused"):
+    for text in ("Board", "board@example.com", "9 at 7:00 AM", "Europe/Berlin", "Email with CSV", "Paused"):
         assert text in shown
 
 

@@ -1,4 +1,4 @@
-"""Reports by e-mail: on their day, once a month, and by hand."""
+"""Reports by email: on their day, once a month, and by hand."""
 
 from __future__ import annotations
 
