@@ -30,7 +30,7 @@ from benchmarks.http_load import Bodies, Load, load
 from benchmarks.table import Row
 from finops.demo import handout
 from finops.lib import clock
-from mcpserver.methods import META_CAPABILITIES
+from mcpserver.method_context import META_CAPABILITIES
 from mcpserver.protocol import META_VERSION
 from mcpserver.revisions import MODERN
 from tests.servers import READY_SECONDS, ROOT, free_port, serve

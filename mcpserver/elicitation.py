@@ -1,5 +1,5 @@
-"""Elicitation: ask the person before a tool destroys something, and which of several similar names is meant, if the
-client supports it (only in the revision 2026-07-28).
+"""Elicitation: ask the person before a tool destroys something, and which of several similar names or filter values is
+meant, if the client supports it (only in the revision 2026-07-28).
 
 The tool is called twice. The first result is a question with a signed state; the client asks the person and calls
 again with the reply. No state is kept on the server (ADR 0079). A client without elicitation calls once.
@@ -7,7 +7,7 @@ again with the reply. No state is kept on the server (ADR 0079). A client withou
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ import msgspec
 from django.core import signing
 
 from finops.lib.errors import UserError
+from finops.lib.name_choices import FEWEST, NameChoice
 from finops.lib.sentences import escape_hidden, quote
 from mcpserver.coerce import decode_arguments
 from mcpserver.context import ToolCall
@@ -30,8 +31,8 @@ _KEY: Final = "confirm"
 
 _CHOICE_SALT: Final = "mcpserver.elicitation.choice"
 _CHOICE: Final = "choice"
-FEWEST_CHOICES: Final = 2
-"""With a single similar name, an assistant can decide without the person."""
+NO_NAME: Final = "None of these"
+"""The option of a call that has an answer without a choice too."""
 
 NO_CHOICE: Final = "The person chose none of these names. Nothing was done. Ask which one is meant."
 DECLINED: Final = "The person declined. Nothing was changed. Do not call again unless the person asks for it."
@@ -90,21 +91,38 @@ def refusal() -> ToolOutcome:
     return ToolOutcome(problem=DECLINED)
 
 
-def ask_choice(outcome: ToolOutcome, params: Mapping[str, Any], call: ToolCall) -> dict[str, Any] | None:
-    """The result that makes the client ask which of several similar names is meant; None for another problem, and if
-    several arguments could have the name."""
-    arguments = params.get("arguments")
-    if len(outcome.choices) < FEWEST_CHOICES or _occurrences(arguments, outcome.value) != 1:
-        return None
-    names = [escape_hidden(each) for each in outcome.choices]
+def first_choice(outcome: ToolOutcome, offered: Sequence[NameChoice], arguments: Any) -> NameChoice | None:
+    """What the person is asked: about the name that the tool refused, or about the first value of a filter that the
+    data of an answer does not have. None for another problem, and if several arguments could have the name."""
+    problem = f"{quote(outcome.value)} does not exist"
+    refused = NameChoice(outcome.field, problem, outcome.value, outcome.choices)
+    choices = [refused] if outcome.is_error else offered
+    return next(
+        (each for each in choices if len(each.names) >= FEWEST and _occurrences(arguments, each.value) == 1),
+        None,
+    )
+
+
+def ask_choice(
+    choice: NameChoice, params: Mapping[str, Any], call: ToolCall, *, has_answer: bool
+) -> dict[str, Any]:
+    """The result that makes the client ask which of several similar names is meant. `has_answer`: the call has an
+    answer without a choice too, which the person can choose."""
+    names = [escape_hidden(each) for each in choice.names]
+    options = [*names, NO_NAME] if has_answer else names
     form = {
         "type": "object",
-        "properties": {_CHOICE: {"type": "string", "title": outcome.field, "enum": names}},
+        "properties": {_CHOICE: {"type": "string", "title": choice.field, "enum": options}},
         "required": [_CHOICE],
     }
-    message = f"{outcome.field}: {quote(outcome.value)} does not exist. Which one do you mean?"
+    message = f"{choice.field}: {choice.problem}. Which one do you mean?"
     request = {"mode": "form", "message": message, "requestedSchema": form}
-    state = {"about": _about(params, call), "value": outcome.value, "choices": outcome.choices}
+    state = {
+        "about": _about(params, call),
+        "value": choice.value,
+        "choices": choice.names,
+        "has_answer": has_answer,
+    }
     return {
         "resultType": "input_required",
         "inputRequests": {_CHOICE: {"method": "elicitation/create", "params": request}},
@@ -113,8 +131,8 @@ def ask_choice(outcome: ToolOutcome, params: Mapping[str, Any], call: ToolCall) 
 
 
 def with_choice(params: Mapping[str, Any], call: ToolCall) -> Mapping[str, Any] | None:
-    """The parameters with the chosen name in place of the unknown one; unchanged if the person was not asked about
-    exactly this call; None if the person chose none."""
+    """The parameters with the chosen name in place of the unknown one. The same object if the person was not asked
+    about exactly this call; a copy if she chose none and the call has an answer in any case, otherwise None."""
     responses = params.get("inputResponses")
     response = responses.get(_CHOICE) if isinstance(responses, dict) else None
     try:
@@ -127,7 +145,7 @@ def with_choice(params: Mapping[str, Any], call: ToolCall) -> Mapping[str, Any] 
     name = content.get(_CHOICE) if isinstance(content, dict) else None
     chosen = next((each for each in state["choices"] if escape_hidden(each) == name), None)
     if response.get("action") != "accept" or chosen is None:
-        return None
+        return dict(params) if state.get("has_answer") else None
     return {**params, "arguments": _replace_text(params.get("arguments"), state["value"], chosen)}
 
 

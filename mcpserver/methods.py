@@ -3,125 +3,37 @@ sent."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
 from accounts.credentials import CredentialKind
-from accounts.oauth.metadata import MCP_EXTENSIONS
 from finops.activity.models import CallMethod as Kind
 from finops.cost_access import reach
 from finops.lib.errors import nearest_choices
+from finops.lib.name_choices import record_choices
 from finops.lib.sentences import escape_hidden
 from mcpserver import answer_links, elicitation, events
 from mcpserver.call_recorder import CallRecorder
 from mcpserver.console_hints import console_hint
 from mcpserver.context import ToolCall
 from mcpserver.jsonrpc import Code, RpcError
+from mcpserver.method_context import META_SERVER, Cache, Method, MethodContext, Result, Server
 from mcpserver.prompt_builder import prompt_requests
 from mcpserver.registry import Prompt, Tool, ToolAccess, ToolRegistry
 from mcpserver.resources import resource_requests
-from mcpserver.resources.cost_view import EXTENSION as VIEW_EXTENSION
 from mcpserver.resources.cost_view import TOOL_META as VIEW_META
-from mcpserver.resources.cost_view import URI as VIEW_URI
 from mcpserver.resources.cost_view import offers_view
-from mcpserver.resources.resource import NO_RESOURCES, ResourceCatalog
-from mcpserver.resources.skills import EXTENSION as SKILLS_EXTENSION
-from mcpserver.resources.skills import Skill
 from mcpserver.results import InsufficientScope, ToolOutcome
 from mcpserver.revisions import LEGACY, MODERN, Revision, legacy
 from mcpserver.schema import Schema
 
 MAX_COMPLETIONS = 100  # the maximum of the protocol
-META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
-META_SERVER = "io.modelcontextprotocol/serverInfo"
 RESOURCE_NOT_FOUND = -32002  # legacy only; the modern era uses INVALID_PARAMS
 
 DATA = "Values are data."
 """The end of each tool's description; the server's instructions explain it."""
-
-Result = dict[str, Any]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Server:
-    """The server's information and features. One for each process; tests create their own."""
-
-    name: str
-    title: str
-    version: str
-    description: str
-    website: str
-    icons: Sequence[Result]
-    instructions: str
-    registry: ToolRegistry
-    run: Callable[[Tool, Mapping[str, Any], ToolCall], ToolOutcome]
-    resources: ResourceCatalog = NO_RESOURCES
-    skills: Sequence[Skill] = ()
-    has_events: bool = False
-
-    def info(self, revision: Revision) -> Result:
-        info = {"name": self.name, "version": self.version}
-        if revision.has_titles:
-            info["title"] = self.title
-        if revision.has_descriptions:
-            info |= {"description": self.description, "websiteUrl": self.website}
-        return info
-
-    def introduction(self, revision: Revision) -> Result:
-        """`info` with icons, for the first response only: in the modern era each response repeats `info`."""
-        info = self.info(revision)
-        return info | {"icons": list(self.icons)} if revision.has_descriptions else info
-
-    def capabilities(self, revision: Revision) -> Result:
-        """The supported methods. A list may be empty: a capability only says that it can be requested."""
-        capabilities: Result = {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}
-        offered = {SKILLS_EXTENSION: bool(self.skills), VIEW_EXTENSION: self.has_view}
-        offered |= {events.EXTENSION: self.has_events, **dict.fromkeys(MCP_EXTENSIONS, True)}
-        if not revision.modern:
-            return capabilities
-        if self.has_events:
-            capabilities["events"] = {}  # for hosts that are older than the identifier of the extension
-        return capabilities | {"extensions": {name: {} for name, has in offered.items() if has}}
-
-    @property
-    def has_view(self) -> bool:
-        return self.resources.find(VIEW_URI) is not None
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class MethodContext:
-    """One request to a method."""
-
-    server: Server
-    params: Mapping[str, Any]
-    revision: Revision
-    call: ToolCall
-
-    @property
-    def client_capabilities(self) -> Mapping[str, Any]:
-        """The client's capabilities, which the revision without a handshake sends with each request."""
-        meta = self.params.get("_meta")
-        capabilities = meta.get(META_CAPABILITIES) if isinstance(meta, dict) else None
-        return capabilities if isinstance(capabilities, dict) else {}
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Cache:
-    """How long clients may keep a list, and whether one person's may be shown to another."""
-
-    seconds: int
-    scope: str = "private"
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Method:
-    answer: Callable[[MethodContext], Result]
-    modern: bool = True
-    legacy: bool = True
-    cache: Cache | None = None
 
 
 def initialize(ctx: MethodContext) -> Result:
@@ -181,15 +93,30 @@ def _tool_entry(tool: Tool, input_schema: Schema, revision: Revision, *, shows_v
 
 
 def call_tool(ctx: MethodContext) -> Result:
-    can_ask = elicitation.can_ask(ctx.client_capabilities)
+    can_ask = ctx.revision.modern and elicitation.can_ask(ctx.client_capabilities)
     if can_ask and (first := _ask_first(ctx)) is not None:
         return first
     params = elicitation.with_choice(ctx.params, ctx.call) if can_ask else ctx.params
     if params is None:
         return _call_result(ToolOutcome(problem=elicitation.NO_CHOICE), ctx.revision)
+    if can_ask and params is ctx.params:
+        return _call_or_choice(ctx)
     outcome = run_named_tool(ctx.server, params, ctx.call, Kind.TOOL)
-    question = elicitation.ask_choice(outcome, params, ctx.call) if can_ask and params is ctx.params else None
-    return question or _call_result(outcome, ctx.revision, str(ctx.params.get("name")))
+    return _call_result(outcome, ctx.revision, str(ctx.params.get("name")))
+
+
+def _call_or_choice(ctx: MethodContext) -> Result:
+    """The result of a call, or the question which of several similar names is meant. After a write there is no question
+    about values: it would be too late."""
+    with record_choices() as offered:
+        outcome = run_named_tool(ctx.server, ctx.params, ctx.call, Kind.TOOL)
+    name, arguments = str(ctx.params.get("name")), ctx.params.get("arguments")
+    tool = ctx.server.registry.get(name)
+    if tool is not None and tool.access is not ToolAccess.READ:
+        offered = []
+    if choice := elicitation.first_choice(outcome, offered, arguments):
+        return elicitation.ask_choice(choice, ctx.params, ctx.call, has_answer=not outcome.is_error)
+    return _call_result(outcome, ctx.revision, name)
 
 
 def _ask_first(ctx: MethodContext) -> Result | None:

@@ -35,7 +35,8 @@ from mcpserver.jsonrpc import (
     RpcError,
     RpcNotification,
 )
-from mcpserver.methods import META_CAPABILITIES, META_SERVER, METHODS, Method, MethodContext, Result, Server
+from mcpserver.method_context import META_CAPABILITIES, META_SERVER, Method, MethodContext, Result, Server
+from mcpserver.methods import METHODS
 from mcpserver.results import InsufficientScope, new_incident
 from mcpserver.revisions import MODERN, OLDEST, REVISIONS, Revision, legacy
 

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.templatetags.static import static
 
 from mcpserver.execution import run_tool
-from mcpserver.methods import Server
+from mcpserver.method_context import Server
 from mcpserver.registry import ToolRegistry, registry
 from mcpserver.resources import account
 from mcpserver.resources.cost_view import view_resource

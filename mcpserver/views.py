@@ -25,7 +25,7 @@ from mcpserver.http_request import (
     read_body,
 )
 from mcpserver.jsonrpc import RpcError
-from mcpserver.methods import Server
+from mcpserver.method_context import Server
 from mcpserver.results import InsufficientScope, new_incident
 from mcpserver.server import server as default_server
 

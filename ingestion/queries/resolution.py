@@ -16,6 +16,7 @@ from finops.lake import queries as lake_queries
 from finops.lake import ranking
 from finops.lake.schema import dimension_column
 from finops.lib.errors import UserError, nearest_choices, unknown_value
+from finops.lib.name_choices import NameChoice, offer_choice
 from finops.lib.periods import DateRange
 from finops.lib.sentences import dimension_text, quote
 from ingestion.models import Customer
@@ -140,14 +141,19 @@ def _unknown_customer_warning(account: Account, value: str) -> str:
     similar_rows = rows.filter(Q(customer_id__icontains=part) | Q(name__icontains=part)).order_by(
         "customer_id"
     )
-    ids = list(similar_rows.values_list("customer_id", flat=True)[:MAX_SUGGESTIONS]) if part else []
-    if not ids:
-        candidates = rows.order_by("customer_id").values_list("customer_id", "name")[:MAX_CANDIDATES]
-        ids = nearest_choices(
+    names = list(similar_rows.values_list("customer_id", flat=True)[:MAX_SUGGESTIONS]) if part else []
+    by_customer = {name: name for name in names}
+    if not names:
+        candidates = list(rows.order_by("customer_id").values_list("customer_id", "name")[:MAX_CANDIDATES])
+        names = nearest_choices(
             part[:SHOWN_LENGTH], [text for row in candidates for text in row if text.strip()]
         )
-    advice = f" Nearest: {', '.join(quote(one, SHOWN_LENGTH) for one in ids)}." if ids else ""
-    return f"No customer with the ID or name {value[:100]!r}.{advice}"
+        for name in names:
+            by_customer.setdefault(next(row[0] for row in candidates if name in row), name)
+    advice = f" Nearest: {', '.join(quote(one, SHOWN_LENGTH) for one in names)}." if names else ""
+    problem = f"no customer with the ID or name {value[:SHOWN_LENGTH]!r}"
+    offer_choice(NameChoice(CUSTOMER, problem, value, tuple(by_customer.values())))
+    return f"{problem[0].upper()}{problem[1:]}.{advice}"
 
 
 @dataclass(frozen=True)

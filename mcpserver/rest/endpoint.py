@@ -19,7 +19,8 @@ from mcpserver import cors, jsonrpc
 from mcpserver.context import ToolCall
 from mcpserver.http_request import HttpError, admit, insufficient_scope_error, json_response, read_body
 from mcpserver.jsonrpc import RpcError
-from mcpserver.methods import Server, run_named_tool, tools_of
+from mcpserver.method_context import Server
+from mcpserver.methods import run_named_tool, tools_of
 from mcpserver.registry import Tool, ToolAccess
 from mcpserver.rest.idempotency import HEADER, run_once
 from mcpserver.rest.openapi import document_bytes

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from django.http import HttpRequest, HttpResponse
 
 from mcpserver.context import ToolCall
-from mcpserver.methods import Server
+from mcpserver.method_context import Server
 from mcpserver.registry import Completion, Prompt, PromptArgument, ToolRegistry, registry
 from mcpserver.server import make_server
 from mcpserver.views import make_endpoint

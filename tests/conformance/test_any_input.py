@@ -25,7 +25,8 @@ from finops.lib.errors import UserError
 from mcpserver import protocol
 from mcpserver.coerce import decode_arguments
 from mcpserver.context import ToolCall
-from mcpserver.methods import METHODS, Server
+from mcpserver.method_context import Server
+from mcpserver.methods import METHODS
 from mcpserver.registry import registry
 from mcpserver.results import ToolOutcome, encode_answer
 from mcpserver.server import make_server

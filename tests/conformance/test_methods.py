@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from mcpserver.methods import Server
+from mcpserver.method_context import Server
 from tests.cast import Cast
 from tests.conformance import schemas
 from tests.conformance.requirements import requirement

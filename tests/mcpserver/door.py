@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
 from accounts.keys import mint_mcp_key
-from mcpserver.methods import Server
+from mcpserver.method_context import Server
 from mcpserver.registry import ToolRegistry
 from mcpserver.results import MAX_ANSWER_BYTES
 from mcpserver.server import make_server

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import ibis
@@ -19,6 +20,7 @@ from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lake.storage.manifest import Manifest
 from finops.lib.errors import UserError, nearest_choices
+from finops.lib.name_choices import FEWEST, NameChoice, is_recording, offer_choice
 from finops.lib.periods import ALL_DAYS, DateRange
 from finops.lib.sentences import dimension_text, quote, truncate
 
@@ -60,41 +62,34 @@ def look_up(
     `receiving_values` are values by dimension that received cost from shared-cost splits; they count as being in the data.
     Raises UserError for an `in` of which no value is in the data of any day, on dimensions whose values users define
     (REFUSED; `refuse_all`: on any): a sum of nothing would read as a cost of 0. One more lake query if none is in
-    these days.
+    these days. One more as well if a person can be asked which of several similar values is meant.
     """
+    reader = _ValueReader(account, plan, deadline, manifest)
     exact = [item for item in plan.filters if item.is_exact]
-    present = _query_values(account, plan, exact, deadline, manifest, only_matching=True)
+    present = reader.values(exact, only_matching=True)
     for index, item in enumerate(exact):
         values = (receiving_values or {}).get(item.dimension.name, ())
         received = [value for value in values if _accepts(item, value)]
         present[index] = dict.fromkeys(received, "") | present.get(index, {})
     missing = {index: _missing_values(item, present.get(index, {})) for index, item in enumerate(exact)}
-    unmatched = [(item, missing[index]) for index, item in enumerate(exact) if missing[index]]
-    values_by_place = _query_values(
-        account, plan, [item for item, _ in unmatched], deadline, manifest, only_matching=False
-    )
-    unknown = [(index, item, value) for index, (item, values) in enumerate(unmatched) for value in values]
-    empty = [
-        (index, item)
-        for index, (item, values) in enumerate(unmatched)
-        if _should_refuse(item, values, refuse_all)
+    filters = [(item, missing[index]) for index, item in enumerate(exact) if missing[index]]
+    labels = reader.values([item for item, _ in filters], only_matching=False)
+    unknown = [
+        _UnknownValue(item, value, labels.get(index, {}))
+        for index, (item, values) in enumerate(filters)
+        for value in values
     ]
-    other_days = _query_values(
-        account, plan, [item for _, item in empty], deadline, manifest, only_matching=True, days=ALL_DAYS
-    )
-    for place, (index, item) in enumerate(empty):
-        if not other_days.get(place):
-            raise _refusal(item, values_by_place.get(index, {}))
-    warnings = [
-        _not_found_warning(item, value, values_by_place.get(index, {}))
-        for index, item, value in unknown[:SHOWN_MISSING]
-    ]
+    refused = [item for item, values in filters if _should_refuse(item, values, refuse_all)]
+    _refuse_values(reader, [each for each in unknown if each.item in refused])
+    if is_recording():
+        _offer_names(reader, unknown[:SHOWN_MISSING])
+    warnings = [each.warning for each in unknown[:SHOWN_MISSING]]
     warnings += [sentence for item in plan.filters for sentence in _rename_warnings(item)]
     labels_by_filter = {id(item): present.get(index, {}) for index, item in enumerate(exact)}
     return FilterFindings(
         [_applied_filter(item, labels_by_filter.get(id(item))) for item in plan.filters],
         warnings,
-        [_missing_clause(item, value) for _index, item, value in unknown[:SHOWN_MISSING]],
+        [each.clause for each in unknown[:SHOWN_MISSING]],
     )
 
 
@@ -106,7 +101,8 @@ def labels_of_filters(
     exact = [item for item in plan.filters if item.is_exact]
     if all(item.dimension.label is None and item.dimension.names is None for item in exact):
         return {}
-    present = _query_values(account, plan, exact, deadline, manifest, only_matching=True)
+    reader = _ValueReader(account, plan, deadline, manifest)
+    present = reader.values(exact, only_matching=True)
     labels: dict[str, str] = {}
     for index, item in enumerate(exact):
         values = present.get(index, {})
@@ -131,19 +127,79 @@ def _should_refuse(item: ResolvedFilter, missing: Sequence[str], refuse_all: boo
     )
 
 
-def _refusal(item: ResolvedFilter, labels: Mapping[str, str]) -> UserError:
-    value, name = item.values[0], item.dimension.name
-    names = [*labels, *(label for label in labels.values() if label)]
-    close = nearest_choices(truncate(value, SHOWN_LENGTH), names)
-    listing = ", ".join(quote(each, SHOWN_LENGTH) for each in close or sorted(names)[:NAMED_VALUES])
-    advice = f" {'Nearest' if close else 'These days have'}: {listing}." if listing else ""
-    return UserError(
-        f"filters: no cost has {dimension_text(name)} {truncate(value, SHOWN_LENGTH)!r}.{advice} See "
-        "listDimensionValues.",
-        field="filters",
-        value=value,
-        choices=close,
-    )
+@dataclass(frozen=True)
+class _UnknownValue:
+    """A value of a filter that is not in these days; `labels` are the values that are, with their labels."""
+
+    item: ResolvedFilter
+    value: str
+    labels: Mapping[str, str]
+
+    @property
+    def names(self) -> list[str]:
+        return [*self.labels, *(label for label in self.labels.values() if label)]
+
+    @cached_property
+    def nearest(self) -> list[str]:
+        return nearest_choices(truncate(self.value, SHOWN_LENGTH), self.names)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The nearest names; of a value and its label only the nearer one."""
+        by_value: dict[str, str] = {}
+        for name in self.nearest:
+            values = [value for value, label in self.labels.items() if name in (value, label)]
+            by_value.setdefault(min(values, default=name), name)
+        return tuple(by_value.values())
+
+    @property
+    def text(self) -> str:
+        return f"{dimension_text(self.item.dimension.name)} {truncate(self.value, SHOWN_LENGTH)!r}"
+
+    @property
+    def clause(self) -> str:
+        return f"no cost on these days has {self.text}"
+
+    @property
+    def warning(self) -> str:
+        advice = f" Nearest: {_quote_names(self.nearest)}." if self.nearest else ""
+        return f"No cost on these days has {self.text}.{advice} See listDimensionValues."
+
+    @property
+    def refusal(self) -> UserError:
+        listing = _quote_names(self.nearest or sorted(self.names)[:NAMED_VALUES])
+        advice = f" {'Nearest' if self.nearest else 'These days have'}: {listing}." if listing else ""
+        return UserError(
+            f"filters: no cost has {self.text}.{advice} See listDimensionValues.",
+            field="filters",
+            value=self.value,
+            choices=self.nearest,
+        )
+
+
+def _quote_names(names: Sequence[str]) -> str:
+    return ", ".join(quote(name, SHOWN_LENGTH) for name in names)
+
+
+def _refuse_values(reader: _ValueReader, unknown: Sequence[_UnknownValue]) -> None:
+    """Raises UserError for the first value of the first filter without a line on any day. One lake query, if any."""
+    first_values = {id(each.item): each for each in reversed(unknown)}
+    values = [first_values[key] for key in dict.fromkeys(id(each.item) for each in unknown)]
+    lines = reader.values([each.item for each in values], only_matching=True, days=ALL_DAYS)
+    for index, each in enumerate(values):
+        if not lines.get(index):
+            raise each.refusal
+
+
+def _offer_names(reader: _ValueReader, unknown: Sequence[_UnknownValue]) -> None:
+    """Offer similar names for values that no line of any day has: one with cost on other days is no mistake. One lake
+    query, if any."""
+    similar = [each for each in unknown if len(each.choices) >= FEWEST]
+    lines = reader.values([each.item for each in similar], only_matching=True, days=ALL_DAYS)
+    for index, each in enumerate(similar):
+        if each.value in _missing_values(each.item, lines.get(index, {})):
+            title = dimension_text(each.item.dimension.name)
+            offer_choice(NameChoice(title, f"no cost has {each.text}", each.value, each.choices))
 
 
 def _accepts(item: ResolvedFilter, value: str) -> bool:
@@ -154,37 +210,38 @@ LabelByValue = dict[str, str]
 """Values of a dimension and their labels ("" for none)."""
 
 
-def _query_values(
-    account: Account,
-    plan: SpendPlan,
-    items: Sequence[ResolvedFilter],
-    deadline: float | None,
-    manifest: Manifest | None,
-    *,
-    only_matching: bool,
-    days: DateRange | None = None,
-) -> dict[int, LabelByValue]:
-    """Return the values of each filter."""
-    if not items:
-        return {}
-    span = days or DateRange(min(each.start for each in plan.ranges), max(each.end for each in plan.ranges))
-    table = engine.run(
-        account,
-        Kind.COST,
-        span.start,
-        span.end,
-        _ValuesBuild(tuple(items), only_matching),
-        tag_keys=plan.tag_keys,
-        allow_rollups=True,
-        manifest=manifest,
-        deadline=deadline,
-        in_own_currency=True,
-    )
-    labels_by_place: dict[int, LabelByValue] = {}
-    for row in table.to_pylist():
-        if row["value"] is not None:
-            labels_by_place.setdefault(row["place"], {})[row["value"]] = strip_date_prefix(row["label"])
-    return labels_by_place
+@dataclass(frozen=True)
+class _ValueReader:
+    account: Account
+    plan: SpendPlan
+    deadline: float | None
+    manifest: Manifest | None
+
+    def values(
+        self, items: Sequence[ResolvedFilter], *, only_matching: bool, days: DateRange | None = None
+    ) -> dict[int, LabelByValue]:
+        """Return the values of each filter. One lake query; none without filters."""
+        if not items:
+            return {}
+        ranges = self.plan.ranges
+        span = days or DateRange(min(each.start for each in ranges), max(each.end for each in ranges))
+        table = engine.run(
+            self.account,
+            Kind.COST,
+            span.start,
+            span.end,
+            _ValuesBuild(tuple(items), only_matching),
+            tag_keys=self.plan.tag_keys,
+            allow_rollups=True,
+            manifest=self.manifest,
+            deadline=self.deadline,
+            in_own_currency=True,
+        )
+        labels_by_place: dict[int, LabelByValue] = {}
+        for row in table.to_pylist():
+            if row["value"] is not None:
+                labels_by_place.setdefault(row["place"], {})[row["value"]] = strip_date_prefix(row["label"])
+        return labels_by_place
 
 
 @dataclass(frozen=True)
@@ -227,21 +284,6 @@ def _meanings(item: ResolvedFilter, value: str) -> list[str]:
     by_name = item.dimension.names.values_with_name(value) if item.dimension.names is not None else ()
     former = [each.id for each in former_of(item.dimension, value)]
     return [*candidates(item.dimension.name, value), *by_name, *former]
-
-
-def _not_found_warning(item: ResolvedFilter, value: str, labels: Mapping[str, str]) -> str:
-    close = nearest_choices(
-        truncate(value, SHOWN_LENGTH), [*labels, *(label for label in labels.values() if label)]
-    )
-    advice = f" Nearest: {', '.join(quote(name, SHOWN_LENGTH) for name in close)}." if close else ""
-    text = _missing_clause(item, value)
-    return f"{text[0].upper()}{text[1:]}.{advice} See listDimensionValues."
-
-
-def _missing_clause(item: ResolvedFilter, value: str) -> str:
-    return (
-        f"no cost on these days has {dimension_text(item.dimension.name)} {truncate(value, SHOWN_LENGTH)!r}"
-    )
 
 
 def _rename_warnings(item: ResolvedFilter) -> list[str]:

@@ -1,0 +1,314 @@
+"""A filter value that no line has, and several similar values: the person chooses, if the client can ask."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounts.audit import Actor
+from accounts.models import Account, Membership
+from accounts.scoping import account_scope
+from finops.activity.models import AssistantCall
+from finops.activity.recorder import recorder
+from finops.cost_access.services import create_limit, limit_member
+from finops.costs.spend_query import CostFilter
+from finops.lake.engine import engine
+from finops.lib import clock
+from ingestion.models import Customer
+from mcpserver.elicitation import NO_NAME
+from tests.accounts.oauth.flow import OAuthClient
+from tests.cast import Cast
+from tests.mcpserver.door import Door, mint
+from tests.mcpserver.test_elicitation import FORMS, LINKS_ALONE, call
+from tests.mcpserver.test_elicited_choice import choose
+from tests.world.costs import add_source, cost
+from tests.world.days import days
+from tests.world.usage import event, push_events
+
+DAYS = {"start_date": "2026-03-01", "end_date": "2026-03-10"}
+NODES, CONTROL = "Kube nodes", "Kube control"
+
+
+def filtered(*values: str, dimension: str = "service", op: str = "in", **more: Any) -> dict[str, Any]:
+    return {**DAYS, "filters": [{"dimension": dimension, "op": op, "values": list(values)}], **more}
+
+
+@pytest.fixture(autouse=True)
+def bill(cast: Cast) -> None:
+    with account_scope(cast.account):
+        _bill(cast.account)
+
+
+def _bill(account: Account) -> None:
+    lines = [
+        cost(date(2026, 3, 2), 30, service=NODES, region="eu-central-1", account_id="1", account_name="Shop"),
+        cost(
+            date(2026, 3, 2),
+            12,
+            service=CONTROL,
+            region="eu-central-2",
+            account_id="2",
+            account_name="Shop-2",
+        ),
+        cost(date(2026, 3, 2), 5, service="Mail", region="us-east-1", account_id="9", account_name="Lab"),
+        cost(date(2026, 1, 2), 7, service="Kub", region="eu", account_id="9", account_name="Lab"),
+    ]
+    lines += [
+        cost(day, 1, service="Storage", region="us-east-1", account_id="9", account_name="Lab")
+        for day in days(date(2026, 2, 15), date(2026, 3, 10))
+    ]
+    add_source(account, lines)
+
+
+def names_of(result: dict[str, Any]) -> list[str]:
+    """The names that the person can choose, sorted; last is always that it is none of them."""
+    assert result["resultType"] == "input_required", result
+    schema = result["inputRequests"]["choice"]["params"]["requestedSchema"]
+    *names, last = schema["properties"]["choice"]["enum"]
+    assert last == NO_NAME
+    return sorted(names)
+
+
+def answered(door: Door, tool: str, arguments: dict[str, Any], response: dict[str, Any]) -> dict[str, Any]:
+    state = call(door, tool, arguments)["requestState"]
+    result = call(door, tool, arguments, requestState=state, inputResponses=response)
+    assert result["resultType"] == "complete"
+    assert not result["isError"], result
+    answer: dict[str, Any] = result["structuredContent"]
+    return answer
+
+
+def test_the_person_chooses_the_value_and_the_answer_is_about_it(door: Door) -> None:
+    asked = call(door, "querySpend", filtered("Kube"))
+
+    assert names_of(asked) == [CONTROL, NODES]
+    message = asked["inputRequests"]["choice"]["params"]["message"]
+    assert message == "service: no cost has service 'Kube'. Which one do you mean?"
+
+    answer = answered(door, "querySpend", filtered("Kube"), choose(CONTROL))
+    assert [total["amount"] for total in answer["totals"]] == [12]
+    assert not answer["warnings"]
+
+
+@pytest.mark.parametrize(
+    "response", [choose(NO_NAME), choose(NODES, "decline"), choose(NODES, "cancel"), choose("x")]
+)
+def test_without_a_choice_the_answer_is_that_of_a_client_that_cannot_ask(
+    door: Door, response: dict[str, Any]
+) -> None:
+    plain = door.ask("querySpend", **filtered("Kube"))
+
+    answer = answered(door, "querySpend", filtered("Kube"), response)
+
+    assert "Nearest: " in " ".join(plain["warnings"])
+    assert {**answer, "receipt": ""} == {**plain, "receipt": ""}
+
+
+@pytest.mark.parametrize(
+    ("tool", "more"),
+    [
+        ("explainSpendChange", {}),
+        ("queryUnitCost", {"usage_metric": "orders"}),
+        ("getCommitmentUtilization", {}),
+        ("querySpend", {"op": "not_in"}),
+    ],
+)
+def test_every_tool_with_filters_on_cost_asks(
+    cast: Cast, door: Door, tool: str, more: dict[str, str]
+) -> None:
+    with account_scope(cast.account):
+        push_events(cast.account, [event(date(2026, 3, 2), "globex", 1, metric="orders")])
+
+    assert names_of(call(door, tool, filtered("Kube", **more))) == [CONTROL, NODES]
+
+
+def test_the_forecast_asks_too(door: Door) -> None:
+    arguments = {"filters": [{"dimension": "region", "values": ["eu-central"]}]}
+
+    with clock.frozen(datetime(2026, 3, 12, 12, tzinfo=UTC)):
+        asked = call(door, "forecastSpend", arguments)
+
+    assert names_of(asked) == ["eu-central-1", "eu-central-2"]
+
+
+def test_a_value_beside_one_that_is_there_is_asked_about(door: Door) -> None:
+    asked = call(door, "querySpend", filtered("Mail", "Kube"))
+    answer = answered(door, "querySpend", filtered("Mail", "Kube"), choose(NODES))
+
+    assert names_of(asked) == [CONTROL, NODES]
+    assert answer["totals"][0]["amount"] == 35
+
+
+def test_names_of_one_value_are_one_choice(door: Door) -> None:
+    """Of an account that has an id and a name, both similar, the person sees one."""
+    asked = call(door, "querySpend", filtered("Shopp", dimension="account"))
+
+    assert names_of(asked) == ["Shop", "Shop-2"]
+
+
+def test_customers_of_usage_are_chosen(cast: Cast, door: Door) -> None:
+    with account_scope(cast.account):
+        push_events(
+            cast.account,
+            [event(date(2026, 3, 2), f"globex-{each}", amount) for each, amount in (("eu", 3), ("us", 4))],
+        )
+        Customer.objects.filter(customer_id="globex-eu").update(name="Globex Europe")
+    arguments = {**DAYS, "customers": ["globex"]}
+
+    asked = call(door, "queryUsage", arguments)
+    answer = answered(door, "queryUsage", arguments, choose("globex-us"))
+
+    assert names_of(asked) == ["globex-eu", "globex-us"]
+    assert answer["quantity"] == 4
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(filtered("Mial"), id="one name is similar"),
+        pytest.param(filtered("Databricks"), id="none is similar"),
+        pytest.param(filtered("Kub"), id="it has cost on other days"),
+        pytest.param(filtered("Kube", op="contains"), id="part of a value"),
+        pytest.param(filtered("Kube", "Kube"), id="twice in the arguments"),
+        pytest.param(filtered("prod", dimension="tag:env"), id="a tag key that no line has"),
+    ],
+)
+def test_there_is_no_question_without_a_choice_to_make(door: Door, arguments: dict[str, Any]) -> None:
+    result = call(door, "querySpend", arguments)
+
+    assert result["resultType"] == "complete"
+    assert not result["isError"]
+
+
+def test_a_client_that_cannot_ask_has_no_additional_query(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake: list[object] = []
+    run = engine.run
+
+    def run_and_count(*args: Any, **options: Any) -> Any:
+        lake.append(args)
+        return run(*args, **options)
+
+    monkeypatch.setattr(engine, "run", run_and_count)
+
+    def count(meta: dict[str, Any]) -> tuple[int, int, str]:
+        lake.clear()
+        with CaptureQueriesContext(connection) as statements:
+            params = {"name": "querySpend", "arguments": filtered("Kube"), "_meta": meta}
+            result = door.result("tools/call", params)
+        return len(statements), len(lake), result["resultType"]
+
+    count({})  # caches
+    without, with_links = count({}), count(LINKS_ALONE)
+    lake.clear()
+    assert call(door, "querySpend", filtered("Kube"))["resultType"] == "input_required"
+
+    assert without == with_links
+    assert without[2] == "complete"
+    assert len(lake) == without[1] + 1
+
+
+def test_an_older_revision_has_no_questions(door: Door) -> None:
+    params = {"name": "querySpend", "arguments": filtered("Kube"), "_meta": FORMS}
+
+    assert not door.result("tools/call", params, revision="2025-11-25")["isError"]
+
+
+def test_there_is_one_question_a_call(door: Door) -> None:
+    arguments = filtered("Kube")
+    arguments["filters"].append({"dimension": "region", "values": ["eu-central"]})
+
+    answer = answered(door, "querySpend", arguments, choose(NODES))
+
+    assert any("'eu-central'" in each for each in answer["warnings"])
+
+
+def test_a_choice_is_of_the_credential_and_call_that_were_asked(cast: Cast, door: Door) -> None:
+    state = call(door, "querySpend", filtered("Kube"))["requestState"]
+    viewer = Door(OAuthClient().connect(cast.viewer).access)
+
+    for other, arguments in ((viewer, filtered("Kube")), (door, filtered("Kube", basis="billed"))):
+        again = call(other, "querySpend", arguments, requestState=state, inputResponses=choose(NODES))
+        assert again["resultType"] == "input_required"
+
+
+def test_a_stranger_is_asked_about_her_own_values_alone(cast: Cast) -> None:
+    with account_scope(cast.other_account):
+        add_source(
+            cast.other_account,
+            [cost(date(2026, 3, 2), 1, service=f"Kube of {name}") for name in ("hers", "theirs")],
+        )
+    stranger = Door(OAuthClient().connect(cast.stranger, cast.other_account.slug).access)
+
+    assert names_of(call(stranger, "querySpend", filtered("Kube"))) == [
+        "Kube of hers",
+        "Kube of theirs",
+    ]
+
+
+def test_a_viewer_with_limited_cost_access_is_not_offered_values_beyond_it(cast: Cast) -> None:
+    """Of the two similar services she sees one, so nothing is to be chosen."""
+    viewer = limited_viewer(cast)
+
+    result = call(viewer, "querySpend", filtered("Kube"))
+
+    assert result["resultType"] == "complete"
+    assert NODES in str(result["structuredContent"]["warnings"])
+    assert CONTROL not in str(result)
+
+
+def test_a_limited_viewer_chooses_among_the_values_that_she_sees(cast: Cast) -> None:
+    with account_scope(cast.account):
+        add_source(
+            cast.account,
+            [cost(date(2026, 3, 3), 2, service="Kube backup", region="eu-central-1")],
+            name="More",
+        )
+    viewer = limited_viewer(cast)
+
+    asked = call(viewer, "querySpend", filtered("Kube"))
+    refused = call(
+        viewer,
+        "querySpend",
+        filtered("Kube"),
+        requestState=asked["requestState"],
+        inputResponses=choose(CONTROL),
+    )
+
+    assert names_of(asked) == ["Kube backup", NODES]
+    assert CONTROL not in str(asked)
+    assert not refused["structuredContent"]["totals"]
+
+
+def test_a_value_that_only_others_see_on_other_days_is_asked_about(cast: Cast) -> None:
+    """Whether a value has cost is answered by what she sees, too."""
+    with account_scope(cast.account):
+        lines = [cost(date(2026, 3, 3), 2, service=name, region="eu-central-1") for name in ("Kubik", "Kuby")]
+        add_source(cast.account, lines, name="More")
+    viewer = limited_viewer(cast)
+
+    assert call(Door(mint(cast)), "querySpend", filtered("Kub"))["resultType"] == "complete"
+    assert {"Kubik", "Kuby"} <= set(names_of(call(viewer, "querySpend", filtered("Kub"))))
+
+
+def limited_viewer(cast: Cast) -> Door:
+    token = OAuthClient().connect(cast.viewer).access
+    admin = Actor.of_user(cast.admin)
+    with account_scope(cast.account):
+        inside = CostFilter(dimension="region", values=["eu-central-1"])
+        limit = create_limit(account=cast.account, actor=admin, name="Europe", alternatives=[[inside]])
+        limit_member(membership=Membership.objects.get(user=cast.viewer), limit=limit, actor=admin)
+    return Door(token)
+
+
+def test_the_activity_log_has_both_calls(cast: Cast, door: Door) -> None:
+    answered(door, "querySpend", filtered("Kube"), choose(NODES))
+    recorder.flush()
+
+    with account_scope(cast.account):
+        assert list(AssistantCall.objects.values_list("outcome", flat=True)) == ["ok", "ok"]
