@@ -6,13 +6,42 @@ push request), and bytes double in size. Errors are Django's, and queries are co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import struct
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
+import psycopg
 from django.db import connection
 from django.db.backends.postgresql.base import ServerBindingCursor
+from psycopg.adapt import Dumper
 from psycopg.pq import Format
+
+_UUID: Final = psycopg.adapters.types["uuid"]
+_UUID_SIZE: Final = (16).to_bytes(4)
+_ARRAY_HEADER: Final = struct.Struct("!iiIii")
+
+
+class UuidArray:
+    """A parameter of type uuid[], from the 16 bytes of each value.
+
+    psycopg takes a millisecond for a list of a thousand, and PostgreSQL half a millisecond to read it as text.
+    """
+
+    def __init__(self, values: Collection[bytes]) -> None:
+        header = _ARRAY_HEADER.pack(1, 0, _UUID.oid, len(values), 1)
+        self.data = header + _UUID_SIZE + _UUID_SIZE.join(values)
+
+
+class _UuidArrayDumper(Dumper):
+    format = Format.BINARY
+    oid = _UUID.array_oid
+
+    def dump(self, obj: UuidArray) -> bytes:
+        return obj.data
+
+
+psycopg.adapters.register_dumper(UuidArray, _UuidArrayDumper)
 
 
 def execute(statement: str, values: Sequence[Any] | dict[str, Any]) -> int:

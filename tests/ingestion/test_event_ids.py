@@ -214,7 +214,18 @@ def test_ids_cost_one_statement_and_known_ones_a_second(door: Door, known: bool,
     with CaptureQueriesContext(connection) as queries:
         door.push(*events)
 
-    assert len([one for one in queries.captured_queries if "usageeventid" in one["sql"]]) == statements
+    of_ids = [one for one in queries.captured_queries if "event_ids" in one["sql"] or "eventid" in one["sql"]]
+    assert len(of_ids) == statements
+
+
+def test_new_ids_around_known_ones_are_stored(door: Door) -> None:
+    events = [event(event_id=str(number)) for number in range(300)]
+    door.push(*events[100:103])
+
+    first, again = door.push(*events), door.push(*events)
+
+    assert [answer.headers["Usage-Duplicates"] for answer in (first, again)] == ["3", "300"]
+    assert len(inbox()) == event_id_rows() == 300
 
 
 @settings(
@@ -280,3 +291,41 @@ def test_the_same_event_in_two_pushes_at_once_is_stored_once(cast: Cast) -> None
 
     assert second.headers["Usage-Duplicates"] == "1"
     assert len(inbox()) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_event_whose_first_push_fails_is_stored_by_the_push_that_waits_for_it(cast: Cast) -> None:
+    door = open_door(cast)
+    credential, batch = credential_of(door), batch_of(event(event_id="a"), event(event_id="b"))
+
+    with threads(1) as submit:
+        with transaction.atomic():
+            accept_events(credential=credential, batch=batch)
+            twin = submit(accept_events, credential=credential, batch=batch)
+            wait_until(someone_waits_for_us)
+            transaction.set_rollback(True)
+        second = twin.result(timeout=30)
+
+    assert second.headers["Usage-Duplicates"] == "0"
+    assert len(inbox()) == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parallel_pushes_with_the_same_ids_in_other_orders_never_deadlock_and_store_each_once(
+    cast: Cast,
+) -> None:
+    credential = credential_of(open_door(cast))
+    events = [event(event_id=str(number)) for number in range(200)]
+    pushes = [events, events[::-1], events[50:] + events[:50], events[100:], events[:120], events[::3]]
+
+    with threads(len(pushes)) as submit:
+        running = [
+            submit(accept_events, credential=credential, batch=batch_of(*some))
+            for _ in range(5)
+            for some in pushes
+        ]
+        results = [one.result(timeout=60) for one in running]
+
+    duplicates = sum(int(result.headers["Usage-Duplicates"]) for result in results)
+    assert len(inbox()) == 200
+    assert duplicates == 5 * sum(map(len, pushes)) - 200
