@@ -97,7 +97,14 @@ def resolve_team(context: DimensionContext, _key: str) -> Dimension:
 def _resolve(context: DimensionContext) -> Dimension:
     key = TeamKey.objects.filter(account=context.account).values_list("dimension", flat=True).first()
     if key is None:
-        return Dimension(name="team", title="Team", value=_NOBODY, absent=NO_TEAM, warnings=(NO_TEAM_KEY,))
+        return Dimension(
+            name="team",
+            title="Team",
+            value=_NOBODY,
+            absent=NO_TEAM,
+            warnings=(NO_TEAM_KEY,),
+            no_values="no team key is set",
+        )
     dimension = registry.resolve(context, key, field="team key")
     return Dimension(
         name="team",
@@ -106,6 +113,7 @@ def _resolve(context: DimensionContext) -> Dimension:
         absent=NO_TEAM,
         tag_keys=dimension.tag_keys,
         warnings=dimension.warnings,
+        no_values=dimension.no_values,
     )
 
 

@@ -8,7 +8,7 @@ A plain dimension has a fixed name (`service`); a family has a prefix followed b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -26,6 +26,7 @@ NONE = "(none)"
 UNTAGGED = "(untagged)"
 UNKNOWN = "(unknown)"
 
+SHOWN_LENGTH = 60
 MAX_NAME_LENGTH = 300
 
 Expression = Callable[[Any], Any]
@@ -47,7 +48,8 @@ class Dimension:
     """A resolved dimension. `absent` is the name of lines without a value, in answers and in filters.
 
     `label` is the display name of a value that is an id; filters match either. `tag_keys` are the tag columns that
-    the lake must read. `warnings` are sentences for the answer, such as on a tag key that no line has.
+    the lake must read. `warnings` are sentences for the answer, such as on a tag key that no line has; `no_values` is a
+    clause for its first sentence on why no line has a value, empty if some may have.
     `has_many_values` (thousands) only affects how the lake is queried. `names` are display names of a higher app.
     `stands_for` is the dimension of which this one is an alias, with the same values and shared-cost splits.
     `former`: what earlier names of renamed ids, in lower case, mean (`former_names`).
@@ -60,6 +62,7 @@ class Dimension:
     label: Expression | None = None
     tag_keys: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    no_values: str = ""
     has_many_values: bool = False
     names: ValueNames | None = field(default=None, compare=False, repr=False)
     stands_for: str = ""
@@ -251,47 +254,79 @@ def _source(context: DimensionContext, _key: str) -> Dimension:
     return Dimension(name="source", title="Source", value=_SourceName(names))
 
 
-def _tag(context: DimensionContext, key: str) -> Dimension:
-    tag_key, warning = _match_tag_key(context, key)
+@dataclass(frozen=True)
+class _Key:
+    """A tag key or x_ column as the data has it, with the texts of its dimension."""
+
+    name: str
+    warning: str = ""
+    no_values: str = ""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return (self.warning,) if self.warning else ()
+
+
+def _tag(context: DimensionContext, name: str) -> Dimension:
+    key = _match_tag_key(context, name)
     return Dimension(
-        name=f"tag:{tag_key}",
-        title=f"Tag {tag_key}",
-        value=ColumnExpression(tag_column(tag_key)),
+        name=f"tag:{key.name}",
+        title=f"Tag {key.name}",
+        value=ColumnExpression(tag_column(key.name)),
         absent=UNTAGGED,
-        tag_keys=(tag_key,),
-        warnings=(warning,) if warning else (),
+        tag_keys=(key.name,),
+        warnings=key.warnings,
+        no_values=key.no_values,
     )
 
 
-def _extension(context: DimensionContext, key: str) -> Dimension:
-    names = context.tag_keys.extensions
-    folded = [column for column in names if column.casefold() == key.casefold()]
-    matches = [column for column in names if column == key] or folded
-    no_column = f"No cost has column {quote(f'x_{key}')}."
-    column_name, warning = (matches[0], "") if len(matches) == 1 else (key, no_column)
-    if warning and (close := matches or nearest_choices(key, names)):
-        warning += f" Nearest: {', '.join(quote(f'x_{name}') for name in close)}."
+def _extension(context: DimensionContext, name: str) -> Dimension:
+    key = _match_extension(context.tag_keys.extensions, name)
     return Dimension(
-        name=f"x_{column_name}",
-        title=extension_title(column_name),
-        value=ColumnExpression(extension_column(column_name)),
-        tag_keys=(ExtensionKey(column_name),),
-        warnings=(warning,) if warning else (),
+        name=f"x_{key.name}",
+        title=extension_title(key.name),
+        value=ColumnExpression(extension_column(key.name)),
+        tag_keys=(ExtensionKey(key.name),),
+        warnings=key.warnings,
+        no_values=key.no_values,
     )
 
 
-def _match_tag_key(context: DimensionContext, key: str) -> tuple[str, str]:
+def _match_extension(columns: Sequence[str], name: str) -> _Key:
+    """Return the column as the data has it: exactly, else the only one that differs in case."""
+    matches = [name] if name in columns else [each for each in columns if each.casefold() == name.casefold()]
+    if len(matches) == 1:
+        return _Key(matches[0])
+    close = matches or nearest_choices(name, columns)
+    advice = f" Nearest: {', '.join(quote(f'x_{each}') for each in close)}." if close else ""
+    return _Key(
+        name, f"No cost has column {quote(f'x_{name}')}.{advice}", f"no cost has column {_short(f'x_{name}')}"
+    )
+
+
+def _match_tag_key(context: DimensionContext, key: str) -> _Key:
     """Return the key as the data has it: exactly, else the only one that differs in case or outer spaces."""
     if key in context.tag_keys:
-        return key, ""
+        return _Key(key)
     matches = [
         tag_key for tag_key in context.tag_keys if tag_key.strip().casefold() == key.strip().casefold()
     ]
     if len(matches) == 1:
-        return matches[0], f"Tag key {key!r} was interpreted as {matches[0]!r}."
+        return _Key(matches[0], f"Tag key {key!r} was interpreted as {matches[0]!r}.")
     close = matches or nearest_choices(key, context.tag_keys)
     advice = f" Nearest: {', '.join(map(quote, close))}." if close else ""
-    return key, f"No cost has tag key {key!r}.{advice} See getAccountContext."
+    warning = f"No cost has tag key {key!r}.{advice} See getAccountContext."
+    return _Key(key, warning, f"no cost has tag key {_short(key)}")
+
+
+def _short(name: str) -> str:
+    return quote(name, SHOWN_LENGTH)
+
+
+def no_values_clause(dimensions: Iterable[Dimension]) -> str:
+    """Return a clause of the first sentence on dimensions that no line has: "100 % on '(untagged)'" alone would
+    mislead. Empty if each may have values."""
+    return "".join(f"; {each}" for each in dict.fromkeys(one.no_values for one in dimensions) if each)
 
 
 def _product(context: DimensionContext, _key: str) -> Dimension:
@@ -308,6 +343,7 @@ def _product(context: DimensionContext, _key: str) -> Dimension:
         label=dimension.label,
         tag_keys=dimension.tag_keys,
         warnings=dimension.warnings,
+        no_values=dimension.no_values,
     )
 
 

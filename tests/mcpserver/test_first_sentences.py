@@ -202,3 +202,38 @@ def test_a_simulation_without_assumptions_says_that_nothing_changes(acme: Accoun
         sentence
         == "2026-03-01 to 2026-03-20 cost 190.00 USD amortized; no assumption is set, so nothing changes."
     )
+
+
+@pytest.mark.parametrize("tool", ["querySpend", "explainSpendChange", "forecastSpend"])
+@pytest.mark.parametrize(
+    ("dimension", "clause"),
+    [
+        ("tag:enviroment", "; no cost has tag key 'enviroment'"),
+        ("x_Custom", "; no cost has column 'x_Custom'"),
+        ("team", "; no team key is set"),
+    ],
+)
+def test_a_group_that_no_line_can_have_stands_beside_its_absence(
+    acme: Account, door: Door, tool: str, dimension: str, clause: str
+) -> None:
+    """'100 % on (untagged)' alone reads as if nobody had tagged anything."""
+    every_day = days(date(2026, 1, 1), date(2026, 3, 19))
+    add_source(acme, [cost(day, 10 + day.month, tags={"environment": "prod"}) for day in every_day])
+    period = "month" if tool == "forecastSpend" else "month_to_date"
+
+    sentence = summary_of(door, tool, period=period, group_by=[dimension])
+
+    assert clause in sentence
+    assert "no cost has tag key" not in summary_of(door, tool, period=period, group_by=["tag:environment"])
+
+
+def test_a_filter_on_a_tag_key_that_no_line_has_says_so_first(acme: Account, door: Door) -> None:
+    add_march(acme)
+    filters = [{"dimension": "tag:env", "values": ["prod"]}]
+
+    sentence = summary_of(door, "querySpend", period="month_to_date", filters=filters)
+
+    assert sentence.startswith(
+        "No cost line matches the filters from 2026-03-01 to 2026-03-20; no cost has tag key 'env'"
+    )
+    assert "no cost has tag key 'env'" in summary_of(door, "listDimensionValues", dimension="tag:env")

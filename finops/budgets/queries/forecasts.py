@@ -26,6 +26,7 @@ from finops.budgets.queries.forecast_words import hint_of, summary_of, warnings_
 from finops.costs.answers import AccountRef
 from finops.costs.coverage import Coverage
 from finops.costs.dated_names import strip_date_prefix
+from finops.costs.dimensions import no_values_clause
 from finops.costs.queries.closed_months import restatement_clause
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import Sources, load_sources
@@ -102,9 +103,9 @@ def forecast_figures(
     read = {each.currency: exact_sum(each.costs.values()) for each in whole}
     converted = [total for total in totals if total.currency not in without_rate(read)] or totals
     in_period = {total.currency: total.actual or read[total.currency] for total in totals}
-    not_final = f"{missing_rate_clause(in_period)}{_not_final(facts, span, whole)}" + restatement_clause(
-        sources, [span.period, span.previous], facts.plan.basis
-    )
+    not_final = no_values_clause(facts.dimensions) + missing_rate_clause(in_period)
+    not_final += _not_final(facts, span, whole)
+    not_final += restatement_clause(sources, [span.period, span.previous], facts.plan.basis)
     answer = ForecastAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=summary_of(account, span, facts, converted, not_final),

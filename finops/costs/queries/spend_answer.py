@@ -25,6 +25,7 @@ from finops.costs.answers import (
 from finops.costs.comparison import NOTHING_COMPLETE, ComparisonRanges, one_sided_of
 from finops.costs.coverage import Bucket, Coverage, buckets_of, partial_bucket_warnings
 from finops.costs.dated_names import strip_date_prefix
+from finops.costs.dimensions import no_values_clause
 from finops.costs.queries.closed_months import restatement_clause, restatement_warnings
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_facts import SpendFacts
@@ -67,7 +68,8 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
             facts.view,
             totals,
             rows,
-            "".join(f"; {each}" for each in facts.findings.missing if totals)
+            no_values_clause(facts.dimensions)
+            + "".join(f"; {each}" for each in facts.findings.missing if totals)
             + split_preview_clause(facts)
             + facts.related_notes.clause
             + caveat_clause(facts, sums)
@@ -314,10 +316,9 @@ def change_between(current: Decimal, previous: Decimal, currency: str) -> Change
 
 def warnings_of(facts: SpendFacts, totals: Sequence[SpendTotal], buckets: Sequence[Bucket]) -> list[str]:
     plan = facts.plan
-    dimensions = [*plan.dimensions, *(item.dimension for item in plan.filters)]
     answer_facts = AnswerFacts(facts.account, plan.days, facts.sources)
     warnings = [*facts.source_notes.warnings]
-    warnings += [sentence for dimension in dimensions for sentence in dimension.warnings]
+    warnings += [sentence for dimension in facts.dimensions for sentence in dimension.warnings]
     warnings += facts.findings.warnings
     warnings += facts.related_notes.warnings
     warnings += [*facts.split_result.warnings, *restatement_warnings(facts.sources, plan.ranges, plan.basis)]

@@ -12,7 +12,7 @@ from accounts.models import Account
 from finops.costs.answers import AppliedComparison, AppliedCostView
 from finops.costs.comparison import ComparisonRanges, applied_comparison
 from finops.costs.dated_names import strip_date_prefix
-from finops.costs.dimensions import DimensionContext
+from finops.costs.dimensions import Dimension, DimensionContext
 from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.source_notes import SourceNotes, source_notes
 from finops.costs.queries.sources import Sources
@@ -190,6 +190,11 @@ class SpendFacts:
     """The totals in the bills' currencies, where the answer is converted."""
     related_notes: SpendNotes = field(default_factory=SpendNotes)
     """The notes of apps above."""
+
+    @property
+    def dimensions(self) -> list[Dimension]:
+        """Those of the groups and filters."""
+        return [*self.plan.dimensions, *(item.dimension for item in self.plan.filters)]
 
     @property
     def names(self) -> dict[int, str]:

@@ -22,7 +22,7 @@ from finops.costs.answers import (
     MoneyAmount,
 )
 from finops.costs.dated_names import strip_date_prefix, with_date_prefix
-from finops.costs.dimensions import Dimension, DimensionContext, registry
+from finops.costs.dimensions import Dimension, DimensionContext, no_values_clause, registry
 from finops.costs.former_names import former_ids, with_newest_names
 from finops.costs.queries.cost_view import ALL, apply_overrides
 from finops.costs.queries.source_notes import source_notes
@@ -94,7 +94,9 @@ def list_dimension_values(
     facts = AnswerFacts(account, span, sources)
     return DimensionValuesAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(page, values, total, _unconverted_clause(values) + notes.clause),
+        summary=_summary(
+            page, values, total, no_values_clause([resolved]) + _unconverted_clause(values) + notes.clause
+        ),
         view=view,
         dimension=resolved.name,
         start_date=span.start,

@@ -15,7 +15,7 @@ from finops.costs.answer_warnings import AnswerFacts, warnings_for
 from finops.costs.answers import AccountRef, AppliedCostView
 from finops.costs.comparison import ComparisonRanges, Sides, one_sided_of, source_override_sentences
 from finops.costs.dated_names import strip_date_prefix
-from finops.costs.dimensions import Dimension
+from finops.costs.dimensions import Dimension, no_values_clause
 from finops.costs.filters import ResolvedFilter
 from finops.costs.queries.closed_months import restatement_clause
 from finops.costs.queries.filter_values import FilterFindings
@@ -96,7 +96,12 @@ def build_answer(facts: ChangeFacts, top: int) -> SpendChangeAnswer:
     moves = [move for items in facts.by_currency.values() for move in _moves(facts, items, top)]
     days = _compared_days(facts)
     sides = [each for each in (facts.current, facts.previous) if each is not None]
-    left_out = facts.left_out + restatement_clause(facts.sources, sides, facts.view.basis)
+    dimensions = [*facts.dimensions, *(each.dimension for each in facts.filters)]
+    left_out = (
+        no_values_clause(dimensions)
+        + facts.left_out
+        + restatement_clause(facts.sources, sides, facts.view.basis)
+    )
     return SpendChangeAnswer(
         account=AccountRef(slug=facts.account.slug, name=facts.account.name),
         summary=text.summary_of(
