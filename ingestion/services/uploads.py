@@ -25,6 +25,7 @@ from accounts.limits import limit_of
 from accounts.models import Account
 from finops.lib import child_process, clock, disk
 from finops.lib.advisory_lock import advisory_lock
+from finops.lib.attempt_fence import AttemptFence
 from finops.lib.child_process import ChildOutcome
 from finops.lib.errors import UserError
 from finops.lib.jobs import (
@@ -55,6 +56,9 @@ MAX_DEATHS: Final = 3
 """Maximum number of child processes that die without storing a chunk."""
 
 Status = UsageUpload.Status
+
+# Unscoped: a worker names the row itself.
+_fence: Final = AttemptFence(UsageUpload.objects.unscoped, takeover=SupersededAttemptError)
 
 
 def queue_upload(*, source: UsageSource, upload: UploadedFile[Any], actor: Actor) -> UsageUpload:
@@ -224,7 +228,7 @@ def _store_in_child(job: UsageUpload) -> None:
             deadline=limit.end,
             should_continue=partial(_should_continue, job),
         )
-        row = _running_row(job).select_related("account", "source").first()
+        row: UsageUpload | None = _fence.row(job).select_related("account", "source").first()
         if row is None or ending.end is ChildOutcome.DONE:
             return
         job = row
@@ -250,12 +254,6 @@ def attempt(upload_id: int, attempt_number: int) -> None:
     job = rows.filter(pk=upload_id, attempts=attempt_number, status=Status.RUNNING).first()
     if job is not None:
         _attempt(job, in_child=False)
-
-
-def _running_row(job: UsageUpload) -> QuerySet[UsageUpload]:
-    """Return the row, if this attempt owns it."""
-    # Unscoped: a worker names the row itself.
-    return UsageUpload.objects.unscoped().filter(pk=job.pk, status=Status.RUNNING, attempts=job.attempts)
 
 
 def _should_continue(job: UsageUpload) -> bool:
@@ -333,8 +331,7 @@ def _fail(job: UsageUpload, message: str) -> None:
 
 
 def _end(job: UsageUpload, **values: object) -> None:
-    if not _running_row(job).update(finished_at=clock.now(), **values):
-        raise SupersededAttemptError
+    _fence.update(job, finished_at=clock.now(), **values)
     transaction.on_commit(lambda: upload_files.remove(job.path))
 
 

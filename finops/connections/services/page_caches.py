@@ -40,7 +40,7 @@ def page_cache_file(sync: CostSync, connector: Connector[Any]) -> Iterator[Path 
 def _store(sync: CostSync, content: bytes) -> None:
     """Store the pages, unless another process has claimed the sync, or it was deleted with its source."""
     with suppress(sync_claims.SyncTakeover), transaction.atomic():
-        sync_claims.lock_sync(sync)
+        sync_claims.fence.lock(sync)
         ConnectionPageCache.objects.update_or_create(
             connection=sync.connection,
             defaults={"account": sync.account, "content": content, "updated_at": clock.now()},

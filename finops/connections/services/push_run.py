@@ -16,7 +16,6 @@ from typing import Any, Final
 
 import msgspec
 from django.db import connection, transaction
-from django.db.models import QuerySet
 
 from accounts.audit import Actor
 from accounts.scoping import account_scope
@@ -30,6 +29,7 @@ from finops.costs.models import CostImport
 from finops.costs.services import cancel_abandoned_syncs, import_files
 from finops.lib import child_process, clock, disk
 from finops.lib.advisory_lock import advisory_lock
+from finops.lib.attempt_fence import AttemptFence
 from finops.lib.child_process import ChildOutcome
 from finops.lib.errors import UserError
 from finops.lib.formats import dates
@@ -51,6 +51,10 @@ PushStatus = CostPush.PushStatus
 
 class _PushTakeover(Exception):
     """Another process claimed the push, or it was deleted with its source; this process must write nothing."""
+
+
+# Unscoped: a worker names the row itself.
+_fence: Final = AttemptFence(CostPush.objects.unscoped, takeover=_PushTakeover)
 
 
 def unfinished_pushes() -> list[tuple[int, int]]:
@@ -93,7 +97,7 @@ def _run(push: CostPush, *, in_child: bool) -> None:
     except UserError as error:
         _fail_or_wait(push, error)
     except Exception as error:
-        if not is_unavailable(error) and _attempt_row(push).exists():
+        if not is_unavailable(error) and _fence.row(push).exists():
             _end(push, status=PushStatus.FAILED, error=_BROKEN)
         raise
 
@@ -145,7 +149,7 @@ def _convert(push: CostPush, conversions: list[tuple[str, str, str, str]], *, in
         conversions,
         name=f"cost push {push.pk}",
         deadline=JobDeadline().end,
-        should_continue=lambda: _attempt_row(push).exists(),
+        should_continue=lambda: _fence.row(push).exists(),
     )
     if result.end is ChildOutcome.CANCELED:
         raise _PushTakeover
@@ -199,15 +203,14 @@ def _plain(amount: str) -> str:
 
 def _fail_or_wait(push: CostPush, error: UserError) -> None:
     if disk.low_disk():  # queued again, as if it had not started
-        _attempt_row(push).update(status=PushStatus.QUEUED, attempts=push.attempts - 1)
-    elif _attempt_row(push).exists():
+        _fence.row(push).update(status=PushStatus.QUEUED, attempts=push.attempts - 1)
+    elif _fence.row(push).exists():
         _end(push, status=PushStatus.FAILED, error=error.message)
 
 
 @transaction.atomic
 def _end(push: CostPush, **values: object) -> None:
-    if not _attempt_row(push).update(finished_at=clock.now(), **values):
-        raise _PushTakeover
+    _fence.update(push, finished_at=clock.now(), **values)
     if values["status"] == PushStatus.FAILED:
         notify(
             account=push.account,
@@ -217,11 +220,6 @@ def _end(push: CostPush, **values: object) -> None:
             path=page_path(push.account, "connection", source_id=push.source_id),
             key=str(push.pk),
         )
-
-
-def _attempt_row(push: CostPush) -> QuerySet[CostPush]:
-    # Unscoped: a worker names the row itself. `attempts` is the fencing token if the lock's connection breaks.
-    return CostPush.objects.unscoped().filter(pk=push.pk, status=PushStatus.RUNNING, attempts=push.attempts)
 
 
 @contextmanager

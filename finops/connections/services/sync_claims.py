@@ -1,21 +1,22 @@
 """Claims of syncs: one process for each connection, and another one as soon as that has died.
 
-As for imports (`finops.costs.services.claims`): a PostgreSQL lock that is released by kill -9, and `attempts` as the
-fencing token in case the lock's connection breaks while the process continues.
+As for imports (`finops.costs.services.claims`): a PostgreSQL lock that is released by kill -9, and a fence
+(`finops.lib.attempt_fence`) in case the lock's connection breaks while the process continues.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from django.db import transaction
-from django.db.models import QuerySet
 
 from finops.connections.connector import SyncCancellation
 from finops.connections.models import UNFINISHED_STATUSES, CostSync
 from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
+from finops.lib.attempt_fence import AttemptFence
 
 MAX_ATTEMPTS = 6
 """Maximum number of attempts of a sync that kills its worker, including the listing. Imported months stay, and the
@@ -24,6 +25,10 @@ next sync continues."""
 
 class SyncTakeover(SyncCancellation):
     """Another process claimed this sync, or it was deleted with its source; this process must write nothing."""
+
+
+# Unscoped: a worker names the row itself.
+fence: Final = AttemptFence(CostSync.objects.unscoped, takeover=SyncTakeover, cancellation=SyncCancellation)
 
 
 @contextmanager
@@ -36,32 +41,6 @@ def claim_sync(sync_id: int) -> Iterator[CostSync | None]:
         return
     with advisory_lock(f"cost connection {row.connection_id}") as has_lock:
         yield _begin(sync_id) if has_lock else None
-
-
-def update(sync: CostSync, **values: object) -> None:
-    """Update the row if this attempt still owns it. Raises SyncTakeover otherwise."""
-    if not _attempt_row(sync).update(**values):
-        raise SyncTakeover(f"sync {sync.pk} is no longer run by attempt {sync.attempts}")
-
-
-def update_running(sync: CostSync, **values: object) -> None:
-    """Update the row as `update` does. Raises SyncCancellation if a person canceled the sync."""
-    if not _attempt_row(sync).filter(cancel_requested_at=None).update(**values):
-        update(sync, **values)
-        raise SyncCancellation
-
-
-def lock_sync(sync: CostSync) -> None:
-    """Lock the row until the end of the transaction. Raises SyncTakeover if this attempt no longer owns it."""
-    if not list(_attempt_row(sync).select_for_update().values_list("pk", flat=True)):
-        raise SyncTakeover(f"sync {sync.pk} is no longer run by attempt {sync.attempts}")
-
-
-def _attempt_row(sync: CostSync) -> QuerySet[CostSync]:
-    # Unscoped: a worker names the row itself.
-    return CostSync.objects.unscoped().filter(
-        pk=sync.pk, status=CostSync.SyncStatus.RUNNING, attempts=sync.attempts
-    )
 
 
 @transaction.atomic

@@ -95,6 +95,6 @@ class SyncHeartbeat:
         self._last = time.monotonic()
         if self._last > self._deadline.end:
             raise SyncTimeout
-        sync_claims.update_running(
+        sync_claims.fence.update_running(
             self._sync, stage=self._sync.stage, bytes_done=self._sync.bytes_done, heartbeat_at=clock.now()
         )

@@ -270,7 +270,7 @@ def _remember(
     meanwhile, it is unknown whose import came last, so the month is read again."""
     try:
         with transaction.atomic():
-            sync_claims.lock_sync(sync)
+            sync_claims.fence.lock(sync)
             SyncPeriod.objects.update_or_create(
                 connection=sync.connection,
                 month=month.month,

@@ -109,7 +109,7 @@ class _SyncRun:
         months = [listed[month] for month in sorted(listed, reverse=True)[:MAX_MONTHS]]
         to_read = self._plan(months, config.column_mapping)
         if only_look and to_read:
-            sync_claims.update(sync, status=SyncStatus.QUEUED, stage="waiting", heartbeat_at=None)
+            sync_claims.fence.update(sync, status=SyncStatus.QUEUED, stage="waiting", heartbeat_at=None)
             return
         context = SyncContext(sync, connector, config, frozenset(listed), self._progress, self._in_child)
         error = self._read(context, to_read)
@@ -170,7 +170,7 @@ class _SyncRun:
         values: dict[str, Any] = {
             name: sum(each.action in actions for each in results) for name, actions in counts.items()
         }
-        sync_claims.update_running(
+        sync_claims.fence.update_running(
             sync,
             **values,
             periods=msgspec.to_builtins(results),
@@ -194,7 +194,7 @@ def _finish(sync: CostSync, error: UserError | None, *, status: SyncStatus | Non
         with transaction.atomic():
             connection = CostConnection.objects.select_for_update(of=("self",)).get(pk=sync.connection_id)
             _schedule(connection, status, getattr(error, "retry_after", None))
-            sync_claims.update(
+            sync_claims.fence.update(
                 sync,
                 status=status,
                 stage="",

@@ -68,7 +68,7 @@ def _run_in_child(job: CostImport, on_progress: ProgressCallback | None) -> None
         should_continue=should_continue,
     )
     _remove_work(job)
-    if not claims.is_current_attempt(job):
+    if not claims.fence.row(job).exists():
         return
     job.refresh_from_db(fields=["stage", "cancel_requested_at"])
     if job.cancel_requested_at is not None:
@@ -126,7 +126,7 @@ def _wait_or_fail(job: CostImport, error: UserError) -> None:
     is_upload = job.origin == CostImport.Origin.UPLOAD
     if is_upload and isinstance(error, disk.LowDisk):
         # Back to the queue; an import from a terminal fails instead, because a person waits for it.
-        claims.update(job, status=CostImport.Status.QUEUED, stage="", attempts=job.attempts - 1)
+        claims.fence.update(job, status=CostImport.Status.QUEUED, stage="", attempts=job.attempts - 1)
     elif is_upload and isinstance(error, UnknownFormat):
         _wait_for_mapping(job, error)
     else:
@@ -138,7 +138,7 @@ def _wait_for_mapping(job: CostImport, error: UnknownFormat) -> None:
     """Keep the files until a person has mapped their columns (`services.save_column_mapping`)."""
     reviews = [Review(kind=COLUMNS_REVIEW, reason=error.message)]
     report = msgspec.to_builtins(ImportReport(reviews=reviews), builtin_types=())
-    claims.update(job, status=CostImport.Status.WAITING, stage="", report=report, decision={}, error="")
+    claims.fence.update(job, status=CostImport.Status.WAITING, stage="", report=report, decision={}, error="")
     audit.record(
         account=job.account,
         actor=Actor(label=job.actor_label, user=job.actor_user),
@@ -158,7 +158,7 @@ def _unpack(job: CostImport, progress: Progress) -> None:
         return
     job.files, job.bytes_total = parts, sum(file["bytes"] for file in parts)
     progress.stage("unpacking")
-    claims.update(job, files=job.files, bytes_total=job.bytes_total)
+    claims.fence.update(job, files=job.files, bytes_total=job.bytes_total)
     files.remove([file for file in before if file not in parts])
 
 

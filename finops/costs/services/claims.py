@@ -2,7 +2,7 @@
 
 A PostgreSQL lock is held while an import runs (finops.lib.advisory_lock). It is released when its connection ends, so
 after kill -9 the import can be resumed at once, without waiting for a heartbeat to expire. If only the connection
-breaks, `attempts` is the fence: only the newest attempt may finish.
+breaks, only the newest attempt may finish (finops.lib.attempt_fence).
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from datetime import timedelta
 from typing import Final
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Q
 
 from accounts.limits import limit_of
 from accounts.models import Account
 from finops.costs.models import CostImport, CostSource
 from finops.lib import clock, disk
 from finops.lib.advisory_lock import advisory_lock
-from finops.lib.jobs import CANCEL_GRACE_PERIOD, JobCancellation, check_job_limit
+from finops.lib.attempt_fence import AttemptFence
+from finops.lib.jobs import CANCEL_GRACE_PERIOD, check_job_limit
 
 MAX_ATTEMPTS = 3
 """The maximum of attempts: an import that kills its worker three times would do so again."""
@@ -32,6 +33,10 @@ _UNFINISHED = Q(status__in=[CostImport.Status.QUEUED, CostImport.Status.RUNNING]
 
 class ClaimLost(Exception):
     """Another process has taken over this import, or it was deleted; this process must have no effect."""
+
+
+# Unscoped: a worker names the row itself.
+fence: Final = AttemptFence(CostImport.objects.unscoped, takeover=ClaimLost)
 
 
 @contextmanager
@@ -89,31 +94,6 @@ def earlier_open_imports(job: CostImport) -> list[int]:
     # Unscoped: the source belongs to one account.
     rows = CostImport.objects.unscoped().filter(_UNFINISHED, source_id=job.source_id, pk__lt=job.pk)
     return list(rows.order_by("pk").values_list("pk", flat=True))
-
-
-def update(job: CostImport, **values: object) -> None:
-    """Update the row while this attempt owns it. Raises ClaimLost otherwise."""
-    if not _attempt_row(job).update(**values):
-        raise ClaimLost(f"import {job.pk} is no longer run by attempt {job.attempts}")
-
-
-def update_running(job: CostImport, **values: object) -> None:
-    """Update the row of a running import. Raises ClaimLost as `update`, and JobCancellation if canceled."""
-    if not _attempt_row(job).filter(cancel_requested_at=None).update(**values):
-        update(job, **values)
-        raise JobCancellation
-
-
-def _attempt_row(job: CostImport) -> QuerySet[CostImport]:
-    # Unscoped: a worker names the row itself.
-    return CostImport.objects.unscoped().filter(
-        pk=job.pk, status=CostImport.Status.RUNNING, attempts=job.attempts
-    )
-
-
-def is_current_attempt(job: CostImport) -> bool:
-    """Return whether this attempt still runs: not taken over, deleted or ended."""
-    return _attempt_row(job).exists()
 
 
 def should_continue(job: CostImport) -> bool:

@@ -81,7 +81,7 @@ def commit_import(job: CostImport, bill: Bill, written: Sequence[NewSegment], ha
         lock_contents(job.account)
         names = [file["name"] for file in job.files]
         report = _report(bill.report, plan, job, copies_of(job, dict(zip(hashes, names, strict=True))))
-        claims.update(job, content_hashes=list(hashes))
+        claims.fence.update(job, content_hashes=list(hashes))
         copy_ids = [review.import_id for review in report.reviews if review.import_id]
         if decision is not None and not decision.covers(plan.changes, copy_ids):
             report.reviews.insert(0, Review(kind="moved", reason=MOVED))
@@ -204,7 +204,7 @@ def _finish(
 ) -> None:
     """Commit everything or nothing."""
     months = sorted(plan.parts.whole)
-    claims.update(
+    claims.fence.update(
         job,
         status=CostImport.Status.DONE,
         stage="",
@@ -233,7 +233,7 @@ def _hold(job: CostImport, report: ImportReport) -> None:
     """Commit nothing: an upload waits for a decision, a command is refused."""
     why = " ".join(review.reason for review in report.reviews)
     waits = job.origin == CostImport.Origin.UPLOAD
-    claims.update(
+    claims.fence.update(
         job,
         status=CostImport.Status.WAITING if waits else CostImport.Status.FAILED,
         stage="",

@@ -131,7 +131,7 @@ def plan(job: CostImport) -> PartPlan | None:
     if before is not None and before.key == key:
         new.error = before.error
         new.parts = [_reuse_part(part) for part in before.parts]
-    claims.update(job, parts=msgspec.to_builtins(new))
+    claims.fence.update(job, parts=msgspec.to_builtins(new))
     return new
 
 

@@ -78,7 +78,7 @@ class Progress:
         job = self._job
         self._clock.check("import")
         disk.check_disk()
-        claims.update_running(
+        claims.fence.update_running(
             job, stage=job.stage, bytes_done=job.bytes_done, rows=job.rows, heartbeat_at=clock.now()
         )
         self.report()

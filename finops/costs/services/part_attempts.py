@@ -76,7 +76,7 @@ def _read_all(job: CostImport, plan: PartPlan, folder: Path, progress: Progress)
 
 def _current(job: CostImport, key: str) -> PartPlan:
     current = import_parts.stored_plan(job.pk)
-    if current is None or current.key != key or not claims.is_current_attempt(job):
+    if current is None or current.key != key or not claims.fence.row(job).exists():
         raise claims.ClaimLost(f"import {job.pk} is no longer read by attempt {job.attempts}")
     return current
 

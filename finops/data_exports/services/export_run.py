@@ -33,8 +33,7 @@ from finops.data_exports.services.run_claims import (
     MAX_ATTEMPTS,
     RunCancellation,
     RunTakeover,
-    update,
-    update_running,
+    fence,
 )
 from finops.data_exports.split_months import SplitMonths
 from finops.lake.engine.conversion import currency_scope
@@ -152,7 +151,7 @@ class _ExportRun:
         dimensions = ExportDimensions.of(export.account)
         splits = SplitMonths.of(dimensions, export.excluded_columns) if export.with_splits else None
         months = sorted(cost_months(export.account), reverse=True)
-        update(self._row, months_listed=len(months))
+        fence.update(self._row, months_listed=len(months))
         for month in months:
             yield COST, month, partial(dimensions.month, month, export.excluded_columns)
         if splits is not None:
@@ -170,7 +169,7 @@ class _ExportRun:
         start = time.monotonic()
         result = MonthResult(dataset=dataset, month=month_name(month), outcome=ExportOutcome.FAILED)
         try:
-            update_running(self._row, stage=f"writing {month_name(month)}")
+            fence.update_running(self._row, stage=f"writing {month_name(month)}")
             planned = plan()
             if planned is None:
                 return self._remove(store, dataset, month), None
@@ -281,12 +280,12 @@ class _ExportRun:
         """Called between two files and row groups of a month without its manifest. Raises TimeLimitError, RunTakeover,
         RunCancellation."""
         time_limit.check()
-        update_running(self._row, attempts=self._row.attempts)
+        fence.update_running(self._row, attempts=self._row.attempts)
 
     def _heartbeat(self) -> None:
         """Called between two deletions, which a cancellation does not interrupt. Raises TimeLimitError, RunTakeover."""
         time_limit.check()
-        update(self._row, attempts=self._row.attempts)
+        fence.update(self._row, attempts=self._row.attempts)
 
     def _keep(self, result: MonthResult) -> None:
         self._results.append(result)
@@ -295,7 +294,7 @@ class _ExportRun:
             for outcome in ExportOutcome
         }
         written = (ExportOutcome.WRITTEN, ExportOutcome.REPLACED)
-        update(
+        fence.update(
             self._row,
             **counts,
             months=msgspec.to_builtins(self._results),
@@ -309,7 +308,7 @@ def _store_month(
     row: DataExportRun, dataset: str, month: date, fingerprint: str, stored: list[ExportedFile]
 ) -> None:
     """Store the month after its manifest: if a run dies between them, the month is written again. Raises RunTakeover."""
-    update(row, attempts=row.attempts)
+    fence.update(row, attempts=row.attempts)
     DataExportMonth.objects.update_or_create(
         account=row.account,
         export=row.export,
@@ -357,7 +356,7 @@ def _finish(row: DataExportRun, status: RunStatus, error: UserError | None = Non
         with transaction.atomic():
             export = DataExport.objects.select_for_update(of=("self",)).get(pk=row.export_id)
             _schedule(export, row, status, error)
-            update(
+            fence.update(
                 row, status=status, stage="", error=error.message if error else "", finished_at=clock.now()
             )
             if error is not None:

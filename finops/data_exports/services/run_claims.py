@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from typing import Final
 
 from django.db import transaction
-from django.db.models import QuerySet
 
 from finops.data_exports.models import UNFINISHED_STATUSES, DataExportRun
 from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
+from finops.lib.attempt_fence import AttemptFence
 
 MAX_ATTEMPTS: Final = 6
 """After this many attempts that killed their worker a run is given up. Months that it wrote stay, and the next run
@@ -28,6 +28,12 @@ class RunCancellation(Exception):
     """A person has canceled this run: no further month is written, and the current one either not at all or completely."""
 
 
+# Unscoped: a worker names the row itself.
+fence: Final = AttemptFence(
+    DataExportRun.objects.unscoped, takeover=RunTakeover, cancellation=RunCancellation
+)
+
+
 @contextmanager
 def claim_run(run_id: int) -> Iterator[DataExportRun | None]:
     """Claim the run for this process and return it; None when it is finished, or its export runs elsewhere."""
@@ -38,26 +44,6 @@ def claim_run(run_id: int) -> Iterator[DataExportRun | None]:
         return
     with advisory_lock(f"data export {row.export_id}") as has_lock:
         yield _begin(run_id) if has_lock else None
-
-
-def update(run: DataExportRun, **values: object) -> None:
-    """Change the row while this attempt owns it. Raises RunTakeover otherwise."""
-    if not _attempt_row(run).update(**values):
-        raise RunTakeover(f"run {run.pk} is no longer done by attempt {run.attempts}")
-
-
-def update_running(run: DataExportRun, **values: object) -> None:
-    """The same for a running run; raises RunCancellation once a person canceled it."""
-    if not _attempt_row(run).filter(cancel_requested_at=None).update(**values):
-        update(run, **values)
-        raise RunCancellation
-
-
-def _attempt_row(run: DataExportRun) -> QuerySet[DataExportRun]:
-    # Unscoped: a worker names the row itself.
-    return DataExportRun.objects.unscoped().filter(
-        pk=run.pk, status=DataExportRun.RunStatus.RUNNING, attempts=run.attempts
-    )
 
 
 @transaction.atomic

@@ -138,7 +138,7 @@ def test_an_attempt_that_lost_its_import_leaves_no_effect(cast: Cast, source: Co
         assert running is not None
         CostImport.objects.filter(pk=job.pk).update(attempts=2)
         with pytest.raises(claims.ClaimLost):
-            claims.update(running, rows=1)
+            claims.fence.update(running, rows=1)
 
 
 def test_imports_into_a_source_run_in_the_order_they_were_asked(cast: Cast, source: CostSource) -> None:
