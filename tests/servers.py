@@ -31,6 +31,7 @@ from urllib.parse import urlsplit, urlunsplit
 from urllib.request import urlopen
 
 import pytest
+from django.conf import settings as django_settings
 from django.db import connection
 
 from finops.web.server import command
@@ -268,3 +269,16 @@ def database_url() -> str:
     """Return the URL of the test's own database, for another process."""
     name = str(connection.settings_dict["NAME"])
     return urlunsplit(urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}"))
+
+
+def process_environment(**changes: str) -> dict[str, str]:
+    """Return the environment of another process that works on the test's own database, files and lake."""
+    return {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "finops.settings",
+        "DATABASE_URL": database_url(),
+        "DATABASE_POOL": "0",
+        "VAR_DIR": str(django_settings.VAR_DIR),
+        "LAKE_URL": str(django_settings.LAKE_URL),
+        **changes,
+    }

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import io
 import os
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 
 from accounts.models import AuditEntry
 from accounts.scoping import account_scope
@@ -25,10 +21,10 @@ from ingestion.services.chunks import store_chunk
 from ingestion.services.uploads import MAX_ATTEMPTS
 from ingestion.tasks import run_upload
 from tests.cast import Cast
+from tests.ingestion.killed_upload import STEPS
 from tests.ingestion.push_client import MOMENT, inbox, open_door
 from tests.ingestion.upload_client import HEADER, csv, line, rejected_lines_of, run_new_upload, send
-from tests.ingestion.upload_crash_worker import STEPS
-from tests.servers import database_url
+from tests.killed_workers import killed_workers
 
 
 def test_a_task_of_another_account_leaves_it_alone(cast: Cast) -> None:
@@ -92,62 +88,25 @@ def test_an_upload_that_failed_goes_on_where_it_stopped(cast: Cast) -> None:
         ]
 
 
-@pytest.fixture
-def killed_at() -> Iterator[Any]:
-    """Starts the process that makes workers of an upload, and ends it."""
-    started: list[subprocess.Popen[str]] = []
-
-    def start(upload_id: int) -> Any:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.ingestion.upload_crash_worker", str(upload_id)],
-            env={
-                **os.environ,
-                "DJANGO_SETTINGS_MODULE": "finops.settings",
-                "DATABASE_URL": database_url(),
-                "DATABASE_POOL": "0",
-                "VAR_DIR": str(settings.VAR_DIR),
-                "LAKE_URL": str(settings.LAKE_URL),
-            },
-            cwd=settings.BASE_DIR,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        started.append(process)
-
-        def kill(step: int) -> str:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write(f"{step}\n")
-            process.stdin.flush()
-            return process.stdout.readline().strip()
-
-        return kill
-
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate()
-
-
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
-def test_killed_at_every_step_each_event_is_there_once(cast: Cast, killed_at: Any) -> None:
+def test_killed_at_every_step_each_event_is_there_once(cast: Cast) -> None:
     lines = [
         f"cust-{n},requests,{'x' if n % 400 == 7 else n},{MOMENT},{f'e-{n}' if n % 2 else ''}"
         for n in range(3_500)
     ]
     job = send(open_door(cast), csv(*lines, header=f"{HEADER},event_id"), cast)
-    kill, steps = killed_at(job.pk), []
+    steps: list[str] = []
 
-    for step in range(7):
-        steps.append(kill(step))
-        now = UsageUpload.objects.unscoped().get(pk=job.pk)
-        rows = inbox()
-        assert len(rows) == len({row.position for row in rows}) == now.accepted
-        assert metered_events(cast.account, clock.today()) == now.accepted
-    while steps[-1]:
-        steps.append(kill(1_000))
+    with killed_workers("tests.ingestion.killed_upload:run_upload") as workers:
+        for step in range(7):
+            steps.append(workers.killed_at(step, job.pk))
+            now = UsageUpload.objects.unscoped().get(pk=job.pk)
+            rows = inbox()
+            assert len(rows) == len({row.position for row in rows}) == now.accepted
+            assert metered_events(cast.account, clock.today()) == now.accepted
+        while steps[-1]:
+            steps.append(workers.killed_at(1_000, job.pk))
 
     done = UsageUpload.objects.unscoped().get(pk=job.pk)
     assert {f"after {name}" for name in STEPS} <= set(steps)

@@ -133,8 +133,10 @@ def register(metadata: Any) -> Any:
 
 
 def token_request(form: dict[str, Any], path: str = "/oauth/token", **headers: str) -> Any:
+    """Send the fields; None leaves one out."""
+    fields = {name: value for name, value in form.items() if value is not None}
     return Client().post(
-        path, urlencode(form, doseq=True), content_type="application/x-www-form-urlencoded", headers=headers
+        path, urlencode(fields, doseq=True), content_type="application/x-www-form-urlencoded", headers=headers
     )
 
 

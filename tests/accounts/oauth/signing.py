@@ -74,7 +74,7 @@ class Agent:
             "resource": resource(),
             **changes,
         }
-        return token_request({name: value for name, value in form.items() if value is not None})
+        return token_request(form)
 
 
 def refusal(answer: Any) -> str:

@@ -50,7 +50,7 @@ def ask(client_id: str, secret: str, /, **changes: Any) -> Any:
         "resource": resource(),
         **changes,
     }
-    return token_request({name: value for name, value in form.items() if value is not None})
+    return token_request(form)
 
 
 def token_of(response: Any) -> str:

@@ -58,7 +58,7 @@ class Agent:
             "resource": resource(),
             **changes,
         }
-        return token_request({name: value for name, value in form.items() if value is not None})
+        return token_request(form)
 
     def connect(self, **changes: Any) -> str:
         answer = self.show(self.server.sign(self.claims(**changes)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
@@ -22,7 +21,7 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast
 from tests.receivers import Receiver, hanging
-from tests.servers import database_url
+from tests.servers import process_environment
 from tests.waiting import threads
 from tests.world.deliveries import (
     attempt_answers,
@@ -47,16 +46,9 @@ services.send_delivery(account=Account.objects.get(pk=int(sys.argv[1])), deliver
 
 @contextmanager
 def worker(row: AlertDelivery) -> Iterator[subprocess.Popen[bytes]]:
-    environment = {
-        **os.environ,
-        "DJANGO_SETTINGS_MODULE": "finops.settings",
-        "DATABASE_URL": database_url(),
-        "DATABASE_POOL": "0",
-        "SECRET_KEY": settings.SECRET_KEY,
-        "ALERT_ALLOWED_NETWORKS": "127.0.0.1/32",
-        "ALERT_SEND_SECONDS": "60",
-        "VAR_DIR": str(settings.VAR_DIR),
-    }
+    environment = process_environment(
+        SECRET_KEY=settings.SECRET_KEY, ALERT_ALLOWED_NETWORKS="127.0.0.1/32", ALERT_SEND_SECONDS="60"
+    )
     command = [sys.executable, "-c", WORKER, str(row.account_id), str(row.pk)]
     process = subprocess.Popen(command, env=environment, cwd=settings.BASE_DIR)
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from finops.receipts import queries, records
 from finops.receipts.models import AnswerReceipt, AnswerState
 from tests.cast import Cast
 from tests.mcpserver.receipts.numbered import numbered_record
-from tests.servers import database_url
+from tests.servers import process_environment
 
 pytestmark = pytest.mark.slow
 
@@ -29,15 +28,7 @@ def test_each_receipt_of_a_killed_process_is_whole_or_absent(
     cast: Cast, settings: Settings, receipts: int
 ) -> None:
     program = [sys.executable, "-m", "tests.mcpserver.receipts.killed_recorder", str(cast.account.pk)]
-    environment = {
-        **os.environ,
-        "DJANGO_SETTINGS_MODULE": "finops.settings",
-        "DATABASE_URL": database_url(),
-        "DATABASE_POOL": "0",
-        "SECRET_KEY": settings.SECRET_KEY,
-        "VAR_DIR": str(settings.VAR_DIR),
-        "LAKE_URL": str(settings.LAKE_URL),
-    }
+    environment = process_environment(SECRET_KEY=settings.SECRET_KEY)
     with subprocess.Popen(
         program, env=environment, cwd=settings.BASE_DIR, stdout=subprocess.PIPE, text=True
     ) as process:

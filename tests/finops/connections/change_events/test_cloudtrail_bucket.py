@@ -5,9 +5,6 @@ from __future__ import annotations
 import gc
 import gzip
 import os
-import signal
-import subprocess
-import sys
 import tracemalloc
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
@@ -43,7 +40,7 @@ from tests.finops.connections.change_events.trail_bucket import (
 )
 from tests.finops.connections.conftest import S3World
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
-from tests.servers import database_url
+from tests.finops.connections.usage.killed_worker import run_killed_worker
 from tests.world.days import NOON
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -320,28 +317,7 @@ def test_a_sync_that_is_killed_goes_on_and_doubles_nothing(
     trail.deliver(first, "b", *records)
     connect(cast, s3)
     queued = CostSync.objects.unscoped().get()
-    worker = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "tests.finops.connections.usage.killed_worker",
-            str(queued.pk),
-            str(checks),
-        ],
-        env={
-            **os.environ,
-            "DJANGO_SETTINGS_MODULE": "finops.settings",
-            "DATABASE_URL": database_url(),
-            "DATABASE_POOL": "0",
-            "VAR_DIR": str(settings.VAR_DIR),
-            "LAKE_URL": str(settings.LAKE_URL),
-        },
-        cwd=settings.BASE_DIR,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert worker.returncode == -signal.SIGKILL, worker.stderr
+    run_killed_worker(queued.pk, checks)
     assert (len(titles(cast)), metered(cast)) == (stored, stored)
 
     with account_scope(cast.account):

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from datetime import timedelta
 
 import pytest
@@ -18,7 +14,7 @@ from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.connections.change_events.code_hosts import GitHubHost, connect, metered, titles
 from tests.finops.connections.replay_server import ReplayServer
-from tests.servers import database_url
+from tests.finops.connections.usage.killed_worker import run_killed_worker
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -36,28 +32,7 @@ def test_a_sync_that_is_killed_while_it_stores_a_month_goes_on_and_doubles_nothi
         host.add_release(20 + number, first + timedelta(seconds=number))
     connect(cast, url=replay.url)
     sync = CostSync.objects.unscoped().get()
-    worker = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "tests.finops.connections.usage.killed_worker",
-            str(sync.pk),
-            str(checks),
-        ],
-        env={
-            **os.environ,
-            "DJANGO_SETTINGS_MODULE": "finops.settings",
-            "DATABASE_URL": database_url(),
-            "DATABASE_POOL": "0",
-            "VAR_DIR": str(settings.VAR_DIR),
-            "LAKE_URL": str(settings.LAKE_URL),
-        },
-        cwd=settings.BASE_DIR,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert worker.returncode == -signal.SIGKILL, worker.stderr
+    run_killed_worker(sync.pk, checks)
     assert (len(titles(cast)), metered(cast)) == (stored, stored)
 
     with account_scope(cast.account):

@@ -1,11 +1,27 @@
-"""A worker of a usage sync that ends by kill -9: `python -m tests.finops.connections.usage.killed_worker SYNC CHECKS` dies when it
+"""A worker of a sync of usage or change events that ends by kill -9: `python -m tests.finops.connections.usage.killed_worker SYNC CHECKS` dies when it
 is asked once more than so often, while it stores, whether it goes on."""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
+
+from tests.servers import ROOT, process_environment
+
+
+def run_killed_worker(sync_id: int, checks: int) -> None:
+    """Run this module in a process of its own until it is killed."""
+    ended = subprocess.run(
+        [sys.executable, "-m", __name__, str(sync_id), str(checks)],
+        env=process_environment(),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
 
 
 def main(sync_id: int, checks: int) -> None:

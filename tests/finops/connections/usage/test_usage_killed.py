@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from decimal import Decimal
 
 import pytest
@@ -17,8 +13,8 @@ from finops.connections.models import CostSync
 from ingestion.models import UsageDay
 from tests.cast import Cast
 from tests.finops.connections.databases.test_postgresql import Shop, shop
+from tests.finops.connections.usage.killed_worker import run_killed_worker
 from tests.finops.connections.usage.test_usage_postgresql import connect, metered, used
-from tests.servers import database_url
 
 pytestmark = pytest.mark.slow
 
@@ -31,23 +27,7 @@ def test_a_sync_that_is_killed_while_it_stores_a_day_goes_on_and_doubles_nothing
 ) -> None:
     connect(cast, shop)
     sync = CostSync.objects.unscoped().get()
-    program = [sys.executable, "-m", "tests.finops.connections.usage.killed_worker"]
-    worker = subprocess.run(
-        [*program, str(sync.pk), str(checks)],
-        env={
-            **os.environ,
-            "DJANGO_SETTINGS_MODULE": "finops.settings",
-            "DATABASE_URL": database_url(),
-            "DATABASE_POOL": "0",
-            "VAR_DIR": str(settings.VAR_DIR),
-            "LAKE_URL": str(settings.LAKE_URL),
-        },
-        cwd=settings.BASE_DIR,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert worker.returncode == -signal.SIGKILL, worker.stderr
+    run_killed_worker(sync.pk, checks)
     with account_scope(cast.account):
         assert UsageDay.objects.count() == checks // 3
 

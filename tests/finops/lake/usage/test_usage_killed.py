@@ -19,16 +19,16 @@ from finops.lake.usage.usage_removal import void_batch
 from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.lake.events import ALWAYS, NOON, Event, push, run_query
-from tests.finops.lake.process_kills import Workers, workers
+from tests.killed_workers import KilledWorkers, killed_workers
 from tests.long import also_long
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 @pytest.fixture
-def worker_maker(cast: Cast) -> Iterator[Workers]:
-    with workers() as made:
-        yield made
+def workers(cast: Cast) -> Iterator[KilledWorkers]:
+    with killed_workers("tests.finops.lake.killed_steps:run_operation") as workers:
+        yield workers
 
 
 def two_months(count: int = 6) -> list[Event]:
@@ -71,14 +71,14 @@ def no_trace(account: Account) -> None:
 
 @pytest.mark.parametrize("stride", STRIDES)
 def test_a_flush_killed_at_any_step_moves_all_or_nothing(
-    stride: int, cast: Cast, worker_maker: Workers
+    stride: int, cast: Cast, workers: KilledWorkers
 ) -> None:
     batches = [push(cast.account, two_months())]
 
     def kill(step: int) -> str:
         if not count_pending(cast.account):  # the last one was killed after its commit
             batches.append(push(cast.account, two_months()))
-        return worker_maker.killed_at(step, "flush", cast.account.pk)
+        return workers.killed_at(step, "flush", cast.account.pk)
 
     def check() -> None:
         assert rows_of(cast.account) == expected(*batches)
@@ -96,7 +96,7 @@ def test_a_flush_killed_at_any_step_moves_all_or_nothing(
 
 @pytest.mark.parametrize("stride", STRIDES)
 def test_a_merge_killed_at_any_step_counts_as_a_whole_or_not_at_all(
-    stride: int, cast: Cast, worker_maker: Workers
+    stride: int, cast: Cast, workers: KilledWorkers
 ) -> None:
     batches: list[uuid.UUID] = []
 
@@ -108,7 +108,7 @@ def test_a_merge_killed_at_any_step_counts_as_a_whole_or_not_at_all(
     def kill(step: int) -> str:
         if LakeSegment.objects.unscoped().filter(retired_at=None).count() < 4:
             small_files()
-        return worker_maker.killed_at(step, "merge", cast.account.pk)
+        return workers.killed_at(step, "merge", cast.account.pk)
 
     def check() -> None:
         assert rows_of(cast.account) == expected(*batches, count=2)
@@ -125,7 +125,7 @@ def test_a_merge_killed_at_any_step_counts_as_a_whole_or_not_at_all(
 
 @pytest.mark.parametrize("stride", STRIDES)
 def test_a_void_killed_at_any_step_removes_all_of_the_batch_or_nothing(
-    stride: int, cast: Cast, worker_maker: Workers
+    stride: int, cast: Cast, workers: KilledWorkers
 ) -> None:
     kept: list[uuid.UUID] = []
     wrong: list[uuid.UUID] = []
@@ -139,7 +139,7 @@ def test_a_void_killed_at_any_step_removes_all_of_the_batch_or_nothing(
             push_both()
             flush_usage(cast.account)
             tidy_usage(cast.account)
-        return worker_maker.killed_at(step, "void", cast.account.pk, str(wrong[-1]))
+        return workers.killed_at(step, "void", cast.account.pk, str(wrong[-1]))
 
     def missing_count() -> int:
         return len(rows_of(cast.account)) - 6 * len(kept)
