@@ -145,12 +145,12 @@ def _sign_in_refusal(request: Any, membership: Any) -> HttpResponse | None:
 
 
 def _refusal_page(request: HttpRequest, account: Account, template: str, **more: Any) -> HttpResponse:
-    others = (
+    other_accounts = (
         Account.objects.filter(memberships__user=request.user.pk)
         .exclude(pk=account.pk)
         .order_by("name", "pk")
     )
-    context = {"account_name": account.name, "others": others, **more}
+    context = {"account_name": account.name, "others": other_accounts, **more}
     return render(request, template, context, status=403)
 
 

@@ -29,8 +29,8 @@ def is_due(var_dir: Path, *, has_accounts: bool) -> bool:
     """
     if not has_accounts or _marker(var_dir).exists():
         return True
-    written = var_dir / "demo.json"
-    return written.exists() and datetime.fromtimestamp(written.stat().st_mtime, UTC).date() < clock.today()
+    record = var_dir / "demo.json"
+    return record.exists() and datetime.fromtimestamp(record.stat().st_mtime, UTC).date() < clock.today()
 
 
 @contextmanager

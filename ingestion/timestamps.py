@@ -283,7 +283,7 @@ def _from_dateutil(text: str) -> datetime | None:
     if _YEAR_BELOW_0.search(text):
         raise ValueError("a year below 1")
     try:
-        one, other = (dateutil_parser.parse(text, default=default, tzinfos=_zone) for default in _DEFAULTS)
+        first, second = (dateutil_parser.parse(text, default=default, tzinfos=_zone) for default in _DEFAULTS)
     except (
         TypeError,
         IndexError,
@@ -291,11 +291,11 @@ def _from_dateutil(text: str) -> datetime | None:
         ArithmeticError,
     ) as error:  # dateutil raises these for some texts
         raise ValueError("not a date") from error
-    if one != other:
+    if first != second:
         raise ValueError("no whole date")
-    if one.year == 2000 and _YEAR_0.search(text) and "2000" not in text:
+    if first.year == 2000 and _YEAR_0.search(text) and "2000" not in text:
         raise ValueError("a year below 1")
-    return _in_utc(one if one.tzinfo else one.replace(tzinfo=UTC))
+    return _in_utc(first if first.tzinfo else first.replace(tzinfo=UTC))
 
 
 def _zone(name: str | None, offset: int | None) -> tzinfo | None:

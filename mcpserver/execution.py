@@ -119,8 +119,8 @@ def display_of_arguments(
     if choice is not None and not isinstance(choice, str):
         raise UserError(f"{DISPLAY_CURRENCY}: write a code such as EUR, or own.", field=DISPLAY_CURRENCY)
     display = display_of(call.account, choice or "")
-    rest = {name: value for name, value in arguments.items() if name != DISPLAY_CURRENCY}
-    return rest, display if display.currency else None
+    tool_arguments = {name: value for name, value in arguments.items() if name != DISPLAY_CURRENCY}
+    return tool_arguments, display if display.currency else None
 
 
 def _validation_text(validation_error: ValidationError) -> str:

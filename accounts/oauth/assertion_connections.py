@@ -119,8 +119,10 @@ def _membership(account: Account, provider: IdentityProvider, user: User, reques
         refuse(f"You are not a member of {name}. Ask an admin for an invitation.", request)
     if account.suspended_at is not None:
         refuse("The account is suspended. Ask the operator of this console.", request)
-    others = IdentityProvider.objects.filter(Q(is_enforced=True), account=account).exclude(pk=provider.pk)
-    if (enforced := others.first()) is not None:
+    other_providers = IdentityProvider.objects.filter(Q(is_enforced=True), account=account).exclude(
+        pk=provider.pk
+    )
+    if (enforced := other_providers.first()) is not None:
         refuse(f"{account.name} requires single sign-on by {enforced.name}.", request)
     return membership
 

@@ -203,8 +203,8 @@ def change_enforcement(
             raise UserError(
                 f"Sign in through {row.name} first, so that you do not lock yourself out, then enforce it."
             )
-        others = IdentityProvider.objects.filter(account=row.account, is_enforced=True)
-        if row.account_id is not None and (other := others.first()) is not None:
+        enforced_providers = IdentityProvider.objects.filter(account=row.account, is_enforced=True)
+        if row.account_id is not None and (other := enforced_providers.first()) is not None:
             raise UserError(f"{other.name} is enforced already. Turn that off first.")
     row.is_enforced = provider.is_enforced = is_enforced
     row.save(update_fields=["is_enforced"])
@@ -240,9 +240,9 @@ def verify_domain(*, row: EmailDomain, actor: Actor) -> None:
     for a domain of another provider. Up to 5 s."""
     records = txt_records(row.domain)
     if row.record not in records:
-        others = f" It has {len(records)} other TXT records." if records else " It has no TXT record."
+        other_records = f" It has {len(records)} other TXT records." if records else " It has no TXT record."
         raise UserError(
-            f"{row.domain} does not have the TXT record yet.{others} DNS changes may take an hour.",
+            f"{row.domain} does not have the TXT record yet.{other_records} DNS changes may take an hour.",
             field="domain",
         )
     _verify(row, actor, by="")
@@ -277,8 +277,8 @@ def _verify(row: EmailDomain, actor: Actor, by: str) -> None:
 @transaction.atomic
 def remove_domain(*, row: EmailDomain, actor: Actor) -> None:
     """Remove a domain from the provider. Raises UserError for the last one while the provider is enforced."""
-    others = row.provider.domains.filter(verified_at__isnull=False).exclude(pk=row.pk)
-    if row.provider.is_enforced and row.verified_at and not others.exists():
+    other_domains = row.provider.domains.filter(verified_at__isnull=False).exclude(pk=row.pk)
+    if row.provider.is_enforced and row.verified_at and not other_domains.exists():
         raise UserError("This is the last domain of an enforced provider. Stop enforcing it first.")
     _record(row.provider, actor, "remove_domain", row.domain, {})
     row.delete()

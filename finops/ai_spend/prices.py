@@ -50,7 +50,7 @@ class PriceList:
     @cached_property
     def _by_key(self) -> Mapping[tuple[str, str], Sequence[TokenPrice]]:
         by_key: dict[tuple[str, str], list[TokenPrice]] = defaultdict(list)
-        for price in sorted(self.prices, key=lambda one: not one.is_own):
+        for price in sorted(self.prices, key=lambda each: not each.is_own):
             # As it is written: an id with the date of its snapshot has a price of its own.
             by_key[model_keys(price.model)[0], price.token_type].append(price)
         return by_key

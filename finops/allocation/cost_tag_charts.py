@@ -79,10 +79,10 @@ def _values(rows: Sequence[CostTagEffectRow]) -> list[ValueEffect]:
 def _chart(months: Sequence[MonthEffect], values: Sequence[ValueEffect], currency: str) -> dict[str, Any]:
     days = [month.month for month in months]
     lines = [Line(each.value, [_moved_amount(each, day) for day in days]) for each in values[:DRAWN]]
-    rest = values[DRAWN:]
-    if rest:
-        sums = [exact_sum(_moved_amount(each, day) for each in rest) for day in days]
-        lines.append(Line(other_name(len(rest)), sums, rest=True))
+    small_values = values[DRAWN:]
+    if small_values:
+        sums = [exact_sum(_moved_amount(each, day) for each in small_values) for day in days]
+        lines.append(Line(other_name(len(small_values)), sums, rest=True))
     labels = [f"{day:%Y-%m}" for day in days]
     return chart_spec(unit=currency, labels=labels, lines=lines, line=False, stacked=True)
 

@@ -45,8 +45,8 @@ class CostTagForm(forms.Form):
     @classmethod
     def of(cls, draft: CostTagDraft, *, version: int | None = None) -> CostTagForm:
         """Return the form filled in from a saved or new cost tag, before any edit."""
-        written = write_draft(draft)
-        initial = {**written, "rules": json.dumps(written["rules"], ensure_ascii=False), "version": version}
+        values = write_draft(draft)
+        initial = {**values, "rules": json.dumps(values["rules"], ensure_ascii=False), "version": version}
         return cls(initial=initial)
 
     def keep_key(self, cost_tag: CostTag | None) -> CostTagForm:

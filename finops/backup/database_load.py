@@ -69,10 +69,10 @@ def check_alone() -> None:
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND usename = current_user"
             " AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
         )
-        (others,) = cursor.fetchone()
-    if others:
+        (connections,) = cursor.fetchone()
+    if connections:
         raise BackupError(
-            f"Other programs use the database ({others} connections). Stop web, workers and beat, then restore."
+            f"Other programs use the database ({connections} connections). Stop web, workers and beat, then restore."
         )
 
 

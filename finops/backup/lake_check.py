@@ -130,12 +130,12 @@ def _is_live(segment: LakeSegment) -> bool:
 
 
 def _import_advice(segment: LakeSegment) -> str:
-    what = (
+    action = (
         f"import {segment.month:%Y-%m} of source {segment.source_id} again"
         if segment.kind == Kind.COST
         else f"push the usage of {segment.month:%Y-%m} of source {segment.source_id} again"
     )
-    return f"Run with --repair --from TARGET of a backup, or {what} (account {segment.account_id})."
+    return f"Run with --repair --from TARGET of a backup, or {action} (account {segment.account_id})."
 
 
 def _damage(path: str, checksum: str, size: int) -> str:

@@ -151,8 +151,8 @@ def _write_record(target: BackupTarget, record: BackupRecord) -> None:
     with target.new_file() as file:
         file.write_bytes(text)
         target.put(file, path)
-    with target.open(path) as written:
-        if written.read() != text:
+    with target.open(path) as stored:
+        if stored.read() != text:
             raise DamagedObject(f"{path} differs from the written file.")
 
 

@@ -76,7 +76,7 @@ def _entry(rows: Sequence[AlertSubscription]) -> _AlertEntry:
         channel=row.channel.name,
         trigger=row.trigger,
         budget=row.budget.name if row.budget else "",
-        thresholds=sorted({each for one in rows for each in one.thresholds}),
+        thresholds=sorted({each for same in rows for each in same.thresholds}),
         measure=row.measure,
         cost_source=row.cost_source.name if row.cost_source else "",
         team=row.team.name if row.team else "",

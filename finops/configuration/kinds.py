@@ -114,14 +114,16 @@ def _in_order_of_use(drafts: Sequence[CostTagDraft]) -> list[CostTagDraft]:
     """Cost tags in an order in which each finds the ones that its rules name. A cycle comes last, for the service to
     refuse."""
     order: list[CostTagDraft] = []
-    rest = list(drafts)
-    while rest:
-        names = {f"cost_tag:{draft.key}" for draft in rest}
+    remaining = list(drafts)
+    while remaining:
+        names = {f"cost_tag:{draft.key}" for draft in remaining}
         independent = [
-            draft for draft in rest if not names & set(dimensions_of(draft.rules)) - {f"cost_tag:{draft.key}"}
+            draft
+            for draft in remaining
+            if not names & set(dimensions_of(draft.rules)) - {f"cost_tag:{draft.key}"}
         ]
-        order += independent or rest
-        rest = [draft for draft in rest if independent and draft not in independent]
+        order += independent or remaining
+        remaining = [draft for draft in remaining if independent and draft not in independent]
     return order
 
 

@@ -35,9 +35,9 @@ def connector_groups(search: str = "") -> list[ConnectorGroup]:
     words = search.casefold().split()
     matches = [each for each in connectors().values() if each.is_offered and _has_words(each, words)]
     return [
-        ConnectorGroup(title, chosen)
+        ConnectorGroup(title, members)
         for title in GROUPS
-        if (chosen := [each for each in matches if group_of(each) == title])
+        if (members := [each for each in matches if group_of(each) == title])
     ]
 
 

@@ -40,8 +40,8 @@ def new_external_id(*, account: Account) -> str:
 
 def is_external_id_of(account: Account, external_id: str) -> bool:
     """Return whether the external ID was created for the account."""
-    _, _, rest = external_id.partition("finops-")
-    nonce, _, signature = rest.partition("-")
+    _, _, token = external_id.partition("finops-")
+    nonce, _, signature = token.partition("-")
     return hmac.compare_digest(signature.encode(), _signature(account, nonce).encode())
 
 

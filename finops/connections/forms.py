@@ -249,18 +249,18 @@ def config_fields(connector: Configurable) -> list[ConfigField]:
     return [ConfigField.of(by_name[each.name], secret=each.name in secrets) for each in fields_of(connector)]
 
 
-def _month_choices(chosen: date | None) -> list[tuple[str, str]]:
+def _month_choices(month: date | None) -> list[tuple[str, str]]:
     newest = month_start(clock.today())
     months = [add_months(newest, -back) for back in range(MONTHS_OFFERED)]
-    if chosen is not None and chosen not in months:
-        months.append(chosen)
+    if month is not None and month not in months:
+        months.append(month)
     return [("", "All available months"), *((each.isoformat(), f"{each:%B %Y}") for each in months)]
 
 
-def _interval_choices(chosen: int) -> list[tuple[int, str]]:
-    if chosen in dict(INTERVALS):
+def _interval_choices(minutes: int) -> list[tuple[int, str]]:
+    if minutes in dict(INTERVALS):
         return INTERVALS
-    return sorted([*INTERVALS, (chosen, f"Every {chosen:,} minutes")])
+    return sorted([*INTERVALS, (minutes, f"Every {minutes:,} minutes")])
 
 
 def _optional_month(text: str) -> date | None:

@@ -80,11 +80,11 @@ def _row(
     chips = []
     for place, chip in enumerate(row.chips):
         name = f"f{first + place}"
-        rest = [
+        other_filters = [
             [item for index, item in enumerate(filters) if (number, index) != (at, place)]
             for number, filters in enumerate(rows)
         ]
-        left = params_of([filters for filters in rest if filters])
+        left = params_of([filters for filters in other_filters if filters])
         chips.append(
             dataclasses.replace(
                 chip,

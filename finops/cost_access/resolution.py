@@ -82,8 +82,8 @@ def _whole_values(resolved: tuple[tuple[tuple[ResolvedFilter, ...], ...], ...]) 
     of_limits = [
         {
             (item.dimension.name, value.strip().lower())
-            for item, *others in alternatives
-            if item.op == "in" and not others
+            for item, *more_filters in alternatives
+            if item.op == "in" and not more_filters
             for value in item.values
         }
         for alternatives in resolved

@@ -283,19 +283,19 @@ def _keep(limit: CostAccessLimit, name: str, alternatives: Alternatives) -> None
 
 
 def _validate(account: Account, alternatives: Sequence[Sequence[CostFilter]]) -> list[list[dict[str, Any]]]:
-    chosen = [list(filters) for filters in alternatives if filters]
-    if not chosen:
+    filter_lists = [list(filters) for filters in alternatives if filters]
+    if not filter_lists:
         raise UserError("Add a filter.", field="filters")
-    if len(chosen) > MAX_ALTERNATIVES:
+    if len(filter_lists) > MAX_ALTERNATIVES:
         raise UserError(f"The maximum is {MAX_ALTERNATIVES} alternatives.", field="filters")
-    resolved = resolve_alternatives(account, [chosen])
+    resolved = resolve_alternatives(account, [filter_lists])
     _refuse_warnings([item for filters in resolved[0] for item in filters])
     return [
         [
             {"dimension": item.dimension.name, "op": item_filter.op, "values": item_filter.values}
             for item, item_filter in zip(resolved_filters, filters, strict=True)
         ]
-        for resolved_filters, filters in zip(resolved[0], chosen, strict=True)
+        for resolved_filters, filters in zip(resolved[0], filter_lists, strict=True)
     ]
 
 

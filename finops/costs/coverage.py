@@ -144,9 +144,9 @@ class Coverage:
             and days.start - timedelta(days=RECENT_DAYS) <= last < days.end
         ]
 
-    def of_sources(self, chosen: Iterable[int], *, today: date | None = None) -> Coverage:
+    def of_sources(self, sources: Iterable[int], *, today: date | None = None) -> Coverage:
         """Return the coverage of these sources alone, as of a day."""
-        source_ids = set(chosen)
+        source_ids = set(sources)
         pairs = [
             pair for pair in zip(self.spans, self.covered, strict=True) if pair[0].source_id in source_ids
         ]

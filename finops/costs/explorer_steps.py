@@ -75,14 +75,14 @@ def narrow(filters: Sequence[Filter], group: Mapping[str, str]) -> list[Filter]:
     pinned, own = _pins_of(filters), [item for item in filters if plain_name(item.dimension) in names]
     if len(own) == len(group) and all(pinned.get(plain_name(name)) == value for name, value in group.items()):
         return list(filters)
-    others = [item for item in filters if plain_name(item.dimension) not in names]
-    return [*others, *(Filter(dimension=name, values=[value]) for name, value in group.items())]
+    other_filters = [item for item in filters if plain_name(item.dimension) not in names]
+    return [*other_filters, *(Filter(dimension=name, values=[value]) for name, value in group.items())]
 
 
 def finer_groups(filters: Sequence[Filter], group: Mapping[str, str]) -> list[str]:
     """Return the first step of the ladder below all dimensions in filters or group; none below a resource."""
-    chosen = {*_pins_of(filters), *map(plain_name, group)}
-    places = [LADDER.index(name) for name in chosen if name in LADDER]
+    dimensions = {*_pins_of(filters), *map(plain_name, group)}
+    places = [LADDER.index(name) for name in dimensions if name in LADDER]
     below = max(places) + 1 if places else _SERVICE
     return [LADDER[below]] if below < len(LADDER) else []
 
@@ -105,12 +105,12 @@ def crumbs(query: SpendQuery) -> list[Crumb]:
     pins = [item for item in query.filters if _is_pin(item)]
     if not pins:
         return []
-    others = [item for item in query.filters if not _is_pin(item)]
-    way = [Crumb("", "", replace(query, filters=others, group_by=[pins[0].dimension]))]
+    other_filters = [item for item in query.filters if not _is_pin(item)]
+    way = [Crumb("", "", replace(query, filters=other_filters, group_by=[pins[0].dimension]))]
     for index, pin in enumerate(pins):
         is_last = index == len(pins) - 1
         groups = query.group_by if is_last else [pins[index + 1].dimension]
-        filters = [*others, *pins[: index + 1]]
+        filters = [*other_filters, *pins[: index + 1]]
         way.append(Crumb(pin.dimension, pin.values[0], replace(query, filters=filters, group_by=groups)))
     return way
 

@@ -125,9 +125,9 @@ class _NamesBuild:
         )
         by_name = ibis.window(group_by=several.name.lower())
         shared = several.mutate(shared=several.renamed.any().over(by_name))
-        chosen = shared.filter(shared.renamed | shared.shared)
+        ambiguous = shared.filter(shared.renamed | shared.shared)
         return (
-            chosen.select("value", "name", "newest", "renamed")
+            ambiguous.select("value", "name", "newest", "renamed")
             .order_by("value", "name")
             .limit(MOST_NAMES + 1)
         )

@@ -95,13 +95,13 @@ class BillUploadForm(forms.Form):
     )
 
     number_format = forms.ChoiceField(
-        choices=[("", "Automatic"), *((one.value, shown) for one, shown in NUMBERS_SHOWN.items())],
+        choices=[("", "Automatic"), *((format_.value, shown) for format_, shown in NUMBERS_SHOWN.items())],
         required=False,
         label="Number format",
         help_text="Automatic detects it per file and rejects ambiguous files (12,345).",
     )
     date_order = forms.ChoiceField(
-        choices=[("", "Automatic"), *((one.value, shown) for one, shown in DATES_SHOWN.items())],
+        choices=[("", "Automatic"), *((order.value, shown) for order, shown in DATES_SHOWN.items())],
         required=False,
         label="Date order",
         help_text="For dates such as 05/09/2026. Automatic detects it per file.",
@@ -151,8 +151,8 @@ class BillUploadForm(forms.Form):
     @property
     def values_of_missing_columns(self) -> dict[str, str]:
         currency = self.cleaned_data["currency"].strip()
-        others: dict[str, str] = self.cleaned_data["defaults"]
-        return {"BillingCurrency": currency, **others} if currency else others
+        defaults: dict[str, str] = self.cleaned_data["defaults"]
+        return {"BillingCurrency": currency, **defaults} if currency else defaults
 
 
 class SourceForm(forms.Form):

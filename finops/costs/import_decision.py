@@ -57,8 +57,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     def of_sync(cls, month: date, listed: Collection[date]) -> Decision:
         """Return the decision for the files of `month`, if the source has `listed` months with files of their own:
         the source then has the lines of all those files, in any order of import."""
-        others = {name_of(each): ADD for each in listed if each != month}
-        return cls(months={**others, name_of(month): REPLACE}, sync_month=name_of(month))
+        other_months = {name_of(each): ADD for each in listed if each != month}
+        return cls(months={**other_months, name_of(month): REPLACE}, sync_month=name_of(month))
 
     def covers(self, changes: Sequence[MonthChange], copies: Collection[int] = ()) -> bool:
         """Return whether what would be replaced, and what the files are copies of, was reviewed."""

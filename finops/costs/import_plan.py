@@ -198,7 +198,7 @@ def changes_of(
         for currency, sums in (each.sums or {}).items() if each.month in touched else ():
             key = each.month, currency
             before[key] = before.get(key, NOTHING).plus(sums)
-            if not any(each is one for one in gone):
+            if not any(each is segment for segment in gone):
                 after[key] = after.get(key, NOTHING).plus(sums)
     for month, in_files in files.items():
         for currency, sums in in_files.sums.items():
@@ -321,7 +321,7 @@ def notes_of(
     stay = [
         each
         for each in live
-        if each.carried_by and each.month in parts.whole and not any(each is one for one in gone)
+        if each.carried_by and each.month in parts.whole and not any(each is segment for segment in gone)
     ]
     notes.extend(
         f"Corrections of {name_of(each.month)} from the import of "

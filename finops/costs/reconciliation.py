@@ -110,12 +110,14 @@ def totals_of(rows: Iterable[InvoiceRow]) -> list[InvoiceSum]:
 def _total(currency: str, rows: Sequence[InvoiceRow]) -> InvoiceSum:
     compared = [row for row in rows if row.invoiced_amount is not None]
     compared_amount = exact_sum(row.lines_amount or Decimal(0) for row in compared)
-    others = exact_sum(row.lines_amount or Decimal(0) for row in rows if row.invoiced_amount is None)
+    uncompared_amount = exact_sum(
+        row.lines_amount or Decimal(0) for row in rows if row.invoiced_amount is None
+    )
     invoiced = exact_sum(row.invoiced_amount or Decimal(0) for row in compared)
     return InvoiceSum(
-        lines_amount=exact_sum([compared_amount, others]),
+        lines_amount=exact_sum([compared_amount, uncompared_amount]),
         compared_amount=compared_amount,
-        uncompared_amount=others,
+        uncompared_amount=uncompared_amount,
         invoiced_amount=invoiced if compared else None,
         difference=exact_difference(invoiced, compared_amount) if compared else None,
         currency=currency,
@@ -156,8 +158,8 @@ def _common(values: Sequence[str]) -> str | None:
 
 def _by_key(each: Iterable[Keyed], same: Callable[[Key], Key]) -> dict[Key, list[Keyed]]:
     groups: dict[Key, list[Keyed]] = defaultdict(list)
-    for one in each:
-        groups[same(one.key)].append(one)
+    for row in each:
+        groups[same(row.key)].append(row)
     return groups
 
 
@@ -280,9 +282,9 @@ def _lines(currency: str, lines: Sequence[LineSum]) -> list[InvoiceLines]:
     amounts = {key: exact_sum(some) for key, some in groups.items()}
     ranked = sorted(amounts, key=lambda key: (-amounts[key].copy_abs(), key))
     if len(ranked) > MAX_LINES:
-        rest = "", f"{len(ranked) - MAX_LINES + 1} other groups"
-        amounts[rest] = exact_sum(amounts[key] for key in ranked[MAX_LINES - 1 :])
-        ranked = [*ranked[: MAX_LINES - 1], rest]
+        other_key = "", f"{len(ranked) - MAX_LINES + 1} other groups"
+        amounts[other_key] = exact_sum(amounts[key] for key in ranked[MAX_LINES - 1 :])
+        ranked = [*ranked[: MAX_LINES - 1], other_key]
     return [
         InvoiceLines(charge_category=key[0], service=key[1], lines_amount=amounts[key], currency=currency)
         for key in ranked

@@ -96,11 +96,11 @@ class WidgetContext(Generic[C]):
         ]
         return [*own, *of_board]
 
-    def spend_query(self, **rest: Any) -> SpendQuery:
-        """Return the question about spend with the widget's days, filters, basis and splits; `rest`: other fields."""
+    def spend_query(self, **fields: Any) -> SpendQuery:
+        """Return the question about spend with the widget's days, filters, basis and splits; `fields`: other fields."""
         basis: BasisName | None = getattr(self.config, "basis", None)
         splits: Splits = getattr(self.config, "splits", "before")
-        return SpendQuery(filters=list(self.filters), basis=basis, splits=splits, **self.days, **rest)
+        return SpendQuery(filters=list(self.filters), basis=basis, splits=splits, **self.days, **fields)
 
 
 @dataclass(frozen=True)

@@ -69,9 +69,9 @@ class DataExportForm(ConfigForm):
     def excluded_columns(self) -> list[str]:
         """Return the excluded columns of a valid form: offered and not selected, or already excluded and not offered."""
         offered = {value for choices in self._offered.values() for value, _ in choices}
-        chosen = {value for name in self._offered for value in self.cleaned_data[name]}
+        selected = {value for name in self._offered for value in self.cleaned_data[name]}
         before = set(self.export.excluded_columns) if self.export else set()
-        return sorted((offered - chosen) | (before - offered))
+        return sorted((offered - selected) | (before - offered))
 
 
 def _console_choices(cost_tags: dict[str, str]) -> list[tuple[str, str]]:

@@ -66,8 +66,8 @@ class ExportLayout:
         """Whether a run wrote it, of any month: a file, a manifest or the marker."""
         if not key.startswith(self.folder):
             return False
-        rest = key[len(self.folder) :]
+        relative_path = key[len(self.folder) :]
         partition = r"(BILLING_PERIOD|CHARGE_MONTH)=[0-9]{4}-[0-9]{2}"
         manifest = rf"metadata/{partition}/{re.escape(self.name)}-(Manifest|Splits)\.json"
-        is_file = re.fullmatch(rf"(data|splits)/{partition}/{_FILE.pattern}", rest)
-        return key == self.marker or bool(is_file) or bool(re.fullmatch(manifest, rest))
+        is_file = re.fullmatch(rf"(data|splits)/{partition}/{_FILE.pattern}", relative_path)
+        return key == self.marker or bool(is_file) or bool(re.fullmatch(manifest, relative_path))

@@ -58,8 +58,8 @@ def _drafts(statuses: list[BudgetStatus]) -> list[SubscriptionDraft]:
     ]
 
 
-def _draft(channel: str, trigger: str, /, **rest: Any) -> SubscriptionDraft:
-    return SubscriptionDraft(channel=channel, trigger=trigger, **rest)
+def _draft(channel: str, trigger: str, /, **fields: Any) -> SubscriptionDraft:
+    return SubscriptionDraft(channel=channel, trigger=trigger, **fields)
 
 
 def send_alerts(account: Account) -> int:

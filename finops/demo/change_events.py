@@ -68,11 +68,11 @@ def ensure_change_events(account: Account, actor: Actor, first: date, last: date
 
 def events_on(days: DateRange) -> Iterator[dict[str, Any]]:
     """Return the events of a day as a pipeline sends them; the same at every call."""
-    for one in anomalies(days.start, days.end):
-        if days.start <= one.start <= days.end:
-            kind, title, who, where = BEHIND[one.name]
-            scope = {"service": one.service, "account": SUB_ACCOUNTS[where].id}
-            yield _event(one.name, one.start, 8, kind, title, who, scope)
+    for anomaly in anomalies(days.start, days.end):
+        if days.start <= anomaly.start <= days.end:
+            kind, title, who, where = BEHIND[anomaly.name]
+            scope = {"service": anomaly.service, "account": SUB_ACCOUNTS[where].id}
+            yield _event(anomaly.name, anomaly.start, 8, kind, title, who, scope)
     for day in each_day(days):
         for each in COMMITMENTS:
             if (each.month, each.day) == (day.month, day.day):

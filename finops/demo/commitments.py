@@ -53,16 +53,16 @@ class CommitmentYear:
 
     @property
     def id(self) -> str:
-        one = self.commitment
-        mark = digest("commitment", one.key, self.start.year, length=16)
-        account = SUB_ACCOUNTS[one.sub_account].id
+        commitment = self.commitment
+        mark = digest("commitment", commitment.key, self.start.year, length=16)
+        account = SUB_ACCOUNTS[commitment.sub_account].id
         return {
             "aws": f"arn:aws:savingsplans::{account}:savingsplan/{mark}"
-            if one.category == "Spend"
-            else f"arn:aws:{one.sku.split('.')[0]}:{one.region}:{account}:ri:{one.key}-{mark}",
-            "azure": f"/providers/Microsoft.Capacity/reservationOrders/{mark}/reservations/{one.key}",
-            "gcp": f"projects/{account}/regions/{one.region}/commitments/{one.key}-{mark[:6]}",
-        }[one.source]
+            if commitment.category == "Spend"
+            else f"arn:aws:{commitment.sku.split('.')[0]}:{commitment.region}:{account}:ri:{commitment.key}-{mark}",
+            "azure": f"/providers/Microsoft.Capacity/reservationOrders/{mark}/reservations/{commitment.key}",
+            "gcp": f"projects/{account}/regions/{commitment.region}/commitments/{commitment.key}-{mark[:6]}",
+        }[commitment.source]
 
     @property
     def end(self) -> date:

@@ -35,21 +35,21 @@ def write_contracts(source: str, path: Path, start: date, end: date) -> bool:
 
 
 def _contract_row(term: CommitmentYear) -> dict[str, str]:
-    one, vendor = term.commitment, VENDORS[term.commitment.source]
-    spend = one.category == "Spend"
+    commitment, vendor = term.commitment, VENDORS[term.commitment.source]
+    spend = commitment.category == "Spend"
     start, end = f"{term.start}T00:00:00Z", f"{term.end}T00:00:00Z"
     hours = Decimal(term.daily_hours * term.days).scaleb(-QUANTITY_SCALE) if not spend else None
     return {
         "ContractCommitmentId": term.id,
-        "ContractCommitmentType": one.type,
-        "ContractCommitmentCategory": one.category,
+        "ContractCommitmentType": commitment.type,
+        "ContractCommitmentCategory": commitment.category,
         "ContractCommitmentCost": str(Decimal(daily_worth(term) * term.days).scaleb(-COST_SCALE)),
         "ContractCommitmentQuantity": "" if hours is None else str(hours),
-        "ContractCommitmentUnit": "" if spend else one.unit,
-        "ContractCommitmentDescription": one.name,
+        "ContractCommitmentUnit": "" if spend else commitment.unit,
+        "ContractCommitmentDescription": commitment.name,
         "ContractCommitmentPeriodStart": start,
         "ContractCommitmentPeriodEnd": end,
-        "ContractId": f"{vendor.billing_account_id}/{one.key}",
+        "ContractId": f"{vendor.billing_account_id}/{commitment.key}",
         "ContractPeriodStart": start,
         "ContractPeriodEnd": end,
         "BillingCurrency": vendor.currency,

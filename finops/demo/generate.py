@@ -84,9 +84,9 @@ def _add_day(rows: Rows, source: str, day: date) -> None:
         for part in settled.covered:
             covered[id(part.line)] = covered.get(id(part.line), 0) + part.quantity
     for line, quantity in usage:
-        rest = quantity - covered.get(id(line), 0)
-        if rest > 0:
-            rows.add_usage(line, rest, day)
+        uncovered = quantity - covered.get(id(line), 0)
+        if uncovered > 0:
+            rows.add_usage(line, uncovered, day)
     for charge in charges_on(source, day):
         rows.add_charge(charge, day)
 

@@ -187,19 +187,19 @@ class _Loader:
         started_at = time.monotonic()
         path = self.folder / f"{vendor.key}-through-{self.end}.parquet"
         start = month_start(last) if last else first
-        written = write_source(vendor.key, path, start, self.end, late=late)
+        output = write_source(vendor.key, path, start, self.end, late=late)
         generated = time.monotonic()
         contracts = self.folder / f"{vendor.key}-commitments.csv"
         invoices = self.folder / f"{vendor.key}-invoices.csv"
         source, paths = self._deliver(account, vendor, path, start)
         if write_contracts(vendor.key, contracts, first, self.end):
             paths.append(contracts)
-        if write_invoices(vendor, invoices, written.billed, self.end):
+        if write_invoices(vendor, invoices, output.billed, self.end):
             paths.append(invoices)
         if paths:
             self._import(account, source, paths)
         self.say(
-            f"{account.name}: {vendor.name}, {written.rows:,} lines up to {self.end} "
+            f"{account.name}: {vendor.name}, {output.rows:,} lines up to {self.end} "
             f"(generated in {generated - started_at:.1f} s, imported in {time.monotonic() - generated:.1f} s)"
         )
         path.unlink()

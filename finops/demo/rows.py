@@ -133,7 +133,9 @@ class Rows:
         spread = pa.array(self._template, type=pa.int32())
         columns = self._facts()
         for name in (*templates.TEMPLATE_COLUMNS, "Tags"):
-            distinct = pa.array([one.get(name) for one in self._templates], type=schema.field(name).type)
+            distinct = pa.array(
+                [template.get(name) for template in self._templates], type=schema.field(name).type
+            )
             columns[name] = distinct.take(spread)
         return pa.table([columns[field.name] for field in schema], schema=schema)
 

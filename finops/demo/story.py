@@ -155,10 +155,10 @@ def anomalies(start: date, end: date) -> list[DemoAnomaly]:
         for plan in _PLANS
         for month in plan.months
     ]  # fmt: skip
-    touching = [one for one in planted if one.start <= end and one.end >= start]
-    return sorted(touching, key=lambda one: (one.start, one.name))
+    touching = [anomaly for anomaly in planted if anomaly.start <= end and anomaly.end >= start]
+    return sorted(touching, key=lambda anomaly: (anomaly.start, anomaly.name))
 
 
 def surprises(day: date) -> dict[str, float]:
     """Factor by workload, for the workloads with an anomaly on that day."""
-    return {one.workload: one.factor for one in anomalies(day, day)}
+    return {anomaly.workload: anomaly.factor for anomaly in anomalies(day, day)}

@@ -164,40 +164,40 @@ def purchase(vendor: Source, term: CommitmentYear) -> dict[str, Any]:
 
 
 def _commitment_line(vendor: Source, term: CommitmentYear) -> dict[str, Any]:
-    one = term.commitment
+    commitment = term.commitment
     return {
-        **_bill(vendor, SUB_ACCOUNTS[one.sub_account]),
-        **_product(vendor, SKUS[one.sku], None),
+        **_bill(vendor, SUB_ACCOUNTS[commitment.sub_account]),
+        **_product(vendor, SKUS[commitment.sku], None),
         **_commitment(term),
-        "SkuMeter": one.type,
+        "SkuMeter": commitment.type,
         "ResourceId": term.id,
-        "ResourceName": one.name,
-        "ResourceType": one.type,
-        "RegionId": one.region,
-        "RegionName": REGIONS[one.region],
+        "ResourceName": commitment.name,
+        "ResourceType": commitment.type,
+        "RegionId": commitment.region,
+        "RegionName": REGIONS[commitment.region],
     }
 
 
 def _commitment(term: CommitmentYear) -> dict[str, Any]:
-    one: DemoCommitment = term.commitment
+    commitment: DemoCommitment = term.commitment
     return {
         "CommitmentDiscountId": term.id,
-        "CommitmentDiscountName": one.name,
-        "CommitmentDiscountCategory": one.category,
-        "CommitmentDiscountType": one.type,
-        "CommitmentDiscountUnit": one.unit,
+        "CommitmentDiscountName": commitment.name,
+        "CommitmentDiscountCategory": commitment.category,
+        "CommitmentDiscountType": commitment.type,
+        "CommitmentDiscountUnit": commitment.unit,
     }
 
 
-def charge(vendor: Source, one: Charge) -> dict[str, Any]:
+def charge(vendor: Source, item: Charge) -> dict[str, Any]:
     """A fee, credit, refund, correction or tax."""
     return {
-        **_bill(vendor, SUB_ACCOUNTS[one.sub_account]),
-        "ServiceName": one.service,
-        "ServiceCategory": one.category,
-        "ServiceSubcategory": f"Other ({one.category})",
-        "ChargeCategory": one.charge_category,
-        "ChargeClass": one.charge_class,
-        "ChargeFrequency": one.frequency,
-        "ChargeDescription": one.description,
+        **_bill(vendor, SUB_ACCOUNTS[item.sub_account]),
+        "ServiceName": item.service,
+        "ServiceCategory": item.category,
+        "ServiceSubcategory": f"Other ({item.category})",
+        "ChargeCategory": item.charge_category,
+        "ChargeClass": item.charge_class,
+        "ChargeFrequency": item.frequency,
+        "ChargeDescription": item.description,
     }

@@ -169,7 +169,11 @@ METRICS = (
 def events_on(metric: Metric, day: date) -> Iterator[Event]:
     """The events of one metric on one day, customer by customer."""
     rng = random.Random(f"lumenly/usage/{metric.name}/{day}")  # noqa: S311 a story, no secret
-    odd = {one.customer: one.factor for one in ANOMALIES if one.metric == metric.name and one.falls_on(day)}
+    odd = {
+        anomaly.customer: anomaly.factor
+        for anomaly in ANOMALIES
+        if anomaly.metric == metric.name and anomaly.falls_on(day)
+    }
     for customer in USING:
         for dimensions, quantity in metric.events(customer, day, rng):
             counted = round(quantity * odd.get(customer.id, 1.0) * 10**QUANTITY_SCALE)
@@ -220,8 +224,8 @@ def load_usage(account: Account, actor: Actor, first: date, last: date) -> int:
 def _upsert_customers(account: Account, first: date) -> None:
     since = datetime(first.year, first.month, first.day, tzinfo=UTC)
     rows = [
-        models.Customer(account=account, customer_id=one.id, name=one.name, first_seen_at=since)
-        for one in KNOWN
+        models.Customer(account=account, customer_id=customer.id, name=customer.name, first_seen_at=since)
+        for customer in KNOWN
     ]
     models.Customer.objects.bulk_create(rows, ignore_conflicts=True)
 

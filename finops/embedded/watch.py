@@ -41,8 +41,8 @@ class ServerWatch:
         except OSError as error:
             self._wait(now, f"cannot be started ({error})")
 
-    def _wait(self, now: float, what: str) -> None:
+    def _wait(self, now: float, problem: str) -> None:
         wait = self._backoff.wait(now - self._started)
         self._start_after = now + wait
         when = f"in {wait:.0f} s" if wait else "now"
-        self._say(f"PostgreSQL {what}; starting it again {when} (its log: {self._cluster.log}).")
+        self._say(f"PostgreSQL {problem}; starting it again {when} (its log: {self._cluster.log}).")

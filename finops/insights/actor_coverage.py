@@ -38,13 +38,15 @@ class ActorCoverageBuild:
 
     def __call__(self, table: Any) -> Any:
         lines = table.filter(is_ordinary(table) & table.actor.isnull())
-        chosen = lines.select(
+        selection = lines.select(
             provider=lines.provider.coalesce(""),
             currency=lines.currency.coalesce(NO_CURRENCY),
             has_event=lines.resource_id.isin(list(self.resources)).fill_null(False),
             amount=lines.effective_cost,
         )
-        return chosen.group_by(["provider", "currency", "has_event"]).aggregate(amount=chosen.amount.sum())
+        return selection.group_by(["provider", "currency", "has_event"]).aggregate(
+            amount=selection.amount.sum()
+        )
 
 
 def actor_coverage(reader: CostReader) -> list[ActorCoverage]:

@@ -69,7 +69,7 @@ class Topic:
     """Subject of a part of the lake query: `name` in the answer, the keys by index, and the name for covers."""
 
     part: Part
-    what: str
+    subject: str
     names: tuple[str, ...] = ()
 
 
@@ -114,16 +114,16 @@ def _topics(question: SpendNoteContext) -> list[Topic]:
 
 def _filter_topics(question: SpendNoteContext, item: ResolvedFilter) -> list[Topic]:
     (key,) = item.dimension.tag_keys
-    others = _keys_like(question, key)
+    other_keys = _keys_like(question, key)
     filters = tuple(each for each in question.plan.filters if each is not item)
     missing: list[Topic] = []
-    if others and _wants_absent(item):
-        missing = [Topic(OtherKeys(filters, key, others), item.dimension.name, others)]
+    if other_keys and _wants_absent(item):
+        missing = [Topic(OtherKeys(filters, key, other_keys), item.dimension.name, other_keys)]
     values = [value for value in item.values if value.strip().lower() != item.dimension.absent]
     meanings = meanings_of(values)
-    if item.op not in SPELT or not meanings or not (others or item.is_exact):
+    if item.op not in SPELT or not meanings or not (other_keys or item.is_exact):
         return missing
-    keys = (key, *others)
+    keys = (key, *other_keys)
     shown = f"{item.dimension.name} {SPELT[item.op]} {truncate(' or '.join(values), LENGTH)}"
     spellings = Topic(OtherSpellings(filters, item, keys, meanings), shown, keys)
     if item.op != "in":
@@ -154,10 +154,10 @@ def _team(
 
 def _group_topics(question: SpendNoteContext, dimension: Dimension) -> list[Topic]:
     (key,) = dimension.tag_keys
-    others = _keys_like(question, key)
-    if not others:
+    other_keys = _keys_like(question, key)
+    if not other_keys:
         return []
-    return [Topic(OtherKeys(question.plan.filters, key, others), dimension.name, others)]
+    return [Topic(OtherKeys(question.plan.filters, key, other_keys), dimension.name, other_keys)]
 
 
 def _absent_value_topics(question: SpendNoteContext) -> list[Topic]:
@@ -191,8 +191,8 @@ def _missing_value_topics(
     cost_tags = _cost_tags(question, keys)
     if not related:
         cost_tags += _cost_tags(question, keys, related=False)
-    others = [each for each in (*tags, _resolve_or_none(question, TEAM), *cost_tags) if each is not None]
-    dimensions = {each.name: each for each in others if each.name != dimension.name}
+    candidates = [each for each in (*tags, _resolve_or_none(question, TEAM), *cost_tags) if each is not None]
+    dimensions = {each.name: each for each in candidates if each.name != dimension.name}
     return [
         Topic(WithoutValue(filters, each), f"{dimension.name} = {dimension.absent}", (_dimension_text(each),))
         for each in list(dimensions.values())[:MOST_ABSENT]
@@ -243,7 +243,7 @@ def _keys_with_meaning(question: SpendNoteContext, key: str) -> list[str]:
 def _cost_tags(question: SpendNoteContext, keys: Sequence[str], *, related: bool = True) -> list[Dimension]:
     """Return the cost tags with the meaning of one of the keys, then those that read one; if not related: all others."""
     meanings = {key_meaning(key) for key in keys}
-    same, reading, others = [], [], []
+    same, reading, unrelated = [], [], []
     for draft in list(resolution_state(question.context).drafts.values())[:MOST_COST_TAGS]:
         dimension = _resolve_or_none(question, f"{COST_TAG}{draft.key}")
         if dimension is None:
@@ -253,8 +253,8 @@ def _cost_tags(question: SpendNoteContext, keys: Sequence[str], *, related: bool
         elif set(dimension.tag_keys) & set(keys):
             reading.append(dimension)
         else:
-            others.append(dimension)
-    return same + reading if related else others
+            unrelated.append(dimension)
+    return same + reading if related else unrelated
 
 
 def _resolve_or_none(question: SpendNoteContext, name: str) -> Dimension | None:
@@ -313,17 +313,17 @@ def _topic_text(topic: Topic, sums: Sums, answer: Amounts) -> tuple[str, str]:
         keeps = part.missed_by.op == "not_in"
         where, verb = ("still in it", "keeps") if keeps else ("not in it", "leaves out")
         clause = f"; {where}: {_amounts(total)} under other spellings ({few})"
-        warning = f"{topic.what} {verb} {_amounts(total)} under other spellings: {names}."
+        warning = f"{topic.subject} {verb} {_amounts(total)} under other spellings: {names}."
     elif isinstance(part, OtherKeys):
-        clause = f"; {_amounts(total)} without {topic.what} has it under other keys ({few})"
-        warning = f"{_amounts(total)} without {topic.what} has keys that mean the same: {names}."
+        clause = f"; {_amounts(total)} without {topic.subject} has it under other keys ({few})"
+        warning = f"{_amounts(total)} without {topic.subject} has keys that mean the same: {names}."
     else:
         total = {
             currency: exact_difference(amount, answer.get(currency, Decimal(0)))
             for currency, amount in total.items()
         }
         clause = f"; {few}" if isinstance(part, SameValue) else ""
-        warning = f"Beside {topic.what}: {names}."
+        warning = f"Beside {topic.subject}: {names}."
     return clause if _is_worth_saying(total, answer) else "", warning
 
 

@@ -32,5 +32,5 @@ def fold_rest(rows: Any, listed: Any, *, keys: Sequence[str], within: str | None
     names = {name: f"listed_{name}" for name in matched}
     listed = listed.select("place", "groups", **{names[name]: listed[name] for name in matched})
     joined = rows.left_join(listed, [rows[name] == listed[names[name]] for name in matched])
-    others = [name for name in rows.columns if name not in keys]
-    return joined.select(*others, "place", "groups", **{name: joined[names[name]] for name in keys})
+    other_columns = [name for name in rows.columns if name not in keys]
+    return joined.select(*other_columns, "place", "groups", **{name: joined[names[name]] for name in keys})

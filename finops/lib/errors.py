@@ -57,9 +57,9 @@ def in_use_error(what: str, noun: str, names: Sequence[str]) -> UserError:
     listing = [repr(truncate(name, 60)) for name in names[:SHOWN_USERS]] + (
         [f"{more} more"] if more > 0 else []
     )
-    one = len(names) == 1
+    is_single = len(names) == 1
     return UserError(
-        f"{what} is used by the {noun}{'' if one else 's'} {join_with_and(listing)}: change or delete {'it' if one else 'them'} first."
+        f"{what} is used by the {noun}{'' if is_single else 's'} {join_with_and(listing)}: change or delete {'it' if is_single else 'them'} first."
     )
 
 

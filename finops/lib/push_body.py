@@ -102,20 +102,20 @@ def _inflate(parts: Iterator[bytes], limit: BodyLimit) -> Iterator[bytes]:
     member, members, sent_bytes, inflated_bytes = zlib.decompressobj(_GZIP), 1, 0, 0
     try:
         for part in parts:
-            rest, sent_bytes = part, sent_bytes + len(part)
-            while rest:
+            remaining, sent_bytes = part, sent_bytes + len(part)
+            while remaining:
                 if member.eof:
                     member, members = zlib.decompressobj(_GZIP), members + 1
                     if members > _MEMBERS:
                         raise _invalid_gzip_error()
-                content = member.decompress(rest, _PART)
+                content = member.decompress(remaining, _PART)
                 inflated_bytes += len(content)
                 if inflated_bytes > max(RATIO_FROM, limit.ratio * sent_bytes):
                     raise _InflationLimitError
                 if inflated_bytes > limit.max_bytes:
                     raise request_body.BodyTooLarge
                 yield content
-                rest = member.unconsumed_tail or member.unused_data
+                remaining = member.unconsumed_tail or member.unused_data
     except zlib.error as error:
         raise _invalid_gzip_error() from error
     if not member.eof:

@@ -55,8 +55,8 @@ def problem_clauses(problems: Iterable[UsageProblem], last_day: date) -> list[st
 def clauses_text(clauses: Sequence[str]) -> str:
     """Return clauses for the end of a first sentence: the first sources by name, the others counted."""
     more = len(clauses) - NAMED_SOURCES
-    rest = [f"{more} more usage sources have problems (getDataHealth)"] if more > 0 else []
-    return "".join(f"; {each}" for each in [*clauses[:NAMED_SOURCES], *rest])
+    more_clauses = [f"{more} more usage sources have problems (getDataHealth)"] if more > 0 else []
+    return "".join(f"; {each}" for each in [*clauses[:NAMED_SOURCES], *more_clauses])
 
 
 def clause_warnings(clauses: Sequence[str]) -> list[str]:

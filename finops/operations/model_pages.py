@@ -275,8 +275,8 @@ def _lists_of(group: ModelGroup, row: Row) -> Iterator[RelatedList]:
 def _field_value(row: Row, field: Field) -> FieldValue:
     label, text = field_label(field), field_text(row, field)
     if isinstance(field, models.JSONField):
-        written = json.dumps(text, indent=2, ensure_ascii=False, default=str) if text else ""
-        return FieldValue(label, cell_html(""), pre=written)
+        json_text = json.dumps(text, indent=2, ensure_ascii=False, default=str) if text else ""
+        return FieldValue(label, cell_html(""), pre=json_text)
     if isinstance(text, str) and "\n" in text:
         return FieldValue(label, pre=text)
     target = getattr(row, field.name) if isinstance(field, models.ForeignKey) else None

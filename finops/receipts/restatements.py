@@ -101,12 +101,12 @@ def _replaced_months(
     months: dict[_Month, _MonthFiles] = {}
     touched: set[_Month] = set()
     before, after = ({each.path for each in side.all_segments} for side in (then, now))
-    for manifest, others in ((then, after), (now, before)):
+    for manifest, paths in ((then, after), (now, before)):
         for each in manifest.all_segments:
             key = each.source_id, each.month
             month = months.setdefault(key, _MonthFiles())
             (month.then if manifest is then else month.now).append(each)
-            if each.path not in others and each.first_day <= last and each.last_day >= first:
+            if each.path not in paths and each.first_day <= last and each.last_day >= first:
                 touched.add(key)
     return {key: months[key] for key in touched}
 

@@ -61,11 +61,11 @@ def sweep() -> int:
     receipts. One statement for each account with its own days or ceiling, and four more."""
     # Unscoped: the task serves every account.
     receipts = AnswerReceipt.objects.unscoped()
-    chosen = dict(ReceiptRetention.objects.unscoped().values_list("account_id", "days"))
+    own_days = dict(ReceiptRetention.objects.unscoped().values_list("account_id", "days"))
     ceilings, ceiling = own_limits(DAYS_LIMIT), LIMITS_BY_NAME[DAYS_LIMIT].default
     days_by_account = {
-        account_id: min(chosen.get(account_id, DEFAULT_DAYS), ceilings.get(account_id, ceiling))
-        for account_id in chosen | ceilings
+        account_id: min(own_days.get(account_id, DEFAULT_DAYS), ceilings.get(account_id, ceiling))
+        for account_id in own_days | ceilings
     }
     now = clock.now()
     deleted = (

@@ -239,8 +239,8 @@ def reader_text(text: str | None) -> str:
 @register.filter
 def sentence_case(text: str) -> str:
     """`Forgot Your Password?` → `Forgot your password?`, also within markup."""
-    written = sentences.sentence_case(str(text))
-    return mark_safe(written) if isinstance(text, SafeString) else written  # noqa: S308 only letters' case changed
+    sentence = sentences.sentence_case(str(text))
+    return mark_safe(sentence) if isinstance(text, SafeString) else sentence  # noqa: S308 only letters' case changed
 
 
 register.filter(dates.bucket)

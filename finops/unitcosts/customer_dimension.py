@@ -78,8 +78,10 @@ class CustomerNames:
 
     def _with_spellings(self, ids: Sequence[str]) -> list[str]:
         """Return the ids and, for the key itself, the other spellings in the bills."""
-        others = [] if self.whole else [value for value, each in self.aliases.items() if each in set(ids)]
-        return [*ids, *others]
+        other_values = (
+            [] if self.whole else [value for value, each in self.aliases.items() if each in set(ids)]
+        )
+        return [*ids, *other_values]
 
     def names(self, values: Collection[str]) -> Mapping[str, str]:
         ids = {value: value if self.whole else self.aliases.get(value, value) for value in values}

@@ -148,8 +148,8 @@ class Admission:
 def _closing(start_response: StartResponse) -> StartResponse:
     """Return a `start_response` that closes the connection, so that the client reconnects for its next request."""
 
-    def start(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:
-        return start_response(status, [*headers, ("Connection", "close")], *rest)
+    def start(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
+        return start_response(status, [*headers, ("Connection", "close")], *exc_info)
 
     return start
 

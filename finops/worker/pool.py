@@ -90,7 +90,7 @@ class FairQueue:
             while True:
                 if self._closed:
                     return None
-                tenant = next((one for one in self._waiting if one not in self._busy), None)
+                tenant = next((each for each in self._waiting if each not in self._busy), None)
                 if tenant is not None:
                     line = self._waiting.pop(tenant)
                     call = line.popleft()

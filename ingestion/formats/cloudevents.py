@@ -211,5 +211,5 @@ _NAMES: Final = {
 
 
 def _reword(error: str) -> str:
-    field, _, rest = error.partition(" ")
-    return f"{_NAMES.get(field, field)} {rest}"
+    field, _, text = error.partition(" ")
+    return f"{_NAMES.get(field, field)} {text}"

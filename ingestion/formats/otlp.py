@@ -46,7 +46,7 @@ class Attributes:
     """Attributes as texts by key, and all of them as an identity."""
 
     def __init__(self, attributes: Iterable[Any]) -> None:
-        values = {one.key: _value(one.value) for one in attributes}
+        values = {attribute.key: _value(attribute.value) for attribute in attributes}
         self.identity = sorted((key, *value) for key, value in values.items())
         self.texts = {key: text for key, (kind, text) in values.items() if isinstance(text, str)}
 
@@ -176,8 +176,8 @@ def _nanoseconds(value: int | str) -> int:
 
 
 def _moment(nanoseconds: int) -> str:
-    seconds, rest = divmod(nanoseconds, 10**9)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest // 1000:06}Z"
+    seconds, remainder = divmod(nanoseconds, 10**9)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{remainder // 1000:06}Z"
 
 
 _NAMES: Final = {
@@ -192,8 +192,8 @@ _SHOWN: Final = 5
 
 
 def _reword(error: str) -> str:
-    field, _, rest = error.partition(" ")
-    return f"{_NAMES[field]} {rest}" if field in _NAMES else error
+    field, _, text = error.partition(" ")
+    return f"{_NAMES[field]} {text}" if field in _NAMES else error
 
 
 def rejection_message(errors: Iterable[str]) -> str:

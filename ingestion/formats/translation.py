@@ -50,9 +50,9 @@ def check_items(items: Sequence[Item], reword: Callable[[str], str]) -> Translat
     """
     translation = _check(items, reword)
     problems = {
-        translation.items[one.index]: reword(one.error)
-        for one in reversed(translation.batch.rejected)
-        if not items[translation.items[one.index]].problem
+        translation.items[rejection.index]: reword(rejection.error)
+        for rejection in reversed(translation.batch.rejected)
+        if not items[translation.items[rejection.index]].problem
     }
     if problems:
         items = [
@@ -60,8 +60,8 @@ def check_items(items: Sequence[Item], reword: Callable[[str], str]) -> Translat
         ]
         translation = _check(items, reword)
     translation.batch.rejected = [
-        Rejection(one.index, items[translation.items[one.index]].problem)
-        for one in translation.batch.rejected
+        Rejection(rejection.index, items[translation.items[rejection.index]].problem)
+        for rejection in translation.batch.rejected
     ]
     return translation
 

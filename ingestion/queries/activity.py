@@ -101,7 +101,9 @@ def source_activity(source: UsageSource, step: Step = "hour") -> Activity:
 def count_live_events(source: UsageSource) -> int:
     """Return the number of the source's counted events of all days, which are deleted with it. One statement."""
     stored_range = data_range(source.account, Kind.USAGE)
-    return sum(one.rows for one in stored_range.sources if one.source_id == source.pk) if stored_range else 0
+    return (
+        sum(each.rows for each in stored_range.sources if each.source_id == source.pk) if stored_range else 0
+    )
 
 
 UNITS_DAYS: Final = 35

@@ -78,8 +78,8 @@ def metered_events(account: Account, month: date) -> int:
     with connection.cursor() as cursor:
         cursor.execute(_MONTH, {"account": account.pk, "month": month.replace(day=1)})
         row = cursor.fetchone()
-    others = (meter.by_month(account).get(month.replace(day=1), 0) for meter in other_meters.values())
-    return sum(others, int(row[0]) if row else 0)
+    other_counts = (meter.by_month(account).get(month.replace(day=1), 0) for meter in other_meters.values())
+    return sum(other_counts, int(row[0]) if row else 0)
 
 
 def metered_events_by_month(account: Account) -> dict[date, int]:
@@ -148,8 +148,8 @@ def month_by_source(account: Account) -> list[SourceMonth]:
             SourceMonth(source_id, name, int(events), int(duplicates), int(rejected), int(voided))
             for source_id, name, events, duplicates, rejected, voided in cursor.fetchall()
         ]
-    others = [row for meter in other_meters.values() for row in meter.by_source(account)]
-    return sorted([*of_usage, *others], key=lambda row: (-row.events, row.name))
+    other_rows = [row for meter in other_meters.values() for row in meter.by_source(account)]
+    return sorted([*of_usage, *other_rows], key=lambda row: (-row.events, row.name))
 
 
 _WAITING = "SELECT coalesce(sum(events), 0), min(received_at) FROM lake_usageinbox WHERE account_id = %s"

@@ -217,8 +217,8 @@ def _summary(
         return f"{quote(account.name)} has no {'older ' if query.cursor else ''}usage event{of}{by}{when}."
     count = f"{len(rows)} usage events" if len(rows) > 1 else "one usage event"
     first, last = (f"{row['event_time']:%Y-%m-%d %H:%M:%S}" for row in (rows[-1], rows[0]))
-    rest = ", and older ones" if more else _days_clause(query, days, rows)
-    return f"{quote(account.name)}: {count}{of}{by} from {first} to {last} UTC{rest}."
+    ending = ", and older ones" if more else _days_clause(query, days, rows)
+    return f"{quote(account.name)}: {count}{of}{by} from {first} to {last} UTC{ending}."
 
 
 def _days_clause(query: EventsQuery, days: DateRange | None, rows: Sequence[dict[str, Any]]) -> str:

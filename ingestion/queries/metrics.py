@@ -31,7 +31,7 @@ def metrics_of(account: Account) -> list[UsageMetric]:
     """Return the account's metrics by name, without reading events. One query."""
     # Blank names, which pushes could create before they were rejected, come last.
     return sorted(
-        UsageMetric.objects.filter(account=account).order_by("name"), key=lambda one: is_blank(one.name)
+        UsageMetric.objects.filter(account=account).order_by("name"), key=lambda metric: is_blank(metric.name)
     )
 
 

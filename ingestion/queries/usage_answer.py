@@ -269,7 +269,7 @@ def _row(
     comparison: PeriodComparison | None,
 ) -> UsageRow:
     is_other = group.value is None
-    listed = sum(1 for one in usage.groups if one.value is not None)
+    listed = sum(1 for each in usage.groups if each.value is not None)
     adds_up = _rows_add_up(resolved_query.metric_query, usage)
     return UsageRow(
         value=OTHER if group.value is None else group.value,

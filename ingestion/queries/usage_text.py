@@ -56,8 +56,8 @@ def summary(
     when = f"from {metric_query.days.start} to {metric_query.days.end}"
     is_filtered = bool(metric_query.customers or metric_query.dimensions)
     if usage.total is None:
-        what = "no matching events" if is_filtered and usage.days_with_data else "no events"
-        return f"{quote(account.name)} has {what} of {title(metric)} {when}{clauses_text(problems)}."
+        subject = "no matching events" if is_filtered and usage.days_with_data else "no events"
+        return f"{quote(account.name)} has {subject} of {title(metric)} {when}{clauses_text(problems)}."
     count = f"{usage.days_with_data} days" if usage.days_with_data != 1 else "one day"
     how = AGGREGATIONS[usage.aggregation].format(days=count)
     of = " within the filters" if is_filtered else ""
@@ -91,10 +91,12 @@ def default_metric_warning(metric: UsageMetric, metrics: Sequence[UsageMetric]) 
     """Return a warning with the default metric, for a query without one."""
     if len(metrics) == 1:
         return []
-    others = [quote(one.name, NAME_LENGTH) for one in metrics if one != metric]
-    more = f" and {len(others) - 10} more" if len(others) > 10 else ""
+    other_names = [quote(each.name, NAME_LENGTH) for each in metrics if each != metric]
+    more = f" and {len(other_names) - 10} more" if len(other_names) > 10 else ""
     return [
-        (f"metric was not set, so this is {metric.name!r}; also available: {', '.join(others[:10])}{more}.")
+        (
+            f"metric was not set, so this is {metric.name!r}; also available: {', '.join(other_names[:10])}{more}."
+        )
     ]
 
 
@@ -113,7 +115,7 @@ def hint(account: Account, metric: UsageMetric, metric_query: MetricQuery, usage
     if usage.total is None and usage.days_with_data:
         return "Remove a filter, or group by customer or a dimension to see its values."
     if usage.total is None:
-        infos = [one for one in usage_metrics(account) if one.name == metric.name]
+        infos = [each for each in usage_metrics(account) if each.name == metric.name]
         if not infos or infos[0].first_day is None:
             return HOW_TO_PUSH
         return f"Use days from {infos[0].first_day} to {infos[0].last_day}, which have events."

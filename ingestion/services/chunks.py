@@ -45,13 +45,15 @@ def store_chunk(*, job: UsageUpload, chunk: Chunk) -> None:
         events=[structs.replace(event, position=chunk.lines[event.position]) for event in batch.events],
         names=batch.names,
         event_ids=batch.event_ids,
-        rejected=[Rejection(chunk.lines[one.index], one.error) for one in batch.rejected],
+        rejected=[Rejection(chunk.lines[rejection.index], rejection.error) for rejection in batch.rejected],
         rounded=[chunk.lines[at] for at in batch.rounded],
     )
     by_line, _keys = dimension_keys.admit(account_id=job.account_id, source_id=job.source_id, batch=by_line)
     chunk_id = chunk_ids(job.batch, job.chunks + 1)[-1]
     dedup_result = event_ids.deduplicate(account_id=job.account_id, batch=by_line, batch_id=chunk_id)
-    rejections = sorted([*((one.index, one.error) for one in dedup_result.rejected), *chunk.rejections])
+    rejections = sorted(
+        [*((rejection.index, rejection.error) for rejection in dedup_result.rejected), *chunk.rejections]
+    )
     store_events(
         account=job.account,
         source_id=job.source_id,
@@ -86,7 +88,7 @@ def _excerpts(batch: Batch, chunk: Chunk) -> dict[int, str]:
     """Return excerpts by line; also of events whose id may turn out to belong to another event."""
     pairs = zip(batch.events, batch.event_ids, strict=True)
     with_ids = {event.position for event, name in pairs if name is not None}
-    places = sorted({one.index for one in batch.rejected} | with_ids)
+    places = sorted({rejection.index for rejection in batch.rejected} | with_ids)
     return dict(zip((chunk.lines[at] for at in places), batch.excerpts(places, EXCERPT), strict=True))
 
 

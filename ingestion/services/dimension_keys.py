@@ -71,13 +71,13 @@ def _reject_excess_keys(batch: Batch, stored_keys: set[str], keys: set[str]) -> 
 
 
 def _drop_events(batch: Batch, rejections: Sequence[Rejection]) -> Batch:
-    dropped_positions = {one.index for one in rejections}
+    dropped_positions = {rejection.index for rejection in rejections}
     mask = [event.position not in dropped_positions for event in batch.events]
     return Batch(
         events=list(compress(batch.events, mask)),
         names=list(compress(batch.names, mask)),
         event_ids=list(compress(batch.event_ids, mask)),
-        rejected=sorted([*batch.rejected, *rejections], key=lambda one: one.index),
+        rejected=sorted([*batch.rejected, *rejections], key=lambda rejection: rejection.index),
         body=batch.body,
         rounded=[at for at in batch.rounded if at not in dropped_positions],
         gauges=batch.gauges,

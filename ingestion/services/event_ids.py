@@ -96,8 +96,8 @@ def _partition(
         events=[batch.events[at] for at in new_positions],
         names=[batch.names[at] for at in new_positions],
         duplicates=len(batch.events) - len(new_positions) - len(rejected),
-        rejected=sorted([*batch.rejected, *rejected], key=lambda one: one.index),
-        rounded=len(set(batch.rounded).difference(one.index for one in rejected)),
+        rejected=sorted([*batch.rejected, *rejected], key=lambda rejection: rejection.index),
+        rounded=len(set(batch.rounded).difference(rejection.index for rejection in rejected)),
     )
 
 

@@ -86,9 +86,9 @@ def write_rejected_events(
     some = rejected[:REJECTED_OF_A_PUSH]
     if not some:
         return
-    indexes = [one.index for one in some]
+    indexes = [rejection.index for rejection in some]
     excerpts = batch.excerpts(indexes, EXCERPT)
-    errors = [one.error[:ERROR] for one in some]
+    errors = [rejection.error[:ERROR] for rejection in some]
     values = (
         *(account_id, source_id, batch_id, received_at),
         *([offset + index for index in indexes], errors, excerpts),

@@ -61,10 +61,10 @@ def drop_old_usage(*, account: Account) -> int:
     return drop_usage_before(account=account, month=retention_start(clock.today(), months))
 
 
-def kept_months(account: Account, chosen: int | None) -> int | None:
+def kept_months(account: Account, months: int | None) -> int | None:
     """Return the months of usage that an account keeps which chose so many, None for forever: no more than its ceiling."""
     ceiling = limit_of(account, MONTHS_LIMIT)
-    return min(chosen or ceiling, ceiling) if ceiling else chosen
+    return min(months or ceiling, ceiling) if ceiling else months
 
 
 def retention_start(today: date, months: int) -> date:

@@ -25,11 +25,11 @@ from accounts.limits import limit_of
 from accounts.models import Account
 from finops.lib import child_process, clock, disk
 from finops.lib.advisory_lock import advisory_lock
-from finops.lib.attempt_fence import AttemptFence
 from finops.lib.child_process import ChildOutcome
 from finops.lib.errors import UserError
 from finops.lib.jobs import (
     CANCEL_GRACE_PERIOD,
+    AttemptFence,
     JobCancellation,
     JobDeadline,
     check_job_limit,

@@ -157,6 +157,6 @@ def forget_ids_of_source(source: UsageSource) -> None:
     The caller locks out pushes and uploads of the source. Reads all ids of the account once.
     """
     uploads = UsageUpload.objects.unscoped().filter(source=source).values_list("batch", "chunks")
-    chunk_batch_ids = [one for batch, count in uploads for one in chunk_ids(batch, count)]
+    chunk_batch_ids = [chunk_id for batch, count in uploads for chunk_id in chunk_ids(batch, count)]
     with connection.cursor() as cursor:
         cursor.execute(_FORGET_OF_SOURCE, [source.pk, chunk_batch_ids, source.account_id])

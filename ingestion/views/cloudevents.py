@@ -146,7 +146,7 @@ class OpenMeterEvents(UsageEndpoint):
 def _detail(result: Result) -> str:
     total = result.accepted + result.rejected
     stored = f"the other {result.accepted:,} are accepted" if result.accepted else "nothing was stored"
-    reasons = "; ".join(f"event {one.index}: {one.error}" for one in result.errors[:_SHOWN])
+    reasons = "; ".join(f"event {rejection.index}: {rejection.error}" for rejection in result.errors[:_SHOWN])
     more = "; …" if len(result.errors) > _SHOWN else ""
     return f"{result.rejected:,} of {total:,} events rejected, {stored}. {reasons}{more}."
 

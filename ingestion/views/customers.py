@@ -136,7 +136,7 @@ def _charts(request: AccountRequest, row: Customer, metrics: list[CustomerMetric
     listed = _days()
     days = {} if query.names_days else {"start_date": listed.start, "end_date": listed.end}
     queries = [structs.replace(query, metric=metric.metric, **days) for metric in metrics[:CHARTS]]
-    answers = [query_usage(request.account, one) for one in queries]
+    answers = [query_usage(request.account, each) for each in queries]
     usage_tables = [usage_table(answer) for answer in answers]
     tables, markers = marked_usage(usage_tables, usage_days(answers[0])) if answers else ([], [])
     return {
@@ -145,8 +145,8 @@ def _charts(request: AccountRequest, row: Customer, metrics: list[CustomerMetric
         "more_metrics": len(metrics) - CHARTS,
         "markers": markers,
         "shown": [
-            (answer, table, one.to_params())
-            for answer, table, one in zip(answers, tables, queries, strict=True)
+            (answer, table, each.to_params())
+            for answer, table, each in zip(answers, tables, queries, strict=True)
         ],
     }
 

@@ -110,7 +110,7 @@ class OtlpMetrics(UsageEndpoint):
     def post(self, request: Request) -> Response:
         receipt = self.accept(request)
         result = request.data.translation.result(receipt)
-        message = rejection_message(one.error for one in result.errors)
+        message = rejection_message(rejection.error for rejection in result.errors)
         kind = _kind(request._request)
         return Response(
             _success(kind, result.rejected, message),

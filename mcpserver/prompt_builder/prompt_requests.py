@@ -46,11 +46,13 @@ def complete(
     if argument.complete is None or len(typed) > MAX_VALUE:
         return Completion()
     valid_names = {each.name for each in prompt.arguments}
-    others = {
+    other_arguments = {
         key: text.strip() for key, text in argument_texts.items() if key in valid_names and _is_value(text)
     }
     try:
-        return argument.complete(call, typed.strip(), {key: text for key, text in others.items() if text})
+        return argument.complete(
+            call, typed.strip(), {key: text for key, text in other_arguments.items() if text}
+        )
     except UserError:
         return Completion()
 

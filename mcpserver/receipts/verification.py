@@ -156,10 +156,10 @@ def _rerun(
         if manifest is not None:
             scopes.enter_context(kept_manifest(manifest))
         try:
-            rest, display = display_of_arguments(tool, arguments, call)
+            tool_arguments, display = display_of_arguments(tool, arguments, call)
             if display is not None:
                 scopes.enter_context(display_scope(display))
-            answer = tool.handler(call, decode_arguments(tool.arguments, rest, tool=tool.name))
+            answer = tool.handler(call, decode_arguments(tool.arguments, tool_arguments, tool=tool.name))
         except RemovedSegments as removed:
             return Rerun(removed=removed.segments)
         except msgspec.ValidationError:

@@ -68,8 +68,8 @@ def statuses() -> list[ResponseStatus]:
 
 def _entry(tool: Tool) -> ToolEntry:
     required = tool.input_schema.get("required", [])
-    others = [name for name in tool.input_schema["properties"] if name not in required]
-    return ToolEntry(tool.name, tool.title, tool.access.value, [*required, *others])
+    optional_names = [name for name in tool.input_schema["properties"] if name not in required]
+    return ToolEntry(tool.name, tool.title, tool.access.value, [*required, *optional_names])
 
 
 def snippets_for(url: str, key: str) -> list[Snippet]:

@@ -37,8 +37,8 @@ def member_change(operation: Any) -> MemberChange | None:
     if not isinstance(op, str) or not isinstance(path, str):
         return None
     op = op.lower()
-    if op == "remove" and (one := _ONE.fullmatch(path)) and "value" not in operation:
-        ids = _ids([{"value": one[1]}])
+    if op == "remove" and (match := _ONE.fullmatch(path)) and "value" not in operation:
+        ids = _ids([{"value": match[1]}])
     elif (
         op in ("add", "remove", "replace") and path.lower() == "members" and isinstance(value, list) and value
     ):

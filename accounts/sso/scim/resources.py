@@ -165,16 +165,16 @@ def group_patch(body: dict[str, Any]) -> Callable[[ScimGroup], GroupAttributes]:
     if not isinstance(raw, list):  # in another case, which scim2-models accepts
         raw = [None for _ in patch.operations or []]
     runs: list[MemberChange | PatchOp[GroupResource]] = []
-    others = 0
+    other_count = 0
     for step in steps(raw):
         if isinstance(step, MemberChange):
             next(operations)
             runs.append(step)
             continue
-        others += len(step)
+        other_count += len(step)
         run = [next(operations) for _ in step]
         runs.append(PatchOp[GroupResource].model_construct(operations=run))
-    if others > MAX_OTHER_OPERATIONS:
+    if other_count > MAX_OTHER_OPERATIONS:
         raise ScimRefusal(
             f"A patch has at most {MAX_OTHER_OPERATIONS} operations, not counting those that add, remove or replace members by value."
         )

@@ -168,19 +168,21 @@ def _read_usage(
 ) -> _Usage:
     """The tokens that correspond to the cost. A filter that usage does not support leaves no estimate, with a
     warning."""
-    chosen = token_metrics(metrics, query.token_metric)
-    if not chosen:
+    selected_metrics = token_metrics(metrics, query.token_metric)
+    if not selected_metrics:
         return _Usage([], [], "No usage metric counts tokens.")
     filters = costs.question.filters
     unknown = [item.dimension.title for item in filters if item.dimension.name not in _MAPPED_FILTERS]
     if unknown:
-        return _Usage([], chosen, f"Usage is not filtered by {unknown[0]}, so there is no estimate.")
-    tokens = read_tokens(account, chosen, costs.plan.days, query.group_by, deadline)
+        return _Usage(
+            [], selected_metrics, f"Usage is not filtered by {unknown[0]}, so there is no estimate."
+        )
+    tokens = read_tokens(account, selected_metrics, costs.plan.days, query.group_by, deadline)
     for item in filters:
         at = _MAPPED_FILTERS.index(item.dimension.name)
         tokens = [row for row in tokens if item.matches_value((row.model, row.token_type)[at] or NONE)]
     rows = estimate_tokens(tokens, pricing)
-    return _Usage(rows, chosen, "" if rows else "No usage events with tokens on these days.")
+    return _Usage(rows, selected_metrics, "" if rows else "No usage events with tokens on these days.")
 
 
 def _cells(

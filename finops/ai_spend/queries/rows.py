@@ -111,10 +111,12 @@ def rows_of(cells: Cells, totals: Mapping[str, Decimal], top: int) -> list[AiSpe
     ):
         ranked = sorted(by_currency[currency], key=_by_size)
         rows += [_row(group, currency, cell, totals) for group, cell in ranked[:top]]
-        if rest := ranked[top:]:
-            width = len(rest[0][0])
-            cell = _together([cell for _group, cell in rest])
-            rows.append(_row((OTHER, *[""] * (width - 1)), currency, cell, totals, other_groups=len(rest)))
+        if small_groups := ranked[top:]:
+            width = len(small_groups[0][0])
+            cell = _together([cell for _group, cell in small_groups])
+            rows.append(
+                _row((OTHER, *[""] * (width - 1)), currency, cell, totals, other_groups=len(small_groups))
+            )
     return rows
 
 

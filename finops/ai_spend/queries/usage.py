@@ -42,12 +42,12 @@ _AI: Final = re.compile(r"(^|[-.])(ai|llm|claude|copilot|assistant|agent|chat)")
 MAX_ROWS: Final = 200_000
 
 
-def token_metrics(metrics: Sequence[UsageMetric], chosen: str) -> list[UsageMetric]:
+def token_metrics(metrics: Sequence[UsageMetric], metric_name: str) -> list[UsageMetric]:
     """Metrics that count tokens by their names (`litellm_tokens.prompt_tokens`, `claude_code.token.usage`) and are no
-    total or cost of tokens, or only the `chosen` one. Raises UserError for a metric that the account does not have.
+    total or cost of tokens, or only the one with this name. Raises UserError for a metric that the account does not have.
     """
-    if chosen:
-        return [find_metric(metrics, chosen)]
+    if metric_name:
+        return [find_metric(metrics, metric_name)]
     return [metric for metric in metrics if metric.aggregation == "sum" and _counts_tokens(metric.name)]
 
 
@@ -56,23 +56,27 @@ def _counts_tokens(name: str) -> bool:
     return bool(_TOKENS.search(plain)) and not _NO_COUNT.search(plain)
 
 
-def session_metric(metrics: Sequence[UsageMetric], chosen: str) -> UsageMetric | None:
+def session_metric(metrics: Sequence[UsageMetric], metric_name: str) -> UsageMetric | None:
     """The metric that counts sessions: the chosen one, or else by its name, AI sessions first."""
-    return _metric(metrics, chosen, _SESSIONS, ("sum",))
+    return _metric(metrics, metric_name, _SESSIONS, ("sum",))
 
 
-def seat_metric(metrics: Sequence[UsageMetric], chosen: str) -> UsageMetric | None:
+def seat_metric(metrics: Sequence[UsageMetric], metric_name: str) -> UsageMetric | None:
     """The gauge that counts seats: the chosen one, or else by its name, AI seats first."""
-    return _metric(metrics, chosen, _SEATS, ("average_of_days", "last", "max"))
+    return _metric(metrics, metric_name, _SEATS, ("average_of_days", "last", "max"))
 
 
 def _metric(
-    metrics: Sequence[UsageMetric], chosen: str, rule: re.Pattern[str], aggregations: Sequence[str]
+    metrics: Sequence[UsageMetric], metric_name: str, rule: re.Pattern[str], aggregations: Sequence[str]
 ) -> UsageMetric | None:
-    if chosen:
-        return find_metric(metrics, chosen)
-    named = [one for one in metrics if one.aggregation in aggregations and rule.search(plain_text(one.name))]
-    return min(named, key=lambda one: (not _AI.search(plain_text(one.name)), one.name), default=None)
+    if metric_name:
+        return find_metric(metrics, metric_name)
+    named = [
+        metric
+        for metric in metrics
+        if metric.aggregation in aggregations and rule.search(plain_text(metric.name))
+    ]
+    return min(named, key=lambda metric: (not _AI.search(plain_text(metric.name)), metric.name), default=None)
 
 
 class UsageTokens(NamedTuple):

@@ -57,13 +57,13 @@ def _estimate_clause(days: int, estimates: Sequence[Estimate], reason: str) -> s
     if not estimates:
         return f"no estimate from usage: {reason.rstrip('.') or 'no tokens have a price'}"
     texts = []
-    for one in estimates:
-        text = f"{money(one.estimated, one.currency)} estimated from usage of {one.usage_days} of {days} days"
-        if one.difference is not None:
+    for estimate in estimates:
+        text = f"{money(estimate.estimated, estimate.currency)} estimated from usage of {estimate.usage_days} of {days} days"
+        if estimate.difference is not None:
             text += (
-                f", {money(one.difference, one.currency)} less than billed on the {one.compared_days} days compared"
-                if one.difference >= 0
-                else f", {money(-one.difference, one.currency)} more than billed on the {one.compared_days} days compared"
+                f", {money(estimate.difference, estimate.currency)} less than billed on the {estimate.compared_days} days compared"
+                if estimate.difference >= 0
+                else f", {money(-estimate.difference, estimate.currency)} more than billed on the {estimate.compared_days} days compared"
             )
         texts.append(text)
     return join_with_and(texts)

@@ -104,10 +104,12 @@ def index(request: AccountRequest) -> HttpResponseBase:
     return AiSpendPage(request).response()
 
 
-def _names(metrics: list[UsageMetric], chosen: str, aggregations: tuple[str, ...]) -> list[tuple[str, str]]:
-    names = {one.name: str(one) for one in metrics if one.aggregation in aggregations}
-    if chosen:
-        names.setdefault(chosen, chosen)
+def _names(
+    metrics: list[UsageMetric], metric_name: str, aggregations: tuple[str, ...]
+) -> list[tuple[str, str]]:
+    names = {metric.name: str(metric) for metric in metrics if metric.aggregation in aggregations}
+    if metric_name:
+        names.setdefault(metric_name, metric_name)
     return list(names.items())
 
 

@@ -122,7 +122,7 @@ class EventEvaluation:
         ]
         single = new if len(new) <= MAX_SINGLE_MESSAGES else new[: MAX_SINGLE_MESSAGES - 1]
         groups = [[each] for each in single]
-        rest = new[len(single) :]
+        last_group = new[len(single) :]
         return [
             EventCandidate(
                 row,
@@ -130,7 +130,7 @@ class EventEvaluation:
                 partial(self._anomaly_message, group, recent),
                 row.state,
             )
-            for group in [*groups, *([rest] if rest else [])]
+            for group in [*groups, *([last_group] if last_group else [])]
         ]
 
     def _anomaly_message(self, group: Sequence[Anomaly], recent: RecentAnomalies) -> Message:

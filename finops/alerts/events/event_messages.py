@@ -46,12 +46,12 @@ def forecast_message(
     currency: str,
     before: Decimal,
     now: Decimal,
-    others: list[str],
+    other_currencies: list[str],
 ) -> Message:
-    """Return the message for the currency with the largest change; the `others` changed too."""
+    """Return the message for the currency with the largest change; the forecasts in `other_currencies` changed too."""
     end = answer.period.end_date
     through = answer.data_through
-    also = f" The forecasts in {join_with_and(others)} changed too." if others else ""
+    also = f" The forecasts in {join_with_and(other_currencies)} changed too." if other_currencies else ""
     rests_on = f" It rests on cost through {dates.day(through)}." if through else ""
     direction = "rose" if now > before else "fell"
     return Message(

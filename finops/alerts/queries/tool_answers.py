@@ -183,11 +183,13 @@ def _delivery(row: DeliveryRow) -> DeliveryLine:
 
 def _deliveries_summary(account: Account, query: DeliveriesQuery, total: int, page: list[DeliveryRow]) -> str:
     is_filtered = bool(query.status or query.channel_id is not None or not query.include_tests)
-    what = f"{_count_text(total, 'alert delivery')}{' of those asked for' if is_filtered else ''}"
+    deliveries_text = f"{_count_text(total, 'alert delivery')}{' of those asked for' if is_filtered else ''}"
     states = [
         (label, sum(each.status == value and not each.is_partial for each in page))
         for value, label in AlertDelivery.Status.choices
     ]
     states.append(("partly delivered", sum(each.is_partial for each in page)))
     parts = join_with_and([f"{count} {label.lower()}" for label, count in states if count])
-    return f"{quote(account.name)} has {what}" + (f"; of the {len(page)} listed: {parts}." if page else ".")
+    return f"{quote(account.name)} has {deliveries_text}" + (
+        f"; of the {len(page)} listed: {parts}." if page else "."
+    )

@@ -126,8 +126,8 @@ def _chart(status: BudgetStatus) -> ColumnChart | None:
     if status.spent is None:
         return None
     past = sorted(status.past, key=lambda each: each.start_date)
-    rest = max(Decimal(0), (status.forecast or Decimal(0)) - status.spent)
-    forecasts: list[Decimal | None] = [*(None for _ in past), rest or None]
+    remaining_forecast = max(Decimal(0), (status.forecast or Decimal(0)) - status.spent)
+    forecasts: list[Decimal | None] = [*(None for _ in past), remaining_forecast or None]
     forecast = DrawnSeries(name="Remaining forecast", values=to_values(forecasts), tone="forecast")
     spent = DrawnSeries(name="Spent", values=to_values([*(each.spent for each in past), status.spent]))
     length = 7 if status.period == "monthly" else 10
@@ -135,7 +135,7 @@ def _chart(status: BudgetStatus) -> ColumnChart | None:
         title=f"Spend by period in {status.currency}",
         currency=status.currency,
         labels=[f"{day}"[:length] for day in [*(each.start_date for each in past), status.start_date]],
-        series=[spent, forecast] if rest else [spent],
+        series=[spent, forecast] if remaining_forecast else [spent],
         limit=float(status.amount),
         limit_name="Budget",
     )
@@ -183,10 +183,10 @@ def _sentences(crossing: Crossing) -> list[str]:
 
 def _left_out_clause(status: BudgetStatus) -> str:
     """Return a clause on cost that is left out: without an exchange rate, or in other currencies if not converted."""
-    others = {each.currency: each.amount for each in status.other_currencies}
+    other_amounts = {each.currency: each.amount for each in status.other_currencies}
     if display_currency():
-        return reader_text(missing_rate_clause(others, status.currency))
-    amounts = [numbers.money(value, code) for code, value in others.items()]
+        return reader_text(missing_rate_clause(other_amounts, status.currency))
+    amounts = [numbers.money(value, code) for code, value in other_amounts.items()]
     return f", without {sentences.join_with_and(amounts)} in other currencies" if amounts else ""
 
 

@@ -49,10 +49,10 @@ def message(account: Account, job: CostImport) -> Message:
     months = {review.get("month") for review in reviews}
     changes = [change for change in job.report.get("changes", []) if change["month"] in months]
     event = "needs review" if waits(job) else "changed a month beyond the limit"
-    what = "It is not counted until it is reviewed." if waits(job) else "It was a sync, so it is counted."
+    effect = "It is not counted until it is reviewed." if waits(job) else "It was a sync, so it is counted."
     return Message(
         title=f"{quote(account.name)}: an import into {quote(source)} {event}",
-        summary=f"{quote(job.file_name, 100)}: {truncate(reasons, 600)} {what}",
+        summary=f"{quote(job.file_name, 100)}: {truncate(reasons, 600)} {effect}",
         facts=(
             Fact("Account", account.name),
             Fact("Source", source),

@@ -52,7 +52,9 @@ def resolution_state(context: DimensionContext) -> ResolutionState:
         rows = CostTag.objects.filter(account=context.account).values_list(
             "key", Cast("rules", TextField()), "default_value", "description"
         )
-        context.known[_KNOWN] = ResolutionState({key.casefold(): _draft(key, *rest) for key, *rest in rows})
+        context.known[_KNOWN] = ResolutionState(
+            {key.casefold(): _draft(key, *columns) for key, *columns in rows}
+        )
     state: ResolutionState = context.known[_KNOWN]
     return state
 

@@ -125,7 +125,7 @@ def _preview(
     takers: ShadowCounts,
 ) -> CostTagPreview:
     by_rule = _group_by(rows, "rule")
-    rest = by_rule.get(len(draft.rules) + 1, [])
+    unmatched_rows = by_rule.get(len(draft.rules) + 1, [])
     values = [
         ValueCatch(value=value, lines=_lines(group), amounts=_amounts(group))
         for value, group in _group_by(rows, "value").items()
@@ -139,8 +139,8 @@ def _preview(
         ],
         values=sorted(values, key=_largest_first),
         rest_value=draft.default_value or UNTAGGED,
-        rest_lines=_lines(rest),
-        rest=_amounts(rest),
+        rest_lines=_lines(unmatched_rows),
+        rest=_amounts(unmatched_rows),
         totals=_amounts(rows),
         lines=_lines(rows),
         warnings=list(dimension.warnings),

@@ -30,23 +30,23 @@ def cost_tags_answer(
     Raises UserError for an unknown key and a cursor of another query.
     """
     every = list(CostTag.objects.filter(account=account))
-    chosen = [_find_cost_tag(every, cost_tag)] if cost_tag.strip() else every
+    tags = [_find_cost_tag(every, cost_tag)] if cost_tag.strip() else every
     question = ("cost tags", cost_tag.strip().casefold())
     start = offset_of(cursor, *question)
-    lines = list(_lines(chosen))
+    lines = list(_lines(tags))
     shown = lines[start : start + limit]
     after = start + len(shown)
     more = after < len(lines)
     return CostTagsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(account, chosen),
+        summary=_summary(account, tags),
         cost_tags=_group_by_cost_tag(shown),
         cursor=next_cursor(after, *question) if more and shown else "",
         truncated=f"{len(shown)} of {len(lines)} rules. Use cursor for the next page, or one cost_tag."
         if more
         else "",
         warnings=[],
-        hint=_hint(chosen),
+        hint=_hint(tags),
     )
 
 

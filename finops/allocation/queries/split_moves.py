@@ -63,12 +63,12 @@ def moves_of(question: SplitQuestion, splits: Sequence[Split]) -> SplitResult:
     """
     dimensions = _dimensions(question, splits)
     if not dimensions:
-        others = sorted({split.dimension for split in splits})
+        split_dimensions = sorted({split.dimension for split in splits})
         return SplitResult(
             warnings=[
                 (
                     "No shared-cost split applies to the dimensions of this query; splits are on "
-                    f"{join_with_and(others)}."
+                    f"{join_with_and(split_dimensions)}."
                 )
             ]
         )

@@ -232,12 +232,12 @@ def _effect_total(
         labels[part.keys[0]] = max(labels.get(part.keys[0], ""), part.labels[0] or "")
     shown = {split.source_value, *(target["value"] for target in split.targets), *moved}
     rows = [_effect_row(name, strip_date_prefix(labels.get(name)), before, moved, currency) for name in shown]
-    others = [amount for name, amount in before.items() if name not in shown]
+    other_amounts = [amount for name, amount in before.items() if name not in shown]
     return EffectTotal(
         currency=currency,
         rows=sorted(rows, key=lambda row: (row.value != split.source_value, -row.moved, row.value)),
-        others=exact_sum(others),
-        other_values=len(others),
+        others=exact_sum(other_amounts),
+        other_values=len(other_amounts),
         whole=exact_sum(before.values()),
     )
 

@@ -84,15 +84,15 @@ def unowned_values(
     question = _question(key, NO_TEAM, newest, search=search, top=limit)
     answer = _query(account, sources, question)
     absent = registry.resolve(DimensionContext(account, sources.view.product_key), key).absent
-    rest = [row for row in answer.rows if row.other_groups]
+    other_rows = [row for row in answer.rows if row.other_groups]
     shown = [
         UnownedValue(value, *_figures(rows), can_be_owned=value != absent)
         for value, rows in _by_value(answer).items()
     ]
     return UnownedValues(
         values=sorted(shown, key=lambda each: -_size(each.amounts)),
-        more=max((row.other_groups for row in rest), default=0),
-        more_amounts=tuple(MoneyAmount(amount=row.amount, currency=row.currency) for row in rest),
+        more=max((row.other_groups for row in other_rows), default=0),
+        more_amounts=tuple(MoneyAmount(amount=row.amount, currency=row.currency) for row in other_rows),
     )
 
 

@@ -58,9 +58,9 @@ class TeamInfo:
 
 def team_infos(account: Account, teams: Iterable[Team] | None = None) -> list[TeamInfo]:
     """Return these teams, or all, by name. Three queries."""
-    chosen = list(Team.objects.filter(account=account)) if teams is None else list(teams)
-    people: dict[int, list[Person]] = {team.pk: [] for team in chosen}
-    values: dict[int, list[str]] = {team.pk: [] for team in chosen}
+    team_rows = list(Team.objects.filter(account=account)) if teams is None else list(teams)
+    people: dict[int, list[Person]] = {team.pk: [] for team in team_rows}
+    values: dict[int, list[str]] = {team.pk: [] for team in team_rows}
     members = TeamMember.objects.filter(team__in=people).order_by("membership__user__name", "pk")
     for pk, team, name, email in members.values_list(
         "pk", "team_id", "membership__user__name", "membership__user__email"
@@ -71,7 +71,7 @@ def team_infos(account: Account, teams: Iterable[Team] | None = None) -> list[Te
         values[team].append(value)
     return [
         TeamInfo(team.pk, team.name, team.description, tuple(people[team.pk]), tuple(values[team.pk]))
-        for team in chosen
+        for team in team_rows
     ]
 
 
@@ -234,7 +234,7 @@ def _summary(
     if not infos:
         return f"{quote(account.name)} has no teams yet."
     counted = f"{len(infos)} team{'' if len(infos) == 1 else 's'}"
-    what = counted if len(matching) == len(infos) else f"{len(matching)} of {counted} matching"
+    teams_text = counted if len(matching) == len(infos) else f"{len(matching)} of {counted} matching"
     days = f"from {spent.period.start_date} to {spent.period.end_date}"
     amounts = [money(each.amount, each.currency) for each in _team_costs(spent, NO_TEAM)]
     unowned = (
@@ -242,7 +242,7 @@ def _summary(
         if amounts
         else f"all of its cost {days} has a team"
     )
-    return f"{quote(account.name)} has {what}; {unowned}."
+    return f"{quote(account.name)} has {teams_text}; {unowned}."
 
 
 def _hint(infos: Sequence[TeamInfo], key: str) -> str:

@@ -137,8 +137,8 @@ def _condition(raw: Any, path: Path, depth: int) -> Condition:
     if not joins:
         return _test(fields, path)
     if len(fields) > 1:
-        others = ", ".join(name for name in fields if name != joins[0])
-        _refuse(f"{joins[0]} cannot be combined with {others}. Nest conditions instead.", path)
+        other_names = ", ".join(name for name in fields if name != joins[0])
+        _refuse(f"{joins[0]} cannot be combined with {other_names}. Nest conditions instead.", path)
     join, inside = joins[0], (*path, joins[0])
     if join == "not":
         return Not(_condition(fields[join], inside, depth + 1))

@@ -167,8 +167,8 @@ def _metric(account: Account, draft: SplitDraft) -> str:
 
 def _others(context: DimensionContext, dimension: Dimension, split: SharedCostSplit) -> list[SharedCostSplit]:
     """Return the other splits of the same values, also those on an alias of the dimension, such as product."""
-    others = SharedCostSplit.objects.exclude(pk=split.pk)
-    return [other for other in others if _is_same(context, dimension, other.dimension)]
+    other_splits = SharedCostSplit.objects.exclude(pk=split.pk)
+    return [other for other in other_splits if _is_same(context, dimension, other.dimension)]
 
 
 def _is_same(context: DimensionContext, dimension: Dimension, name: str) -> bool:

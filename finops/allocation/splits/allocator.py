@@ -136,7 +136,7 @@ class _Route:
         for (index, _split), names in zip(self.active_splits, targets, strict=True):
             own_weights = shares[index].weights
             row = [own_weights.get(name, 0) for name in names]
-            products = [one * other for one in products for other in row]
+            products = [product * other for product in products for other in row]
         return products
 
 

@@ -72,8 +72,8 @@ def _plain(number: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def check_targets(split: SplitLike, others: Sequence[SplitLike], *, every: bool) -> None:
-    """Raises UserError where cost would be allocated twice, or to no target. `others`: of the same dimension."""
+def check_targets(split: SplitLike, other_splits: Sequence[SplitLike], *, every: bool) -> None:
+    """Raises UserError where cost would be allocated twice, or to no target. `other_splits`: of the same dimension."""
     values = [target["value"] for target in split.targets]
     if not values and not every:
         raise UserError("Add at least one target.", field="targets")
@@ -87,13 +87,13 @@ def check_targets(split: SplitLike, others: Sequence[SplitLike], *, every: bool)
             f"{truncate(split.source_value, SHOWN)!r} is the source and cannot be a target.",
             field="targets",
         )
-    _check_cycles(split, values, others)
-    _check_overlaps(split, others)
+    _check_cycles(split, values, other_splits)
+    _check_overlaps(split, other_splits)
 
 
-def _check_cycles(split: SplitLike, values: Sequence[str], others: Sequence[SplitLike]) -> None:
-    giving = [other for other in others if _is_target_of(other, split.source_value)]
-    taking = [other for other in others if other.source_value in values]
+def _check_cycles(split: SplitLike, values: Sequence[str], other_splits: Sequence[SplitLike]) -> None:
+    giving = [other for other in other_splits if _is_target_of(other, split.source_value)]
+    taking = [other for other in other_splits if other.source_value in values]
     closing = [other for other in giving if other in taking]
     if closing:
         chain = " → ".join([split.source_value, closing[0].source_value, split.source_value])
@@ -120,8 +120,8 @@ def _is_target_of(other: SplitLike, value: str) -> bool:
     return any(target["value"] == value for target in other.targets)
 
 
-def _check_overlaps(split: SplitLike, others: Sequence[SplitLike]) -> None:
-    for other in others:
+def _check_overlaps(split: SplitLike, other_splits: Sequence[SplitLike]) -> None:
+    for other in other_splits:
         if other.source_value == split.source_value and _overlap(split, other):
             raise UserError(
                 f"Split {other.name!r} already splits {truncate(split.source_value, SHOWN)!r}, "

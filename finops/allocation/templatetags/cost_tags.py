@@ -38,19 +38,21 @@ def in_currency(amounts: Sequence[MoneyAmount], currency: str) -> Decimal:
 
 
 @register.filter
-def caught_share(total: Decimal, rest: Decimal) -> int:
+def caught_share(total: Decimal, unmatched: Decimal) -> int:
     """The share of the total without the rest, as a percent from 0 to 100; rounded down, so that 100 is all."""
-    share = ratio(exact_difference(total, rest), total)
+    share = ratio(exact_difference(total, unmatched), total)
     return max(0, min(100, int(share * 100))) if share is not None else 0
 
 
 @register.filter
 def preview_words(preview: CostTagPreview) -> str:
     """The text that a screen reader announces when the figures change."""
-    rest = sentences.join_with_and([sentences.money(each.amount, each.currency) for each in preview.rest])
+    unmatched = sentences.join_with_and(
+        [sentences.money(each.amount, each.currency) for each in preview.rest]
+    )
     nothing = [str(rule.number) for rule in preview.rules if not rule.lines]
     idle = f" Rules without matches: {sentences.join_with_and(nothing)}." if nothing else ""
-    return f"Not matched: {rest or 'nothing'}.{idle}" if rest else f"All lines match a rule.{idle}"
+    return f"Not matched: {unmatched or 'nothing'}.{idle}" if unmatched else f"All lines match a rule.{idle}"
 
 
 @register.filter

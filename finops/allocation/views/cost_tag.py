@@ -52,8 +52,8 @@ class CostTagPage(CostQueryPage[SpendQuery, SpendAnswer]):
 
     def complete(self, query: SpendQuery) -> SpendQuery:
         """Group by the values of the cost tag, whatever else the URL groups by."""
-        others = [name for name in query.group_by if name != self.dimension]
-        return structs.replace(query, group_by=[self.dimension, *others[:1]])
+        other_groups = [name for name in query.group_by if name != self.dimension]
+        return structs.replace(query, group_by=[self.dimension, *other_groups[:1]])
 
     def answer(self, query: SpendQuery) -> SpendAnswer:
         return query_spend(self.request.account, query)

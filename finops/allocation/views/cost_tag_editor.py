@@ -66,11 +66,11 @@ def new(request: AccountRequest) -> HttpResponseBase:
         return _handle_post(request, None)
     starts = tag_starts(request.account)
     copied_keys = request.GET.getlist("copy")
-    chosen = next(
+    draft = next(
         (start.draft for start in starts if copied_keys and set(copied_keys) == set(start.keys)), None
     )
-    form = CostTagForm.of(chosen or CostTagDraft(key=""))
-    return editor_page(request, form, None, starts=[] if chosen else starts)
+    form = CostTagForm.of(draft or CostTagDraft(key=""))
+    return editor_page(request, form, None, starts=[] if draft else starts)
 
 
 @account_page(Role.MEMBER)

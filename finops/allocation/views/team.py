@@ -128,8 +128,8 @@ def _people(request: AccountRequest, team: Team) -> dict[str, Any]:
     members = (
         Membership.objects.filter(account=request.account).select_related("user").order_by("user__name", "pk")
     )
-    others = [each for each in members[:PICKED] if each.user.email not in inside]
-    return {"people": info.people, "others": others}
+    non_members = [each for each in members[:PICKED] if each.user.email not in inside]
+    return {"people": info.people, "others": non_members}
 
 
 @account_page(Role.MEMBER)

@@ -131,12 +131,12 @@ def _change(cost: TeamCost) -> Decimal | None:
 @require_http_methods(["GET", "HEAD", "POST"])
 def key(request: AccountRequest) -> HttpResponse:
     """Show and set the dimension whose values teams own. Raises PermissionDenied for a change by a viewer."""
-    chosen = team_key(request.account)
+    current_key = team_key(request.account)
     if request.method != "POST":
-        return _key_page(request, TeamKeyForm.of(request.account, chosen))
+        return _key_page(request, TeamKeyForm.of(request.account, current_key))
     if not request.membership.may(Role.MEMBER):
         raise PermissionDenied("Requires the role Member.")
-    form = TeamKeyForm.of(request.account, chosen, request.POST)
+    form = TeamKeyForm.of(request.account, current_key, request.POST)
     if form.is_valid():
         with FormErrors(form):
             team_key_row = set_team_key(account=request.account, actor=request.actor, **form.cleaned_data)

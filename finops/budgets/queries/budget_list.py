@@ -47,7 +47,7 @@ def list_budgets(account: Account, query: BudgetsQuery, *, deadline: float | Non
     )
     page = matches[offset : offset + query.limit]
     following = offset + len(page)
-    rest = len(matches) - following
+    remaining = len(matches) - following
     notes = source_notes(account, sources) if every else SourceNotes()
     return BudgetsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
@@ -55,9 +55,9 @@ def list_budgets(account: Account, query: BudgetsQuery, *, deadline: float | Non
         view=apply_overrides(sources.view, basis=None, charge_categories=()),
         data_through=sources.coverage.complete_through,
         budgets=[_row(each) for each in page],
-        cursor=next_cursor(following, *question) if rest > 0 else "",
-        truncated=f"{rest} more budgets. Use cursor for the next page, or filter by status."
-        if rest > 0
+        cursor=next_cursor(following, *question) if remaining > 0 else "",
+        truncated=f"{remaining} more budgets. Use cursor for the next page, or filter by status."
+        if remaining > 0
         else "",
         warnings=[*notes.warnings, *_warnings(account, sources, every)],
         hint=_hint(every, matches, sources.view.basis),
@@ -127,12 +127,12 @@ def _created_words(budget: Budget, status: BudgetStatus) -> str:
     per = {"monthly": "month", "quarterly": "quarter", "yearly": "year"}[status.period]
     scope = "the account" if status.scope == "account" else quote(status.scope_name, MAX_NAME)
     own_amounts = budget.amounts.count()
-    others = (
+    amounts_clause = (
         f", other amounts in {own_amounts} periods," if own_amounts > 1 else ", another amount in 1 period,"
     )
     amounts = join_with_and([money(each.amount, each.currency) for each in status.other_currencies])
     return (
-        f"{money(budget.amount, budget.currency)} per {per}{others if own_amounts else ''} for {scope}, now from {status.start_date} to "
+        f"{money(budget.amount, budget.currency)} per {per}{amounts_clause if own_amounts else ''} for {scope}, now from {status.start_date} to "
         f"{status.end_date}{f'; not counted: {amounts} in other currencies' if amounts else ''}"
     )
 

@@ -27,10 +27,10 @@ def summary_of(
     when = f"from {span.period.start} to {span.period.end}"
     filtered = " within the filters" if facts.plan.filters else ""
     if not totals:
-        what = (
+        reason = (
             "No cost line matches the filters" if facts.plan.filters else f"{quote(account.name)} has no cost"
         )
-        return f"{what}, so nothing can be forecast {when}{facts.source_notes.clause}."
+        return f"{reason}, so nothing can be forecast {when}{facts.source_notes.clause}."
     forecast_totals = [total for total in totals if total.expected is not None]
     if not forecast_totals:
         return f"The spend of {quote(account.name)}{filtered} {when} cannot be forecast: {totals[0].reason.rstrip('.')}{facts.source_notes.clause}."

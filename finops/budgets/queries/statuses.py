@@ -175,8 +175,8 @@ def _figures(context: _StatusContext, budget: Budget, scope_costs: ScopeCosts) -
     inputs = _status_inputs(budget, amount, spent, forecast, period)
     crosses_on = _crossing_day(amount, inside, projection, context.day)
     not_final = _not_final(parts, so_far, data_days, budget.currency)
-    others = _other_currencies(scope_costs, budget.currency, so_far)
-    missing = _missing_rates(scope_costs, budget, others)
+    other_amounts = _other_currencies(scope_costs, budget.currency, so_far)
+    missing = _missing_rates(scope_costs, budget, other_amounts)
     status = BudgetStatus(
         id=budget.pk,
         name=budget.name,
@@ -201,7 +201,7 @@ def _figures(context: _StatusContext, budget: Budget, scope_costs: ScopeCosts) -
         status_reason=" ".join([reason_of(inputs, crosses_on=crosses_on) + not_final, *missing]),
         crosses_on=crosses_on,
         data_through=data_days.since,
-        other_currencies=others,
+        other_currencies=other_amounts,
         past=_past_periods(context, budget, data_days.coverage, costs),
         warnings=missing or _warnings(scope_costs, budget, data_days),
         not_final=incomplete_cost(parts, so_far),
@@ -293,9 +293,11 @@ def _other_currencies(scope_costs: ScopeCosts, currency: str, days: DateRange) -
     return [MoneyAmount(amount=amount, currency=name) for name, amount in sums.items() if amount]
 
 
-def _missing_rates(scope_costs: ScopeCosts, budget: Budget, others: Sequence[MoneyAmount]) -> list[str]:
+def _missing_rates(
+    scope_costs: ScopeCosts, budget: Budget, other_amounts: Sequence[MoneyAmount]
+) -> list[str]:
     """Return warnings about cost that the amounts leave out for lack of an exchange rate to the budget's currency."""
-    spent = {each.currency: each.amount for each in others}
+    spent = {each.currency: each.amount for each in other_amounts}
     if warnings := missing_rate_warnings(spent, budget.currency):
         return warnings
     read = {name: exact_sum(costs.values()) for name, costs in scope_costs.costs.items()}
@@ -354,10 +356,12 @@ def _past_period(
 def _warnings(scope_costs: ScopeCosts, budget: Budget, data_days: _DataDays) -> list[str]:
     if scope_costs.problem or budget.currency in scope_costs.costs or data_days.coverage.first_day is None:
         return []
-    others = sorted(scope_costs.costs)
+    other_currencies = sorted(scope_costs.costs)
     name = scope_name(budget)
-    if others:
+    if other_currencies:
         return [
-            (f"{name} has no cost in {budget.currency}, only in {', '.join(others)}, which is not counted.")
+            (
+                f"{name} has no cost in {budget.currency}, only in {', '.join(other_currencies)}, which is not counted."
+            )
         ]
     return [f"{name} has no cost in the period."]

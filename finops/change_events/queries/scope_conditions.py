@@ -173,12 +173,12 @@ def _is_storable(text: str) -> bool:
 @cache
 def _folded_to() -> dict[str, str]:
     """Return, for each character, the other characters that fold to it."""
-    others: dict[str, str] = {}
+    characters: dict[str, str] = {}
     for char in map(chr, range(_FOLDED_RANGE)):
         folded = char.casefold()
         if len(folded) == 1 and folded != char:
-            others[folded] = others.get(folded, "") + char
-    return others
+            characters[folded] = characters.get(folded, "") + char
+    return characters
 
 
 @cache

@@ -63,7 +63,7 @@ class ReportMonth:
     def newest(self) -> list[BucketObject]:
         """The files of the newest assembly, or the overwritten files. They give bytes and fingerprint before the
         manifest is read. The expiry of older assemblies changes nothing."""
-        by_age = sorted(self.assemblies.values(), key=lambda each: max(one.modified for one in each))
+        by_age = sorted(self.assemblies.values(), key=lambda each: max(file.modified for file in each))
         return [*self.files, *(by_age[-1] if by_age else [])]
 
 

@@ -76,10 +76,10 @@ class ExportMonth:
         """The files of the newest execution, or the overwritten files. They give bytes and fingerprint before the
         manifest is read. The expiry of older executions changes nothing."""
         by_folder: dict[str, list[BucketObject]] = defaultdict(list)
-        for rest, each in self.files.items():
-            by_folder[rest.rpartition("/")[0]].append(each)
-        rest = next(rest for rest, each in self.manifests.items() if each is self.manifest)
-        if folder := rest.rpartition("/")[0]:
+        for path, each in self.files.items():
+            by_folder[path.rpartition("/")[0]].append(each)
+        path = next(path for path, each in self.manifests.items() if each is self.manifest)
+        if folder := path.rpartition("/")[0]:
             return by_folder[folder]
         return max(by_folder.values(), key=lambda files: max(each.modified for each in files), default=[])
 

@@ -332,11 +332,11 @@ class _Warehouse(SqlSource):
         def chunk_of(link: str) -> _Chunk:
             return self._chunk(link) if link else chunk
 
-        def link_of(one: _Chunk) -> str:
-            return one.external_links[0].next_chunk_internal_link if one.external_links else ""
+        def link_of(chunk: _Chunk) -> str:
+            return chunk.external_links[0].next_chunk_internal_link if chunk.external_links else ""
 
-        for one in self._api.pages(chunk_of, link_of):
-            for link in one.external_links:
+        for page in self._api.pages(chunk_of, link_of):
+            for link in page.external_links:
                 yield self._rows(link.external_link)
 
     def _chunk(self, link: str) -> _Chunk:

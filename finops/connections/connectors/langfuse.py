@@ -162,7 +162,7 @@ class Langfuse(Connector[LangfuseConfig]):
         for row in _rows(_api(config).for_fetch(fetch), config, *_window(month.month), [field, MODEL]):
             key = (_day_of(row), _text(row, field), _text(row, MODEL))
             before = sums.get(key, (Decimal(),) * len(_COLUMNS))
-            sums[key] = tuple(one + more for one, more in zip(before, _totals(row), strict=True))
+            sums[key] = tuple(total + more for total, more in zip(before, _totals(row), strict=True))
         nameless = sum(any(totals) for (_day, customer, _model), totals in sums.items() if not customer)
         if nameless:
             fetch.notes.append(

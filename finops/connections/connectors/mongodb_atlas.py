@@ -231,8 +231,8 @@ def _report_url(api: HttpApi, config: AtlasConfig, invoice: _Invoice) -> str:
 
 def _check_months(path: Path, invoice: _Invoice) -> None:
     """Raises SourceError for a report with another month than its invoice's, because it would replace that month's lines."""
-    others = sorted(f"{month:%Y-%m}" for month in csv_months(path) if month != invoice.month)
-    if others:
+    other_months = sorted(f"{month:%Y-%m}" for month in csv_months(path) if month != invoice.month)
+    if other_months:
         raise SourceError(
-            f"The report of {invoice.month:%Y-%m} has lines of {', '.join(others)}, so it is not imported."
+            f"The report of {invoice.month:%Y-%m} has lines of {', '.join(other_months)}, so it is not imported."
         )

@@ -80,8 +80,8 @@ def _page(rows: list[dict[str, Any]], params: Mapping[str, str]) -> dict[str, An
     first, end = (
         int(params.get(f"created[{name}]", default)) for name, default in (("gte", "0"), ("lt", str(1 << 62)))
     )
-    chosen = [each for each in rows if first <= each["created"] < end]
+    matches = [each for each in rows if first <= each["created"] < end]
     after, limit = params.get("starting_after"), int(params.get("limit", "10"))
-    start = next((place + 1 for place, each in enumerate(chosen) if each["id"] == after), 0)
-    page = chosen[start : start + limit]
-    return {"object": "list", "data": page, "has_more": start + limit < len(chosen)}
+    start = next((place + 1 for place, each in enumerate(matches) if each["id"] == after), 0)
+    page = matches[start : start + limit]
+    return {"object": "list", "data": page, "has_more": start + limit < len(matches)}

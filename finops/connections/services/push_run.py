@@ -29,11 +29,10 @@ from finops.costs.models import CostImport
 from finops.costs.services import cancel_abandoned_syncs, import_files
 from finops.lib import child_process, clock, disk
 from finops.lib.advisory_lock import advisory_lock
-from finops.lib.attempt_fence import AttemptFence
 from finops.lib.child_process import ChildOutcome
 from finops.lib.errors import UserError
 from finops.lib.formats import dates
-from finops.lib.jobs import JobDeadline, count_outcome, failure_in_child, internal_error
+from finops.lib.jobs import AttemptFence, JobDeadline, count_outcome, failure_in_child, internal_error
 from finops.lib.telemetry import metrics
 from finops.lib.unavailable import is_unavailable
 from finops.notifications.models import Notification

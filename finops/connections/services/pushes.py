@@ -203,10 +203,10 @@ def _add_part(credential: CostCredential, push_id: uuid.UUID, number: int, part:
 def _save_part(push: CostPush, number: int, part: PartFile) -> None:
     rows = CostPushPart.objects.filter(push=push)
     size = part.path.stat().st_size
-    others = rows.exclude(number=number).aggregate(bytes=Sum("bytes"))["bytes"] or 0
-    if others + size > settings.UPLOAD_MAX_BYTES:
+    other_bytes = rows.exclude(number=number).aggregate(bytes=Sum("bytes"))["bytes"] or 0
+    if other_bytes + size > settings.UPLOAD_MAX_BYTES:
         raise PushTooLarge(
-            f"The parts of this push have {others + size:,} bytes; the limit is {settings.UPLOAD_MAX_BYTES:,}. Send "
+            f"The parts of this push have {other_bytes + size:,} bytes; the limit is {settings.UPLOAD_MAX_BYTES:,}. Send "
             "Parquet or CSV.gz."
         )
     before = rows.filter(number=number).values_list("file_name", flat=True).first()

@@ -1,7 +1,7 @@
 """Claims of syncs: one process for each connection, and another one as soon as that has died.
 
 As for imports (`finops.costs.services.claims`): a PostgreSQL lock that is released by kill -9, and a fence
-(`finops.lib.attempt_fence`) in case the lock's connection breaks while the process continues.
+(`finops.lib.jobs`) in case the lock's connection breaks while the process continues.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from finops.connections.connector import SyncCancellation
 from finops.connections.models import UNFINISHED_STATUSES, CostSync
 from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
-from finops.lib.attempt_fence import AttemptFence
+from finops.lib.jobs import AttemptFence
 
 MAX_ATTEMPTS = 6
 """Maximum number of attempts of a sync that kills its worker, including the listing. Imported months stay, and the

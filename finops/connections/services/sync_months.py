@@ -300,8 +300,8 @@ def _failure(month: BillMonth, started: float, error: str, size: int) -> PeriodR
 
 def _other_months(month: BillMonth, job: CostImport) -> list[str]:
     name = month_name(month.month)
-    others = [each for each in job.report.get("months", []) if each["month"] != name]
-    if not others:
+    other_months = [each for each in job.report.get("months", []) if each["month"] != name]
+    if not other_months:
         return []
-    lines = join_with_and([f"{each['rows']:,} of {each['month']}" for each in others])
+    lines = join_with_and([f"{each['rows']:,} of {each['month']}" for each in other_months])
     return [f"The files have rows of other billing months: {lines}."]

@@ -121,8 +121,8 @@ class StorageBucket(ABC):
         Raises SourceError for a key outside the prefix."""
         key = text
         if "://" in text:
-            _, _, rest = text.partition("://")
-            bucket, _, key = rest.partition("/")
+            _, _, location = text.partition("://")
+            bucket, _, key = location.partition("/")
             if bucket != self.name:
                 raise SourceError(
                     f"A manifest names {shown_key(text)}, which is in another bucket than {self.url}."

@@ -151,7 +151,7 @@ class SeriesConnector(Connector[C]):
         with usage_files(fetch, month.month) as files:
             for each in self.series(config, self._request(config, month.month, fetch)):
                 customer = self._customer_of(config, each)
-                others = {
+                dimensions = {
                     name: value for name, value in each.labels.items() if value and name != settings.label
                 }
                 for moment, quantity in each.samples:
@@ -160,7 +160,7 @@ class SeriesConnector(Connector[C]):
                         metric=settings.metric,
                         quantity=quantity,
                         moment=moment,
-                        dimensions=others or None,
+                        dimensions=dimensions or None,
                     )
         return files.files()
 

@@ -136,9 +136,9 @@ class FocusRelation(SqlBill):
         columns = source.columns(relation)
         focus = focus_columns(columns, source.field)
         self._columns = {name: source.name(column.name) for name, column in focus.items()}
-        others = other_columns_text(columns)
+        other_text = other_columns_text(columns)
         self.title = "Read the FOCUS columns" + (
-            f". Not read, since FOCUS has none of these: {others}" if others else ""
+            f". Not read, since FOCUS has none of these: {other_text}" if other_text else ""
         )
 
     def months(self) -> list[BillMonth]:

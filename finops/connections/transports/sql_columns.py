@@ -37,9 +37,11 @@ def focus_columns(columns: Sequence[SqlColumn], field: str) -> Mapping[str, SqlC
         raise SourceError(f"There are {len(columns)} columns; {MAX_COLUMNS} are read at most.", field=field)
     columns_by_name = {fold(each.name): each for each in columns}
     missing = [either[0] for either in MANDATORY if not any(fold(name) in columns_by_name for name in either)]
-    others = other_columns(columns)
+    unread_columns = other_columns(columns)
     problems = (
-        [f"There is no {join_with_and([_with_guess(name, others) for name in missing])}."] if missing else []
+        [f"There is no {join_with_and([_with_guess(name, unread_columns) for name in missing])}."]
+        if missing
+        else []
     )
     problems += [
         f"{columns_by_name[fold(name)].name} is {truncate(columns_by_name[fold(name)].type, 60)}, not a {kind}."
@@ -67,13 +69,13 @@ def other_columns(columns: Sequence[SqlColumn]) -> list[str]:
 
 def other_columns_text(columns: Sequence[SqlColumn]) -> str:
     """Return the columns that are not read, each with the missing FOCUS column that it may be; empty if there are none."""
-    others = other_columns(columns)
-    if not others:
+    unread_columns = other_columns(columns)
+    if not unread_columns:
         return ""
     there = {fold(each.name) for each in columns}
     missing = [name for name in KNOWN if fold(name) not in there]
-    shown = [_with_focus_name(name, missing) for name in others[:MAX_SHOWN]]
-    more = [f"{len(others) - MAX_SHOWN} more"] if len(others) > MAX_SHOWN else []
+    shown = [_with_focus_name(name, missing) for name in unread_columns[:MAX_SHOWN]]
+    more = [f"{len(unread_columns) - MAX_SHOWN} more"] if len(unread_columns) > MAX_SHOWN else []
     return join_with_and([*shown, *more])
 
 
@@ -90,8 +92,8 @@ def _is_possible(type_: str, kind: str) -> bool:
     return not other.fullmatch(name) and not _NEITHER.fullmatch(name)
 
 
-def _with_guess(name: str, others: Sequence[str]) -> str:
-    near = _nearest(name, others)
+def _with_guess(name: str, unread_columns: Sequence[str]) -> str:
+    near = _nearest(name, unread_columns)
     return f"{name} (it may be {truncate(near, 60)} now)" if near else name
 
 

@@ -207,7 +207,7 @@ def _add(files: UsageFiles, row: Mapping[str, str | None]) -> None:
     moment, quantity = parse_moment(row[TIME] or ""), None
     with suppress(InvalidOperation):
         quantity = Decimal(row[QUANTITY] or "")
-    others = {name: value for name, value in row.items() if value and name not in (*REQUIRED, *OPTIONAL)}
+    dimensions = {name: value for name, value in row.items() if value and name not in (*REQUIRED, *OPTIONAL)}
     files.add(
         customer=row[CUSTOMER],
         metric=row[METRIC],
@@ -215,5 +215,5 @@ def _add(files: UsageFiles, row: Mapping[str, str | None]) -> None:
         moment=moment if moment.tzinfo else moment.replace(tzinfo=UTC),
         unit=row.get("unit"),
         name=row.get("customer_name"),
-        dimensions=others or None,
+        dimensions=dimensions or None,
     )

@@ -230,8 +230,8 @@ def _text(value: Any, field: TableField) -> str | None:
 
 def _plain(value: Any, field: TableField) -> Any:
     if field.mode == "REPEATED":
-        one = msgspec.structs.replace(field, mode="NULLABLE")
-        return [_plain(each.get("v"), one) for each in value or ()]
+        element = msgspec.structs.replace(field, mode="NULLABLE")
+        return [_plain(each.get("v"), element) for each in value or ()]
     if value is None:
         return None
     if field.type in ("RECORD", "STRUCT"):

@@ -120,11 +120,11 @@ def change_event(
     if not values:
         return None
     more = len({each.name for each in billable}) - 1
-    others = f" and {more} more" if more else ""
+    more_clause = f" and {more} more" if more else ""
     return PulledEvent(
         occurred_at=occurred_at.astimezone(UTC),
         kind="purchase" if name.startswith("Purchase") else "change",
-        title=f"{name} {billable[0].name.rpartition('/')[2]}{others}",
+        title=f"{name} {billable[0].name.rpartition('/')[2]}{more_clause}",
         event_id=f"{name}/{event_id}",
         actor=actor_of(record.user_identity),
         url=f"https://{record.aws_region}.console.aws.amazon.com/cloudtrailv2/home?region={record.aws_region}#/events/{event_id}",

@@ -146,10 +146,10 @@ class CodeHostConnector(Connector[C], Generic[C, R]):
 
     def check(self, config: C) -> list[CheckFinding]:
         with check_list() as checks:
-            first, *others = self.check_access(checks, config)
+            first, *other_repositories = self.check_access(checks, config)
             for title, events in self._chosen_lists(first, config).items():
                 checks.attempt(f"Read {title} of {first.repository.name}", partial(newest_event, events))
-            for other in others:
+            for other in other_repositories:
                 checks.attempt(f"Read {other.repository.name}", other.check)
         return checks.findings
 
@@ -185,11 +185,11 @@ def repositories_of(text: str, pattern: re.Pattern[str], example: str) -> list[R
 
 
 def _repository_of(line: str, pattern: re.Pattern[str], example: str) -> Repository:
-    name, _blank, rest = line.strip().partition(" ")
+    name, _blank, scope_text = line.strip().partition(" ")
     if not pattern.fullmatch(name):
         raise ValueError(f"{quote(name[:60])} is no repository. For example: {example}")
     scope: dict[str, list[str]] = {}
-    for part in filter(None, map(str.strip, rest.split(";"))):
+    for part in filter(None, map(str.strip, scope_text.split(";"))):
         dimension, equals, value = (each.strip() for each in part.partition("="))
         if not (equals and dimension and value):
             raise ValueError(f"{quote(part[:60])} is no scope. Write dimension=value, for example: {example}")

@@ -108,12 +108,12 @@ def _kind_of(service: str, action: str) -> _Kind | None:
     verb = _VERB.match(action)
     if verb is None:
         return None
-    rest = action[verb.end() :]
+    object_text = action[verb.end() :]
     is_creation = _CREATION.fullmatch(verb.group()) is not None
     for kind in _KINDS:
         for noun in kind.nouns:
-            if kind.service == service and rest.startswith(noun):
-                after = rest.removeprefix(noun)
+            if kind.service == service and object_text.startswith(noun):
+                after = object_text.removeprefix(noun)
                 is_own = _OF_A_NEW_ONE.fullmatch(after) if is_creation else not _OF_ANOTHER.match(after)
                 return kind if is_own else None
     return None

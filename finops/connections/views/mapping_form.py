@@ -227,7 +227,7 @@ class MappingForm(forms.Form):
         return any(name in self.fields and (self[name].value() or self[name].errors) for name in names)
 
     def _row(self, focus: str) -> MappingRow:
-        others = [
+        parameters = [
             self[name]
             for name in self.fields
             if name in {f"{focus}-{each}" for each in ("value", "factor", "format")}
@@ -237,7 +237,7 @@ class MappingForm(forms.Form):
             for name in self.fields
             if name.startswith(f"{focus}-addend-")
         ]
-        return MappingRow(focus, SHOWN[focus], self[f"{focus}-column"], others, addends)
+        return MappingRow(focus, SHOWN[focus], self[f"{focus}-column"], parameters, addends)
 
     def category_fields(self, unknown: Iterable[str] = ()) -> list[CategoryField]:
         """A field for each charge category that is not one of FOCUS: in the sample, in `unknown`, and mapped ones."""

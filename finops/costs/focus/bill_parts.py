@@ -52,16 +52,16 @@ class BillPart(msgspec.Struct, frozen=True, kw_only=True):
 def shared_columns(
     files: Sequence[FocusFile],
     defaults: Mapping[str, str],
-    chosen: FormatChoice,
+    choice: FormatChoice,
     mapping: MappingDocument | None,
 ) -> tuple[str, ...] | None:
     """Return the optional columns of files that can be read in parts; None for files that cannot. Opens each file.
     Raises FocusFileError as `normalise`."""
-    opened = open_files(files, check_defaults(defaults), chosen, mapping)
-    for one in opened:
-        if isinstance(one.reader, NativeReader) or one.header.dataset != spec.COST_AND_USAGE:
+    opened = open_files(files, check_defaults(defaults), choice, mapping)
+    for open_file in opened:
+        if isinstance(open_file.reader, NativeReader) or open_file.header.dataset != spec.COST_AND_USAGE:
             return None
-    return optional_columns(one.header for one in opened)
+    return optional_columns(open_file.header for open_file in opened)
 
 
 def bill_part(bill: NormalisedBill) -> BillPart:

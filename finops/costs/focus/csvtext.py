@@ -85,8 +85,8 @@ class PlainText:
     def has_more_than(self, lines: int) -> bool:
         """Return whether there is text after the first `lines` lines; pyarrow refuses a file without any."""
         first = self._first()
-        rest = first.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n", lines)
-        return len(first) >= HEAD or bool(len(rest) > lines and rest[lines].strip())
+        pieces = first.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n", lines)
+        return len(first) >= HEAD or bool(len(pieces) > lines and pieces[lines].strip())
 
     def stream(self) -> Any:
         """Return the stream that pyarrow reads, in its own thread."""

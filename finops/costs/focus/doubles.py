@@ -90,5 +90,5 @@ def _round(values: pa.Array, exact: pa.Array, decimals: pa.Array) -> tuple[pa.Ar
     room = pc.subtract(0.5, pc.multiply(pc.abs(scaled), _ULP))
     is_clear = pc.and_(pc.less(pc.abs(whole), _MOST), pc.less(pc.abs(pc.subtract(scaled, whole)), room))
     is_rounded = pc.and_(pc.fill_null(is_clear, False), pc.invert(exact))
-    others = _decimals(pc.if_else(is_rounded, whole, None), _NARROW)
-    return is_rounded, pc.if_else(is_rounded, others, decimals)
+    whole_decimals = _decimals(pc.if_else(is_rounded, whole, None), _NARROW)
+    return is_rounded, pc.if_else(is_rounded, whole_decimals, decimals)

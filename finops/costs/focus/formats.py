@@ -77,13 +77,13 @@ class _Reader(Protocol):
 class Formats:
     """The formats of one file, decided at the first value that could have two meanings."""
 
-    def __init__(self, reader: _Reader, header: Header, chosen: FormatChoice) -> None:
+    def __init__(self, reader: _Reader, header: Header, choice: FormatChoice) -> None:
         self._reader = reader
         self._header = header
-        self.numbers = chosen.numbers
-        self.dates = chosen.dates
-        self.numbers_because = _BY_OWNER if chosen.numbers else ""
-        self.dates_because = _BY_OWNER if chosen.dates else ""
+        self.numbers = choice.numbers
+        self.dates = choice.dates
+        self.numbers_because = _BY_OWNER if choice.numbers else ""
+        self.dates_because = _BY_OWNER if choice.dates else ""
 
     def number_format(self) -> NumberFormat:
         """Return the number format, decided on first use. FocusFileError when nothing in the file decides."""
@@ -318,9 +318,9 @@ def _dates(reader: _Reader, header: Header) -> Iterator[tuple[_Dates, int]]:
     """Yield the distinct combinations of dates in each batch, with a row of each."""
     names = _date_columns(header)
     places = [header.position.get(name) for name in names]
-    chosen = list(dict.fromkeys(place for place in places if place is not None))
+    present_places = list(dict.fromkeys(place for place in places if place is not None))
     before = 0
-    for batch in reader.batches(chosen, []):
+    for batch in reader.batches(present_places, []):
         size = len(next(iter(batch.values()), ()))
         table = pa.table(
             {

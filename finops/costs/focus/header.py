@@ -168,8 +168,8 @@ def _positions(
     places_found = {
         column: places[spec.fold(column)] for column in column_names if spec.fold(column) in places
     }
-    others = (column for columns in spec.DATASETS.values() for column in columns.all)
-    used = {*import_columns(), *spec.ACTOR_COLUMNS, *others}
+    dataset_columns = (column for columns in spec.DATASETS.values() for column in columns.all)
+    used = {*import_columns(), *spec.ACTOR_COLUMNS, *dataset_columns}
     for column, at in places_found.items():
         if len(at) > 1 and column in used:
             spots = " and ".join(f"{display_value(names[place])} (column {place + 1})" for place in at)
@@ -236,9 +236,14 @@ def _copies(name: str, names: Sequence[str], copies: Mapping[str, str]) -> dict[
 
 def _others(names: Sequence[str], folded: list[str]) -> dict[str, tuple[str, ...]]:
     known_names = {spec.fold(column) for column in spec.KNOWN}
-    others = [printable(name) for name, fold in zip(names, folded, strict=True) if fold not in known_names]
-    extensions = tuple(name for name in others if name.strip().casefold().startswith("x_"))
-    return {"extensions": extensions, "stray": tuple(name for name in others if name not in extensions)}
+    unknown_names = [
+        printable(name) for name, fold in zip(names, folded, strict=True) if fold not in known_names
+    ]
+    extensions = tuple(name for name in unknown_names if name.strip().casefold().startswith("x_"))
+    return {
+        "extensions": extensions,
+        "stray": tuple(name for name in unknown_names if name not in extensions),
+    }
 
 
 def _refuse_missing_columns(header: Header) -> None:

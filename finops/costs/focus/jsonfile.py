@@ -162,14 +162,14 @@ class JsonFile:
 
     def _lines(self) -> Iterator[bytes]:
         """Yield the lines that are not blank."""
-        rest = b""
+        tail = b""
         for block in self._blocks(None):
-            *lines, rest = (rest + block).split(b"\n")
+            *lines, tail = (tail + block).split(b"\n")
             yield from (line for line in lines if line.strip())
-            if len(rest) > BLOCK_BYTES:
+            if len(tail) > BLOCK_BYTES:
                 raise FocusFileError(f"{self.name} has a row longer than {BLOCK_BYTES >> 20} MB. {_LINES}")
-        if rest.strip():
-            yield rest
+        if tail.strip():
+            yield tail
 
     def _blocks(self, most: int | None) -> Iterator[bytes]:
         source: Any = self._source

@@ -55,10 +55,16 @@ class MonthInFiles:
         codes = pc.unique(currencies.indices).to_pylist()
         amounts = part.select(["billed_cost", "effective_cost"])
         for code in codes:
-            one = amounts if len(codes) == 1 else amounts.filter(pc.equal(currencies.indices, code))
+            currency_amounts = (
+                amounts if len(codes) == 1 else amounts.filter(pc.equal(currencies.indices, code))
+            )
             name = currencies.dictionary[code].as_py()
             self.sums[name] = self.sums.get(name, NOTHING).plus(
-                Sums(one.num_rows, _sum(one.column("billed_cost")), _sum(one.column("effective_cost")))
+                Sums(
+                    currency_amounts.num_rows,
+                    _sum(currency_amounts.column("billed_cost")),
+                    _sum(currency_amounts.column("effective_cost")),
+                )
             )
         self.corrections += _count(part.column("charge_class"), CORRECTION)
         self.days.update(pc.unique(part.column("charge_date")).to_pylist())

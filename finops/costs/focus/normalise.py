@@ -96,7 +96,7 @@ def normalise(
     source_id: str,
     defaults: Mapping[str, str] | None = None,
     actor_tag_keys: Sequence[str] = DEFAULT_ACTOR_TAG_KEYS,
-    chosen: FormatChoice = AUTOMATIC,
+    choice: FormatChoice = AUTOMATIC,
     progress: Progress | None = None,
     allow_empty: bool = False,
     only_month: date | None = None,
@@ -112,12 +112,12 @@ def normalise(
     Parquet files that all have the same month are not spooled: a pass over two of their columns finds the tags, and
     then their rows go directly to the consumer of the batches.
     """
-    opened = open_files(files, check_defaults(defaults or {}), chosen, mapping)
-    optional = optional_columns(one.header for one in opened) if optional is None else optional
+    opened = open_files(files, check_defaults(defaults or {}), choice, mapping)
+    optional = optional_columns(open_file.header for open_file in opened) if optional is None else optional
     run = _Run(opened, progress, optional, allow_empty=allow_empty, only_month=only_month)
-    for one in opened:
-        if one.reader.delimiter not in (",", ""):
-            one.formats.number_format()
+    for open_file in opened:
+        if open_file.reader.delimiter not in (",", ""):
+            open_file.formats.number_format()
     first_survey = survey(opened)
 
     def rows(month: date, parts: Callable[[], Generator[pa.RecordBatch]], keys: Sequence[str]) -> MonthRows:
@@ -150,8 +150,8 @@ def _spool_rows(
         with Spool(folder, run.schema) as spool:
             run.spool(opened, spool)
     except LateDecimalComma:
-        for one in opened:
-            one.formats.number_format()
+        for open_file in opened:
+            open_file.formats.number_format()
         run = _Run(opened, progress, run.optional, allow_empty=run.allow_empty, only_month=run.only_month)
         with Spool(folder, run.schema) as spool:
             run.spool(opened, spool)

@@ -81,14 +81,14 @@ def _used_columns(header: Header) -> tuple[str, ...]:
 def open_files(
     files: Sequence[FocusFile],
     defaults: Mapping[str, str],
-    chosen: FormatChoice,
+    choice: FormatChoice,
     mapping: MappingDocument | None = None,
 ) -> list[OpenFile]:
     """Open the files. FocusFileError for a file that is neither FOCUS nor of a native format nor has the columns of
     the `mapping`, or lacks mandatory columns."""
     readers = [_reader(file, defaults, mapping) for file in files]
-    relate([reader for reader in readers if isinstance(reader, NativeReader)], chosen)
-    return [_open(reader, defaults, chosen) for reader in readers]
+    relate([reader for reader in readers if isinstance(reader, NativeReader)], choice)
+    return [_open(reader, defaults, choice) for reader in readers]
 
 
 def open_table(file: FocusFile) -> TableFile:
@@ -113,9 +113,9 @@ def _reader(file: FocusFile, defaults: Mapping[str, str], mapping: MappingDocume
     return mapped or native_reader(table, defaults) or table
 
 
-def _open(reader: Reader, defaults: Mapping[str, str], chosen: FormatChoice) -> OpenFile:
+def _open(reader: Reader, defaults: Mapping[str, str], choice: FormatChoice) -> OpenFile:
     header = read_header(reader.name, reader.names, defaults)
-    return OpenFile(reader, header, Formats(reader, header, chosen))
+    return OpenFile(reader, header, Formats(reader, header, choice))
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,8 @@ class Survey:
 def survey(files: Sequence[OpenFile]) -> Survey | None:
     """Read billing periods and tags; None unless all files are Parquet with the same billing month."""
     if not all(
-        one.reader.format is Format.PARQUET and one.header.dataset == spec.COST_AND_USAGE for one in files
+        open_file.reader.format is Format.PARQUET and open_file.header.dataset == spec.COST_AND_USAGE
+        for open_file in files
     ):
         return None
     tags = Tags()

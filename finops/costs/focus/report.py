@@ -195,9 +195,9 @@ class Findings:
         """Add the findings of `other`, counted in the same rows or in others: rows are added."""
         self.add_all(other.all())
 
-    def add_all(self, others: Iterable[Finding]) -> None:
+    def add_all(self, findings: Iterable[Finding]) -> None:
         """Add these findings, as `add`."""
-        for each in others:
+        for each in findings:
             finding = self._finding(each.kind)
             finding.rows += each.rows
             for column, cells in each.columns.items():

@@ -216,7 +216,7 @@ def convert_leniently(
             return pa.nulls(len(values), type_)
     encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     ones = [encoded.dictionary.slice(place, 1) for place in range(len(encoded.dictionary))]
-    refused = pa.array([_refuses(convert, one, column) for one in ones]).take(encoded.indices)
+    refused = pa.array([_refuses(convert, value, column) for value in ones]).take(encoded.indices)
     findings.cells("unreadable", column, refused, values)
     readable = pc.if_else(refused, pa.scalar(None, ones[0].type), encoded.dictionary_decode())
     return convert(
@@ -224,9 +224,9 @@ def convert_leniently(
     )  # its unusual spellings were counted up to the first refused value
 
 
-def _refuses(convert: Converter, one: pa.Array, column: str) -> bool:
+def _refuses(convert: Converter, value: pa.Array, column: str) -> bool:
     try:
-        convert(one, column, Findings())
+        convert(value, column, Findings())
     except BadCell:
         return True
     return False
@@ -254,10 +254,10 @@ def moments(values: pa.Array, column: str, days: Callable[[], pa.Array]) -> pa.A
         return values.cast(MOMENT, safe=False)
     encoded = text(values, column, Findings())
     parsed = [_moment(value) for value in encoded.dictionary.to_pylist()]
-    exact = pa.array([one.moment for one in parsed], MOMENT).take(encoded.indices)
+    exact = pa.array([each.moment for each in parsed], MOMENT).take(encoded.indices)
     if exact.null_count == encoded.null_count:
         return exact
-    of_day = pa.array([one.time and _micros(one.time) for one in parsed], pa.int64()).take(encoded.indices)
+    of_day = pa.array([each.time and _micros(each.time) for each in parsed], pa.int64()).take(encoded.indices)
     midnight = days().cast(pa.timestamp("ms")).cast(MOMENT)
     return pc.coalesce(exact, pc.add(midnight, pc.fill_null(of_day, 0).cast(pa.duration("us"))))
 

@@ -182,8 +182,8 @@ class MonthRows:
         self, tags: pa.DictionaryArray, sets: list[dict[str, str]]
     ) -> Iterator[tuple[str, pa.Array]]:
         by_key: dict[str, list[tuple[int, str]]] = {}
-        for place, one in enumerate(sets):
-            for key, value in one.items():
+        for place, tag_set in enumerate(sets):
+            for key, value in tag_set.items():
                 by_key.setdefault(key, []).append((place, value))
         for key in self._tag_keys:
             values: list[str | None] = [None] * len(sets)

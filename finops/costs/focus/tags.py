@@ -179,12 +179,12 @@ def _first(item: dict[str, Any], names: tuple[str, ...]) -> Any:
 
 def _tag_set(items: Iterable[Any]) -> TagSet:
     tags: dict[str, str] = {}
-    written: set[str] = set()
+    keys: set[str] = set()
     trimmed = collided = repeated = False
     for key, value in items:
-        is_repeated = key in written
+        is_repeated = key in keys
         repeated |= is_repeated
-        written.add(key)
+        keys.add(key)
         clean = key.translate(_CONTROL).strip()[:MAX_KEY_LENGTH]
         trimmed |= clean != key
         words = _value(value)

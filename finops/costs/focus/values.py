@@ -98,9 +98,9 @@ def parse_amount(value: str, format_: NumberFormat = NumberFormat.POINT) -> tupl
 
 
 def _strip_sign(bare: str) -> tuple[str, bool]:
-    minus, rest = ("-", bare[1:].strip()) if bare.startswith("-") else ("", bare)
-    stripped = rest.strip(_SIGNS).strip()
-    return minus + stripped, stripped != rest
+    minus, unsigned = ("-", bare[1:].strip()) if bare.startswith("-") else ("", bare)
+    stripped = unsigned.strip(_SIGNS).strip()
+    return minus + stripped, stripped != unsigned
 
 
 def _exact(bare: str, kinds: list[str]) -> Decimal:

@@ -302,12 +302,12 @@ def unknown_categories(values: pa.Array) -> Counter[str]:
     return counts
 
 
-def add(values: pa.Array, others: pa.Array, column: str, is_subtracted: bool) -> pa.Array:
+def add(values: pa.Array, addends: pa.Array, column: str, is_subtracted: bool) -> pa.Array:
     """Return the exact sum or difference of two decimal columns; null counts as 0 with a number. BadCell from 10^15."""
-    values, others = values.cast(_WIDE), others.cast(_WIDE)
-    signed = pc.negate(others) if is_subtracted else others
+    values, addends = values.cast(_WIDE), addends.cast(_WIDE)
+    signed = pc.negate(addends) if is_subtracted else addends
     total = pc.coalesce(pc.add(values, signed), values, signed)
-    return _check_limit(total, others, column, "makes the sum too large")
+    return _check_limit(total, addends, column, "makes the sum too large")
 
 
 def multiply(values: pa.Array, factor: Decimal, column: str) -> pa.Array:

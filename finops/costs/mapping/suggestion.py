@@ -108,14 +108,14 @@ def suggest(sample: Sample, *, name: str) -> MappingDocument:
     if date is not None:
         dates = {spec.CHARGE_PERIOD: DateRule(date.name, date_format(date))}
         granularity = _granularity(date, _best_date_format(date))
-    rest = [column for column in columns if column not in (cost, date, quantity)]
-    texts = _texts(rest, name, cost)
+    other_columns = [column for column in columns if column not in (cost, date, quantity)]
+    texts = _texts(other_columns, name, cost)
     used = {rule.column for rule in texts.values()}
     return MappingDocument(
         amounts=amounts,
         dates=dates,
         texts=texts,
-        tags=_tags([column for column in rest if column.name not in used]),
+        tags=_tags([column for column in other_columns if column.name not in used]),
         decimal_mark=decided,
         costs_are_negative=cost is not None and _sum(cost, mark) < 0,
         granularity=granularity,
@@ -232,13 +232,13 @@ def _granularity(column: SampleColumn, format_: str) -> Granularity:
 
 def _texts(columns: Sequence[SampleColumn], name: str, cost: SampleColumn | None) -> dict[str, TextRule]:
     texts: dict[str, TextRule] = {}
-    rest = list(columns)
+    unused_columns = list(columns)
     for focus in _NAMES:
         if focus not in spec.AMOUNTS.values() and focus not in spec.TIMES.values():
-            column = _best(focus, rest, lambda column, focus=focus: _fits(focus, column))  # type: ignore[misc]
+            column = _best(focus, unused_columns, lambda column, focus=focus: _fits(focus, column))  # type: ignore[misc]
             if column is not None:
                 texts[focus] = TextRule(column.name)
-                rest.remove(column)
+                unused_columns.remove(column)
     texts.setdefault("ServiceName", TextRule(value=name))
     texts.setdefault("ProviderName", TextRule(value=name))
     texts.setdefault("ChargeCategory", TextRule(value="Usage"))

@@ -180,9 +180,9 @@ def choose(mask: pa.Array, yes: pa.Array | pa.Scalar, no: pa.Array) -> pa.Array:
         return pc.if_else(mask, yes, no)
     own = no.indices.cast(pa.int32())
     if isinstance(yes, pa.DictionaryArray):
-        others = pc.add(yes.indices.cast(pa.int32()), pa.scalar(len(no.dictionary), pa.int32()))
+        yes_indices = pc.add(yes.indices.cast(pa.int32()), pa.scalar(len(no.dictionary), pa.int32()))
         return _with_dictionary(
-            pc.if_else(mask, others, own), pa.concat_arrays([no.dictionary, yes.dictionary])
+            pc.if_else(mask, yes_indices, own), pa.concat_arrays([no.dictionary, yes.dictionary])
         )
     if not yes.is_valid:
         return pa.DictionaryArray.from_arrays(

@@ -89,7 +89,7 @@ class NativeFormat(ABC):
     def mapping(self, names: Sequence[str], file: str) -> NativeMapping:
         """Return the mapping of a recognised file. FocusFileError if it lacks columns without default."""
 
-    def relate(self, files: Sequence[NativeFile], chosen: FormatChoice) -> None:
+    def relate(self, files: Sequence[NativeFile], choice: FormatChoice) -> None:
         """Relate all files of this format in one import, before their columns are used, with the owner's choice of
         number and date formats. May read the files and change the mappings.
 

@@ -189,8 +189,8 @@ def native_reader(file: TableFile, defaults: Mapping[str, str]) -> NativeReader 
     return reader
 
 
-def relate(readers: Sequence[NativeReader], chosen: FormatChoice) -> None:
+def relate(readers: Sequence[NativeReader], choice: FormatChoice) -> None:
     """Let each format relate its files of an import. FocusFileError for files that do not belong together."""
     for format_ in dict.fromkeys(reader.native_format for reader in readers):
         own = [reader for reader in readers if reader.native_format is format_]
-        format_.relate([NativeFile(reader.mapping, reader.file) for reader in own], chosen)
+        format_.relate([NativeFile(reader.mapping, reader.file) for reader in own], choice)

@@ -68,7 +68,7 @@ class _Total:
     def add(self, other: SpendSum | _Total) -> None:
         if other.labels != self.labels:
             pairs = zip(self.labels, other.labels, strict=True)
-            self.labels = tuple(max(one or "", two or "") or None for one, two in pairs)
+            self.labels = tuple(max(first or "", second or "") or None for first, second in pairs)
         self.amount = _plus(self.amount, other.amount)
         self.compared = _plus(self.compared, other.compared)
         self.previous = _plus(self.previous, other.previous)
@@ -139,18 +139,18 @@ def _fold_rest(plan: SpendPlan, sums: Mapping[_Key, _Total]) -> list[SpendSum]:
     places = places_within(order, itemgetter(1))
     counts = Counter(currency for _keys, currency in order)
     nobody = (None,) * len(plan.dimensions)
-    listed, rest = [], dict[_Key, _Total]()
+    listed, other_totals = [], dict[_Key, _Total]()
     for key, total in sums.items():
         place, currency = places.get(key.group, plan.top), key.group[1]
         if place < plan.top:
             listed.append(total.as_sum(key, place, counts[currency]))
             continue
         rest_key = key._replace(group=(nobody, currency))
-        if rest_key not in rest:
-            rest[rest_key] = _Total(nobody)
+        if rest_key not in other_totals:
+            other_totals[rest_key] = _Total(nobody)
         total.labels = nobody
-        rest[rest_key].add(total)
-    return listed + [total.as_sum(key, plan.top, 0) for key, total in rest.items()]
+        other_totals[rest_key].add(total)
+    return listed + [total.as_sum(key, plan.top, 0) for key, total in other_totals.items()]
 
 
 def _sizes(plan: SpendPlan, sums: Mapping[_Key, _Total]) -> dict[Group, Decimal]:

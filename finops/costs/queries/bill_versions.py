@@ -88,7 +88,7 @@ def compare_bill_versions(account: Account, query: BillVersionsQuery) -> BillVer
     """Compare each source's month after its newest import with what that import replaced. One lake query over the
     month's files. Raises UserError for an invalid month."""
     months = [parse_month(query.month)] if query.month else months_with_versions(account)[:1]
-    versions, others = versions_of(account, months[0]) if months else ([], set())
+    versions, other_sources = versions_of(account, months[0]) if months else ([], set())
     if not versions:
         return _nothing(account, f"{months[0]:%Y-%m}" if months else "")
     month = months[0]
@@ -98,7 +98,7 @@ def compare_bill_versions(account: Account, query: BillVersionsQuery) -> BillVer
     names = dict(CostSource.objects.values_list("pk", "name"))
     totals = [_total(currency, rows) for currency in sorted({row["currency"] for row in rows})]
     parts = [_part(row) for row in rows if row["status"] != "same"]
-    uncompared = sorted(names.get(source, str(source)) for source in others)
+    uncompared = sorted(names.get(source, str(source)) for source in other_sources)
     return BillVersionsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=_summary(month, totals, parts, uncompared),

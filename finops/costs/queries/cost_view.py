@@ -29,7 +29,7 @@ class CostViewSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 def cost_view(account: Account) -> CostViewSettings:
     """Return the account's cost view; by default all categories, billed, and amortized for planning. One query."""
-    chosen = CostView.objects.filter(account=account).values_list(
+    rows = CostView.objects.filter(account=account).values_list(
         "basis", "planning_basis", "charge_categories", "product_key"
     )
     return next(
@@ -40,7 +40,7 @@ def cost_view(account: Account) -> CostViewSettings:
                 charge_categories=tuple(categories),
                 product_key=product_key,
             )
-            for basis, planning_basis, categories, product_key in chosen
+            for basis, planning_basis, categories, product_key in rows
         ),
         CostViewSettings(),
     )
@@ -53,13 +53,13 @@ def apply_overrides(
     categories = (
         charge_categories_of(charge_categories) if charge_categories else list(view.charge_categories)
     )
-    chosen = AppliedCostView(
+    applied_view = AppliedCostView(
         basis=basis or view.basis, charge_categories=categories or [ALL], is_account_view=False
     )
     account_view = AppliedCostView(
         basis=view.basis, charge_categories=list(view.charge_categories) or [ALL], is_account_view=False
     )
-    return msgspec.structs.replace(chosen, is_account_view=chosen == account_view)
+    return msgspec.structs.replace(applied_view, is_account_view=applied_view == account_view)
 
 
 def charge_categories_of(names: Sequence[str]) -> list[str]:
@@ -69,7 +69,7 @@ def charge_categories_of(names: Sequence[str]) -> list[str]:
     for name, fold in zip(names, folded, strict=True):
         if fold != ALL and fold not in by_fold:
             raise unknown_value("charge_categories", name[:60], [*CHARGE_CATEGORIES, ALL], show=str)
-    chosen = set(folded)
-    if ALL in chosen or chosen == set(by_fold):
+    categories = set(folded)
+    if ALL in categories or categories == set(by_fold):
         return []
-    return [name for name in CHARGE_CATEGORIES if name.casefold() in chosen]
+    return [name for name in CHARGE_CATEGORIES if name.casefold() in categories]

@@ -263,8 +263,8 @@ def _values_of(lines: Any, index: int, item: ResolvedFilter, *, only_matching: b
     value = item.dimension.value(lines)
     label = ibis.null("string") if item.dimension.label is None else item.dimension.label(lines)
     condition = item.matches(lines) if only_matching else value.notnull()
-    chosen = lines.filter(condition).select(value=value, label=with_date_prefix(lines, label))
-    distinct = chosen.group_by("value").aggregate(label=chosen.label.max())
+    selection = lines.filter(condition).select(value=value, label=with_date_prefix(lines, label))
+    distinct = selection.group_by("value").aggregate(label=selection.label.max())
     columns = distinct.select("value", "label", place=ibis.literal(index, "int64"))
     return columns.order_by("value").limit(NEAREST_OF)
 

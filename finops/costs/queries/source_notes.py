@@ -36,8 +36,8 @@ def source_notes(
     the unreadable one. No query; with filters and a problem one lake query."""
     problems = list(sources.problems)
     if problems and filters:
-        chosen = _chosen_sources(account, sources, filters, days)
-        problems = [each for each in problems if each.source_id in chosen]
+        source_ids = _chosen_sources(account, sources, filters, days)
+        problems = [each for each in problems if each.source_id in source_ids]
     if not problems:
         return SourceNotes()
     texts = [each.words(sources.health[each.source_id]) for each in problems]

@@ -88,9 +88,9 @@ def split_preview(question: SplitQuestion, sums: Sequence[SpendSum], *, with_gro
     and the cost of `run_splits` where a split is on such a dimension.
     """
     plan = question.plan
-    chosen = any(item.op == "in" and is_splittable(item.dimension.name) for item in plan.filters)
+    has_split_filter = any(item.op == "in" and is_splittable(item.dimension.name) for item in plan.filters)
     groups = tuple(each for each in plan.dimensions if with_groups and is_splittable(each.name))
-    if not chosen and not groups:
+    if not has_split_filter and not groups:
         return SplitPreview()
     reduced = replace(plan, dimensions=groups, granularity="none", compared=None, previous=None)
     try:
@@ -98,7 +98,7 @@ def split_preview(question: SplitQuestion, sums: Sequence[SpendSum], *, with_gro
     except UserError:
         # Too many groups for a note. The same query after splits returns an error that says what to do.
         return SplitPreview()
-    changes = sum_counted_cost(plan, split.moves) if chosen else {}
+    changes = sum_counted_cost(plan, split.moves) if has_split_filter else {}
     after = sum_counted_cost(plan, [*sums, *split.moves]) if any(changes.values()) else {}
     totals = {currency: amount for (_, currency), amount in after.items()}
     return SplitPreview(totals, _gains(reduced, split) if groups else ())
@@ -165,8 +165,8 @@ class MissingMeasureCost:
     def words(self, basis: str) -> str:
         """Return the amount with its basis. What a commitment pays is billed as 0, so 0 gives the other basis too."""
         amount, other = (self.billed, self.amortized) if basis == "billed" else (self.amortized, self.billed)
-        rest = "amortized" if basis == "billed" else "billed"
-        other_text = f" ({money(other, self.currency)} {rest})" if not amount else ""
+        other_basis = "amortized" if basis == "billed" else "billed"
+        other_text = f" ({money(other, self.currency)} {other_basis})" if not amount else ""
         return f"{money(amount, self.currency)} {basis}{other_text}"
 
 

@@ -63,8 +63,8 @@ def _fold_rest(answer: SpendAnswer, keep: int, order_by: SpendOrder) -> SpendAns
             (index, row) for index, row in enumerate(answer.rows) if row.currency == total.currency
         ]
         rows += [row for index, row in indexed_rows if places.get(index, keep) < keep]
-        rest = [row for index, row in indexed_rows if places.get(index, keep) >= keep]
-        rows += [_sum_row(rest, total)] if rest else []
+        other_rows = [row for index, row in indexed_rows if places.get(index, keep) >= keep]
+        rows += [_sum_row(other_rows, total)] if other_rows else []
     count = sum(row.other_groups for row in rows)
     note = (
         f"{count} groups are in the row other (25 KB limit). Use fewer days, a coarser granularity, "
@@ -99,7 +99,7 @@ def _sum_change(changes: Sequence[Change]) -> Change | None:
 
 
 def _sum_series(series: Sequence[Series]) -> Series:
-    return {start: _sum_present([one[start] for one in series]) for start in series[0]}
+    return {start: _sum_present([amounts[start] for amounts in series]) for start in series[0]}
 
 
 def _sum_present(amounts: Sequence[Decimal | None]) -> Decimal | None:

@@ -237,11 +237,11 @@ def is_on_side(lines: Any, days: DateRange, source_overrides: Mapping[int, DateR
     """Return whether a line is on a side of a comparison: within its source's own days, else within `days`."""
     if not source_overrides:
         return is_in_range(lines, days)
-    others = [
+    cases = [
         (lines.source == str(source), is_in_range(lines, own) if own else ibis.literal(False))
         for source, own in source_overrides.items()
     ]
-    return ibis.cases(*others, else_=is_in_range(lines, days))
+    return ibis.cases(*cases, else_=is_in_range(lines, days))
 
 
 def is_incomplete(lines: Any, incomplete: Sequence[tuple[int, date]]) -> Any:

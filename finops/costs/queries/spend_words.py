@@ -226,8 +226,8 @@ def split_preview_clause(facts: SpendFacts) -> str:
         f"{join_with_and(amounts_of_group)} to {quote(name, NAME_LENGTH)}"
         for name, amounts_of_group in list(gains.items())[:NAMED_GAINS]
     ]
-    others = len(gains) - len(named)
-    more = f", and more to {others} other{'s' if others > 1 else ''}" if others else ""
+    other_count = len(gains) - len(named)
+    more = f", and more to {other_count} other{'s' if other_count > 1 else ''}" if other_count else ""
     return f"; shared-cost splits (splits: after) would add {', '.join(named)}{more}" if named else ""
 
 

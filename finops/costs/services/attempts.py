@@ -166,30 +166,30 @@ def _import(job: CostImport, folder: Path, progress: Progress) -> None:
     _unpack(job, progress)
     parts = read_in_parts(job, folder, progress)
     if parts is not None:
-        _commit(job, parts.bill, parts.written, parts.contents)
+        _commit(job, parts.bill, parts.new_segments, parts.contents)
     else:
         whole = read_files(job, job.files, folder, progress)
-        _commit(job, whole.bill, whole.written, whole.contents)
+        _commit(job, whole.bill, whole.new_segments, whole.contents)
     progress.report()
 
 
-def _commit(job: CostImport, bill: Bill, written: Sequence[NewSegment], contents: Sequence[str]) -> None:
+def _commit(job: CostImport, bill: Bill, new_segments: Sequence[NewSegment], contents: Sequence[str]) -> None:
     try:
         names = [file["name"] for file in job.files]
         check_distinct(*_with_rows(bill, names, contents))
-        settled = commit_import(job, bill, written, contents)
+        settled = commit_import(job, bill, new_segments, contents)
     except BaseException:
-        segments.discard(written)
+        segments.discard(new_segments)
         raise
     if settled:
         refresh_completeness(
             job.source,
-            first_day=min((each.first_day for each in written), default=date.max),
-            last_day=max((each.last_day for each in written), default=date.max),
+            first_day=min((each.first_day for each in new_segments), default=date.max),
+            last_day=max((each.last_day for each in new_segments), default=date.max),
         )
         find_overlaps(job.source)
     else:
-        segments.discard(written)
+        segments.discard(new_segments)
 
 
 def _with_rows(bill: Bill, names: Sequence[str], contents: Sequence[str]) -> tuple[list[str], list[str]]:

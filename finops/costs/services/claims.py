@@ -2,7 +2,7 @@
 
 A PostgreSQL lock is held while an import runs (finops.lib.advisory_lock). It is released when its connection ends, so
 after kill -9 the import can be resumed at once, without waiting for a heartbeat to expire. If only the connection
-breaks, only the newest attempt may finish (finops.lib.attempt_fence).
+breaks, only the newest attempt may finish (finops.lib.jobs).
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from accounts.models import Account
 from finops.costs.models import CostImport, CostSource
 from finops.lib import clock, disk
 from finops.lib.advisory_lock import advisory_lock
-from finops.lib.attempt_fence import AttemptFence
-from finops.lib.jobs import CANCEL_GRACE_PERIOD, check_job_limit
+from finops.lib.jobs import CANCEL_GRACE_PERIOD, AttemptFence, check_job_limit
 
 MAX_ATTEMPTS = 3
 """The maximum of attempts: an import that kills its worker three times would do so again."""

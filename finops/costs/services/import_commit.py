@@ -64,7 +64,9 @@ AUDITED_MONTHS: Final = 60
 """The maximum of changed months and currencies in an audit entry; the import's report has all."""
 
 
-def commit_import(job: CostImport, bill: Bill, written: Sequence[NewSegment], hashes: Sequence[str]) -> bool:
+def commit_import(
+    job: CostImport, bill: Bill, new_segments: Sequence[NewSegment], hashes: Sequence[str]
+) -> bool:
     """Commit the written segments in one transaction, or hold the import for review. False when it is held.
 
     The source is locked from comparing to replacing, so that exactly what was compared is replaced.
@@ -86,7 +88,7 @@ def commit_import(job: CostImport, bill: Bill, written: Sequence[NewSegment], ha
         if decision is not None and not decision.covers(plan.changes, copy_ids):
             report.reviews.insert(0, Review(kind="moved", reason=MOVED))
         if _may_commit(job, report, decision):
-            _finish(job, bill, written, plan, report)
+            _finish(job, bill, new_segments, plan, report)
             return True
         _hold(job, report)
         return False
@@ -99,11 +101,11 @@ def decision_of(job: CostImport) -> Decision | None:
 
 def thresholds() -> Thresholds:
     """Return the changes from which an import needs review, for the account in scope."""
-    chosen = ImportReviewSettings.objects.first() or ImportReviewSettings()
+    review_settings = ImportReviewSettings.objects.first() or ImportReviewSettings()
     return Thresholds(
-        fall=Decimal(chosen.fall_percent) / 100,
-        growth=Decimal(chosen.growth_percent) / 100,
-        least=Decimal(chosen.least_amount),
+        fall=Decimal(review_settings.fall_percent) / 100,
+        growth=Decimal(review_settings.growth_percent) / 100,
+        least=Decimal(review_settings.least_amount),
     )
 
 
@@ -198,7 +200,7 @@ def _restatement_notes(plan: ImportPlan) -> list[str]:
 def _finish(
     job: CostImport,
     bill: Bill,
-    written: Sequence[NewSegment],
+    new_segments: Sequence[NewSegment],
     plan: ImportPlan,
     report: ImportReport,
 ) -> None:
@@ -222,7 +224,7 @@ def _finish(
         kind=Kind.COST,
         source_id=job.source_id,
         months=months,
-        new=[dataclasses.replace(each, carried_by=carried.get(each.month)) for each in written],
+        new=[dataclasses.replace(each, carried_by=carried.get(each.month)) for each in new_segments],
     )
     replace_other_datasets(job, bill)
     restate(job.source, plan.changes)

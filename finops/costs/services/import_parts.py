@@ -60,7 +60,7 @@ class ImportPart(msgspec.Struct, kw_only=True, omit_defaults=True):
     bytes: int
     attempts: int = 0
     bill: BillPart | None = None
-    written: list[NewSegment] = []
+    new_segments: list[NewSegment] = msgspec.field(name="written", default_factory=list)
     contents: list[str] = []
 
     @property
@@ -87,7 +87,7 @@ class ReadParts:
     """All parts: the bill, its segments and the digests of the files' contents, as `ReadFiles` has them."""
 
     bill: BillOfParts
-    written: list[NewSegment]
+    new_segments: list[NewSegment]
     contents: list[str]
 
 
@@ -138,7 +138,7 @@ def plan(job: CostImport) -> PartPlan | None:
 def _reuse_part(part: ImportPart) -> ImportPart:
     """Return a part of an earlier attempt; without its result if that was written too long ago."""
     oldest = clock.now() - REUSE
-    if part.is_done and all(segment.written_at > oldest for segment in part.written):
+    if part.is_done and all(segment.written_at > oldest for segment in part.new_segments):
         return part
     return ImportPart(first=part.first, until=part.until, bytes=part.bytes, attempts=part.attempts)
 
@@ -207,7 +207,7 @@ def finish_part(import_id: int, key: str, number: int, done: ImportPart) -> bool
         current.parts[number] = done
 
     if change_plan(import_id, key, store) is None:
-        segments.discard(done.written)
+        segments.discard(done.new_segments)
         return False
     return True
 
@@ -253,20 +253,20 @@ def close(job: CostImport) -> None:
         current = _decode(rows.select_for_update().values_list("parts", flat=True).first())
         rows.update(parts=None)
     if current is not None:
-        segments.discard([segment for part in current.parts for segment in part.written])
+        segments.discard([segment for part in current.parts for segment in part.new_segments])
 
 
 def together(parts: Sequence[ImportPart]) -> ReadParts:
     """Return all parts as one. Raises PartsDiffer where segments lack rows of a month."""
     bill = BillOfParts([part.bill for part in parts if part.bill is not None])
-    written = [segment for part in parts for segment in part.written]
+    new_segments = [segment for part in parts for segment in part.new_segments]
     rows = dict.fromkeys(bill.file_months, 0)
-    for segment in written:
+    for segment in new_segments:
         rows[segment.month] = rows.get(segment.month, 0) + segment.rows
     counted = {month: in_files.rows for month, in_files in bill.file_months.items()}
     if rows != counted or len(parts) != sum(part.is_done for part in parts):
         raise PartsDiffer(f"read {counted}, written {rows}")
-    return ReadParts(bill, written, [content for part in parts for content in part.contents])
+    return ReadParts(bill, new_segments, [content for part in parts for content in part.contents])
 
 
 def wait_for_others(progress: Progress) -> None:

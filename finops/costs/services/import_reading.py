@@ -101,7 +101,7 @@ class ReadFiles:
     """Files that were read: the bill, its segments, and the digest of each file's content."""
 
     bill: NormalisedBill
-    written: list[NewSegment]
+    new_segments: list[NewSegment]
     contents: list[str]
 
 
@@ -138,24 +138,24 @@ def read_files(
             source_id=str(job.source_id),
             defaults=options.defaults,
             actor_tag_keys=options.actor_tag_keys,
-            chosen=options.formats,
+            choice=options.formats,
             progress=progress.read,
             allow_empty=options.allow_empty,
             only_month=options.only_month,
             mapping=options.mapping,
             optional=optional,
         )
-        written: list[NewSegment] = []
+        new_segments: list[NewSegment] = []
         try:
             for month in bill.months:
                 progress.stage(f"writing {month.month:%Y-%m}")
-                written.append(_write(job, month, progress))
+                new_segments.append(_write(job, month, progress))
             pa.default_memory_pool().release_unused()  # frees memory for the lake queries that follow
             contents = [text or content for text, content in zip(bill.text_hashes, hashes, strict=True)]
         except BaseException:
-            segments.discard(written)
+            segments.discard(new_segments)
             raise
-    return ReadFiles(bill, written, contents)
+    return ReadFiles(bill, new_segments, contents)
 
 
 def _write(job: CostImport, month: MonthRows, progress: ReadingProgress) -> NewSegment:

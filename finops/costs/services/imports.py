@@ -172,7 +172,7 @@ def run_import(
         with account_scope(job.account), count_outcome(metrics.IMPORTS, rows):
             # Other processes cannot read the rows of an open transaction.
             attempts.run_attempt(job, on_progress, in_child=in_child and not connection.in_atomic_block)
-    if job.pk not in {one.pk for one in claims.imports_with_files()}:
+    if job.pk not in {needed.pk for needed in claims.imports_with_files()}:
         job.refresh_from_db(fields=["files"])  # the files of an archive replace the archive
         files.remove(job.files)
     ask_next(job)
@@ -202,7 +202,7 @@ def due_imports() -> list[tuple[int, int]]:
 @transaction.atomic
 def _create(
     source: CostSource,
-    chosen: list[dict[str, Any]],
+    stored_files: list[dict[str, Any]],
     defaults: dict[str, str],
     actor: Actor,
     *,
@@ -213,8 +213,8 @@ def _create(
     job = CostImport(
         account=source.account,
         source=source,
-        file_name=", ".join(file["name"] for file in chosen)[:255] or _NO_FILE,
-        files=chosen,
+        file_name=", ".join(file["name"] for file in stored_files)[:255] or _NO_FILE,
+        files=stored_files,
         defaults=defaults,
         origin=origin,
         decision=as_json(decision) if decision else {},
@@ -222,7 +222,7 @@ def _create(
         date_order=formats.dates or "",
         actor_label=actor.label[:254],
         actor_user=actor.user,
-        bytes_total=sum(file["bytes"] for file in chosen),
+        bytes_total=sum(file["bytes"] for file in stored_files),
     )
     job.save(force_insert=True)
     audit.record(

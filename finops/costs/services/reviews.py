@@ -104,11 +104,11 @@ def discard_forgotten_imports() -> int:
     return count
 
 
-def _lock_import(job: CostImport, *others: CostImport.Status) -> CostImport:
+def _lock_import(job: CostImport, *statuses: CostImport.Status) -> CostImport:
     row = (
         CostImport.objects.select_for_update(of=("self",)).select_related("source", "account").get(pk=job.pk)
     )
-    if row.status not in (CostImport.Status.WAITING, *others):
+    if row.status not in (CostImport.Status.WAITING, *statuses):
         raise UserError(
             f"This import no longer needs review: it is {CostImport.Status(row.status).label.lower()}."
         )

@@ -119,8 +119,8 @@ def _chip(
     names = [name for _value, name in options[:MAX_CHIP_VALUES]]
     more = len(options) - len(names)
     own = (f"f{index}", f"f{index}op", f"f{index}v")
-    rest = explorer_steps.without_filter(query, index)
-    others = {name: values for name, values in params.items() if not _is_of_filter(name)}
+    wider_query = explorer_steps.without_filter(query, index)
+    other_params = {name: values for name, values in params.items() if not _is_of_filter(name)}
     return FilterChip(
         index=index,
         title=titles.get(item.dimension, item.dimension),
@@ -128,7 +128,7 @@ def _chip(
         values=", ".join(names) + (f" +{more}" if more else ""),
         filter=item,
         options=options,
-        remove_url="?" + urlencode({**others, **filter_params(rest.to_params())}, doseq=True),
+        remove_url="?" + urlencode({**other_params, **filter_params(wider_query.to_params())}, doseq=True),
         hidden=hidden_fields(params, own),
     )
 

@@ -293,13 +293,13 @@ class _ExportRun:
             f"months_{outcome.value}": sum(each.outcome is outcome for each in self._results)
             for outcome in ExportOutcome
         }
-        written = (ExportOutcome.WRITTEN, ExportOutcome.REPLACED)
+        outcomes = (ExportOutcome.WRITTEN, ExportOutcome.REPLACED)
         fence.update(
             self._row,
             **counts,
             months=msgspec.to_builtins(self._results),
-            rows=sum(each.rows for each in self._results if each.outcome in written),
-            bytes=sum(each.bytes for each in self._results if each.outcome in written),
+            rows=sum(each.rows for each in self._results if each.outcome in outcomes),
+            bytes=sum(each.bytes for each in self._results if each.outcome in outcomes),
         )
 
 

@@ -13,7 +13,7 @@ from django.db import transaction
 from finops.data_exports.models import UNFINISHED_STATUSES, DataExportRun
 from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
-from finops.lib.attempt_fence import AttemptFence
+from finops.lib.jobs import AttemptFence
 
 MAX_ATTEMPTS: Final = 6
 """After this many attempts that killed their worker a run is given up. Months that it wrote stay, and the next run

@@ -104,9 +104,13 @@ def merged_causes(parts: Sequence[Sequence[Causes]], impacts: Sequence[Decimal])
         rows = [_sum_of(same, whole) for same in by_value.values()]
         rows.sort(key=lambda row: (-row.excess.copy_abs(), row.value))
         missing = [impact for each, impact in zip(of_dimension, impacts, strict=True) if each is None]
-        others = [each for each in of_dimension if each is not None]
-        excess = [*(row.excess for row in rows[SHOWN:]), *(each.other_excess for each in others), *missing]
-        count = len(rows[SHOWN:]) + sum(each.other_values for each in others) + len(missing)
+        member_causes = [each for each in of_dimension if each is not None]
+        excess = [
+            *(row.excess for row in rows[SHOWN:]),
+            *(each.other_excess for each in member_causes),
+            *missing,
+        ]
+        count = len(rows[SHOWN:]) + sum(each.other_values for each in member_causes) + len(missing)
         merged.append(
             Causes(
                 dimension=dimension,

@@ -228,16 +228,16 @@ class DetectionRun:
         the display currency, converted at the rate of the last day."""
         if currency not in self._minimums:
             self._minimums[currency] = self.settings.minimum(currency)
-            others = [name for name in sorted(self.settings.minimum_impacts) if name not in self.months]
-            if self._minimums[currency] is None and others:
-                self._minimums[currency] = self._converted_minimum(others, currency)
+            currencies = [name for name in sorted(self.settings.minimum_impacts) if name not in self.months]
+            if self._minimums[currency] is None and currencies:
+                self._minimums[currency] = self._converted_minimum(currencies, currency)
         return self._minimums[currency]
 
-    def _converted_minimum(self, others: Sequence[str], currency: str) -> Decimal | None:
+    def _converted_minimum(self, currencies: Sequence[str], currency: str) -> Decimal | None:
         """Return the converted minimum impact; None without a rate. Two queries."""
         rates = RateReader(self.reader.account, currency).rates(self.window.end, self.window.end)
         by_currency = {each.currency: each.rate for each in rates}
-        for name in others:
+        for name in currencies:
             amount = self.settings.minimum(name)
             if amount is not None and name in by_currency:
                 return convert(amount, by_currency[name])

@@ -134,9 +134,9 @@ class AnomalyDisplay:
 
         def total(place: int, whole: Decimal) -> Decimal:
             """Return the sum of the days, each at its rate. Amounts without a day are converted at the last rate."""
-            rest = exact_difference(whole, exact_sum(cells[place] for cells, _rate in columns))
+            remainder = exact_difference(whole, exact_sum(cells[place] for cells, _rate in columns))
             days = [convert(cells[place], rate) for cells, rate in columns if rate is not None]
-            return exact_sum([*days, convert(rest, rest_rate)])
+            return exact_sum([*days, convert(remainder, rest_rate)])
 
         actual, expected = total(0, stored.actual), total(1, stored.expected)
         impact = exact_difference(actual, expected)

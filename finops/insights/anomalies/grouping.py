@@ -147,14 +147,14 @@ def _to_groups(clusters: Sequence[Sequence[View]]) -> list[IncidentGroup]:
     return groups
 
 
-def _main_views(cluster: Sequence[View], others: Sequence[Sequence[View]]) -> list[View]:
+def _main_views(cluster: Sequence[View], other_groups: Sequence[Sequence[View]]) -> list[View]:
     """Return the counted anomalies, the headline first: the services if they explain the own part of the widest
     anomaly, else the most specific anomaly with nearly the amount of the widest."""
     services = [each for each in cluster if each.is_service]
     views = [each for each in cluster if not each.is_service]
     if not views:
         return services
-    own = {each.id: each.size - _shared_impact(each, others) for each in views}
+    own = {each.id: each.size - _shared_impact(each, other_groups) for each in views}
     widest = max(own.values())
     if services and exact_sum(each.size for each in services) >= ROOT_CAUSE_SHARE * widest:
         return services
@@ -162,8 +162,8 @@ def _main_views(cluster: Sequence[View], others: Sequence[Sequence[View]]) -> li
     return [min(most, key=lambda each: (each.dimension in BROAD_DIMENSIONS, each.rank))]
 
 
-def _shared_impact(view: View, others: Sequence[Sequence[View]]) -> Decimal:
-    return min(exact_sum(_overlap_with(view, each) for each in others), view.size)
+def _shared_impact(view: View, other_groups: Sequence[Sequence[View]]) -> Decimal:
+    return min(exact_sum(_overlap_with(view, each) for each in other_groups), view.size)
 
 
 def _coincides(view: View, other: View) -> bool:
@@ -185,8 +185,8 @@ def overlap(view: View, other: View) -> Decimal:
     if view.dimension == other.dimension or not _coincides(view, other):
         return ZERO
     most = min(view.size, other.size)
-    for one, that in ((view, other), (other, view)):
-        for parts in (one.overlaps, one.causes):
+    for this, that in ((view, other), (other, view)):
+        for parts in (this.overlaps, this.causes):
             if that.dimension in parts:
                 return min(most, _size(parts[that.dimension].get(that.value, ZERO), view))
     finest = next((name for name in COMPARABLE_CAUSES if name in view.causes and name in other.causes), "")

@@ -104,7 +104,7 @@ def list_anomalies(
     check_currency(reader, query.currency)
     rows = _filter_incidents(query)
     display = anomaly_display(rows)
-    others = other_currency_warnings(rows, display)
+    other_warnings = other_currency_warnings(rows, display)
     rows = display.narrow(rows)
     impacts: Mapping[int, Decimal] = {}
     warnings: list[str] = []
@@ -130,7 +130,7 @@ def list_anomalies(
         truncated=cut if more else "",
         warnings=[
             *currency_warnings(every),
-            *others,
+            *other_warnings,
             *warnings,
             *(_warnings(run) + not_all_events),
             *_overlap_warnings(listed, [figures for _incident, figures in page]),
@@ -156,8 +156,8 @@ def not_complete(sources: Sources, query: AnomaliesQuery) -> str:
     first = query.start_date or last - timedelta(days=RECENT_DAYS)
     names = {source: each.name for source, each in sources.health.items()}
     source_name = query.source.strip().casefold()
-    chosen = [source for source, name in names.items() if source_name in ("", name.casefold())]
-    coverage = sources.coverage.of_sources(chosen)
+    source_ids = [source for source, name in names.items() if source_name in ("", name.casefold())]
+    coverage = sources.coverage.of_sources(source_ids)
     has_days = bool(query.start_date or query.end_date) and bool(coverage.spans)
     if has_days and not coverage.has_data(query.start_date or date.min, last):
         return NO_BILL

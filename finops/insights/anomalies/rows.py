@@ -78,14 +78,14 @@ def row_of(incident: Incident, display: AnomalyDisplay = AS_STORED) -> AnomalyRo
     """Return an incident in the format of answers, by its headline; load it with `with_members`."""
     headline = incident.headline
     headline.incident, headline.source = incident, incident.source  # no query for what is at hand
-    others = [each for each in incident.members.all() if each.pk != headline.pk]
+    members = [each for each in incident.members.all() if each.pk != headline.pk]
     counted, figures = counted_members(incident), incident_figures(incident, display)
     causes = [each for each in incident_causes(counted) if len(counted) == 1 or each.dimension != SERVICE]
     return replace(
         headline_row(headline),
         **_amounts(figures),
         root_causes=_root_causes(converted_causes(causes, figures), figures.currency),
-        also_seen_as=[f"{each.dimension} {each.label or each.value}" for each in others],
+        also_seen_as=[f"{each.dimension} {each.label or each.value}" for each in members],
     )
 
 

@@ -140,16 +140,18 @@ def _read(account: Account, query: CommitmentQuery, deadline: float | None) -> C
 def _filter_commitments(facts: CommitmentFacts) -> CommitmentFacts:
     """Return the facts with only the commitments of the query's type that end before its day. Raises UserError for a
     type that no commitment of the days has."""
-    query, wanted = facts.query, facts.query.type.strip()
-    ours = [each for each in facts.sums if each.commitment]
+    query, type_text = facts.query, facts.query.type.strip()
+    commitment_sums = [each for each in facts.sums if each.commitment]
     commitments = {
-        each.commitment for each in ours if wanted.casefold() in f"{_type(each)} {each.category}".casefold()
+        each.commitment
+        for each in commitment_sums
+        if type_text.casefold() in f"{_type(each)} {each.category}".casefold()
     }
-    if ours and not commitments:
-        raise unknown_value("type", wanted, sorted({_type(each) for each in ours}))
+    if commitment_sums and not commitments:
+        raise unknown_value("type", type_text, sorted({_type(each) for each in commitment_sums}))
     warnings: tuple[str, ...] = ()
     if query.expires_before:
-        sums_by_name = group_by(ours, lambda each: each.commitment)
+        sums_by_name = group_by(commitment_sums, lambda each: each.commitment)
         ends = {name: facts.term(facts.figures(sums_by_name[name])).ends_on for name in commitments}
         commitments = {name for name, day in ends.items() if day is not None and day < query.expires_before}
         warnings = text.without_end(sum(day is None for day in ends.values()))
@@ -194,7 +196,7 @@ def _history(reader: CostReader) -> History:
         return History()
     rows = reader.run(DateRange(first, last), _HISTORY).to_pylist()
     by_commitment = group_by(rows, lambda row: str(row["commitment_id"]))
-    bought = {name: _purchase_day(ours) for name, ours in by_commitment.items()}
+    bought = {name: _purchase_day(lines) for name, lines in by_commitment.items()}
     # A fee on the first day of all bills may be one of many: when the term began is before them.
     reliable = {name: day for name, day in bought.items() if day is not None and day > first}
     return History(frozenset(row["source"] for row in rows if row["unused"]), reliable)
@@ -316,10 +318,10 @@ def _rows(facts: CommitmentFacts, currency: str, top: int) -> list[CommitmentRow
     groups = group_by((each for each in facts.sums if each.commitment and each.currency == currency), key)
     ranked = _rank_groups(facts, [facts.figures(groups[name]) for name in sorted(groups)])
     rows = [_row(facts, figures, currency) for figures in ranked[:top]]
-    rest = ranked[top:]
-    if rest:
-        every = facts.figures(each for figures in rest for each in figures.sums)
-        rows.append(_other(every, currency, len(rest)))
+    small_groups = ranked[top:]
+    if small_groups:
+        every = facts.figures(each for figures in small_groups for each in figures.sums)
+        rows.append(_other(every, currency, len(small_groups)))
     return rows
 
 
@@ -337,15 +339,15 @@ def _rank_groups(facts: CommitmentFacts, groups: list[Figures]) -> list[Figures]
 
 
 def _row(facts: CommitmentFacts, figures: Figures, currency: str) -> CommitmentRow:
-    one = facts.query.by == "commitment"
-    term = facts.term(figures) if one else Term(None, "Group by commitment.")
-    commitment = figures.sums[0].commitment if one else ""
+    is_commitment = facts.query.by == "commitment"
+    term = facts.term(figures) if is_commitment else Term(None, "Group by commitment.")
+    commitment = figures.sums[0].commitment if is_commitment else ""
     newest = max(figures.sums, key=lambda each: (bool(each.name), each.last_day, each.name))
     contract = facts.contracts.get(commitment)
     return CommitmentRow(
         **_utilization(figures, currency),
         commitment=commitment,
-        name=newest.name if one else "",
+        name=newest.name if is_commitment else "",
         type=max(map(_type, figures.sums)),
         category=_only({each.category for each in figures.sums}),
         provider=_only({each.provider for each in figures.sums}),
@@ -357,7 +359,7 @@ def _row(facts: CommitmentFacts, figures: Figures, currency: str) -> CommitmentR
         expires_reason=term.reason,
         starts_on=contract.starts_on if contract else None,
         scope=contract.scope if contract else "",
-        other_commitments=0 if one else len(figures.commitments),
+        other_commitments=0 if is_commitment else len(figures.commitments),
     )
 
 

@@ -33,8 +33,8 @@ class FirstDaysBuild:
 
     def __call__(self, table: Any) -> Any:
         lines = table.filter(is_ordinary(table) & table[self.column].notnull() & (table.effective_cost != 0))
-        chosen = lines.select(source=lines.source, value=lines[self.column], day=lines.charge_date)
-        return chosen.group_by(["source", "value"]).aggregate(first_day=chosen.day.min())
+        selection = lines.select(source=lines.source, value=lines[self.column], day=lines.charge_date)
+        return selection.group_by(["source", "value"]).aggregate(first_day=selection.day.min())
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,14 @@ class ValueCostsBuild:
             condition &= table[self.column].isin(list(self.values))
         lines = table.filter(condition)
         value = lines[self.column] if self.column else NO_CURRENCY
-        chosen = lines.select(
+        selection = lines.select(
             **({"source": lines.source, "value": value} if self.column else {}),
             currency=lines.currency.coalesce(NO_CURRENCY),
             day=lines.charge_date,
             amount=lines.effective_cost,
         )
         keys = [*(["source", "value"] if self.column else []), "currency", "day"]
-        return chosen.group_by(keys).aggregate(amount=chosen.amount.sum())
+        return selection.group_by(keys).aggregate(amount=selection.amount.sum())
 
 
 def first_days(reader: CostReader, days: DateRange, column: str) -> dict[ValueKey, date]:
@@ -97,14 +97,14 @@ class CommitmentDaysBuild:
 
     def __call__(self, table: Any) -> Any:
         lines = table.filter(table.commitment_id.notnull() & (table.charge_category == "Usage"))
-        chosen = lines.select(
+        selection = lines.select(
             "source", "commitment_id", "commitment_name", "charge_date", "effective_cost", "currency"
         )
-        return chosen.group_by(["source", "commitment_id", "currency"]).aggregate(
-            first_day=chosen.charge_date.min(),
-            last_day=chosen.charge_date.max(),
-            cost=chosen.effective_cost.sum(),
-            name=newest(chosen, chosen.commitment_name),
+        return selection.group_by(["source", "commitment_id", "currency"]).aggregate(
+            first_day=selection.charge_date.min(),
+            last_day=selection.charge_date.max(),
+            cost=selection.effective_cost.sum(),
+            name=newest(selection, selection.commitment_name),
         )
 
 
@@ -146,17 +146,17 @@ class PricesBuild:
         standard = (table.charge_category == "Usage") & (table.pricing_category == "Standard")
         priced = table.sku_id.notnull() & table.list_unit_price.notnull() & (table.list_unit_price > 0)
         lines = table.filter(standard.fill_null(False) & priced)
-        chosen = lines.select(
+        selection = lines.select(
             **{name: lines[name].coalesce("") for name in _PRICE_KEYS},
             price=lines.list_unit_price,
             day=lines.charge_date,
             amount=lines.effective_cost,
         )
-        several = chosen.group_by(list(_PRICE_KEYS)).aggregate(
-            low=chosen.price.min(), high=chosen.price.max()
+        several = selection.group_by(list(_PRICE_KEYS)).aggregate(
+            low=selection.price.min(), high=selection.price.max()
         )
         several = several.filter(several.low < several.high)
-        moved = chosen.semi_join(several, list(_PRICE_KEYS))
+        moved = selection.semi_join(several, list(_PRICE_KEYS))
         return moved.group_by([*_PRICE_KEYS, "price"]).aggregate(
             first_day=moved.day.min(), last_day=moved.day.max(), amount=moved.amount.sum()
         )

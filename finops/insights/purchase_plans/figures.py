@@ -56,13 +56,13 @@ def best_capacity(slots: Sequence[UsageSlot], hours: int, discount: Decimal) -> 
     """V: the largest quantile of the hours that saves most; 0 if none saves. `hours`: the number of hours of all
     days, also those without usage."""
     levels = sorted((_per_hour(slot), slot.hours) for slot in slots if slot.on_demand > 0)
-    wanted = exact_product(discount, Decimal(hours))
+    threshold = exact_product(discount, Decimal(hours))
     below = Decimal(hours - sum(count for _, count in levels))
-    if below > wanted:
+    if below > threshold:
         return _NOTHING
     for level, count in levels:
         below = exact_sum([below, Decimal(count)])
-        if below > wanted:
+        if below > threshold:
             return level
     return levels[-1][0] if levels else _NOTHING
 

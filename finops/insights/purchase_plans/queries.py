@@ -196,10 +196,10 @@ def _plan(query: PurchasePlanQuery, usage: PlanUsage, days: PlanDays) -> Purchas
     discount = exact_product(entered, PERCENT) if entered is not None else usage.covered_discount
     if discount is None or not 0 < discount < 1:
         return None
-    rest = exact_difference(Decimal(1), discount)
+    price_share = exact_difference(Decimal(1), discount)
     lookback = days.lookback
     advice = PLAN_RULE.capacity(usage.usage, days.before, days.first, discount) or Decimal(0)
-    per_hour = exact_product(advice, rest).quantize(_PER_HOUR, rounding=ROUND_DOWN)
+    per_hour = exact_product(advice, price_share).quantize(_PER_HOUR, rounding=ROUND_DOWN)
     capacity = covered_per_hour(per_hour, discount)
     slots, hours = slots_of(usage.usage, lookback), hours_of(lookback.days)
     outcome = purchase_outcome(slots, hours, per_hour, capacity)
@@ -218,7 +218,7 @@ def _plan(query: PurchasePlanQuery, usage: PlanUsage, days: PlanDays) -> Purchas
         saving=outcome.saving,
         utilization=outcome.utilization,
         coverage=outcome.coverage,
-        break_even_utilization=rest,
+        break_even_utilization=price_share,
         tolerated_fall=tolerated_fall(slots, hours, per_hour, capacity) if per_hour else Decimal(0),
         largest_fall=largest_fall(usage.usage, days.months),
         saved=exact_sum(month.saving for month in plan_months),
@@ -227,14 +227,14 @@ def _plan(query: PurchasePlanQuery, usage: PlanUsage, days: PlanDays) -> Purchas
                 days=window,
                 currency=usage.currency,
                 per_hour=exact_product(
-                    window_capacity(usage.usage, days.before, window, discount), rest
+                    window_capacity(usage.usage, days.before, window, discount), price_share
                 ).quantize(_PER_HOUR, rounding=ROUND_DOWN),
                 saved=exact_sum(month.saving for month in tested),
             )
             for window, tested in zip(WINDOWS, vendor, strict=True)
         ],
         months=[
-            _month(usage, rest, month, [tested[place] for tested in vendor])
+            _month(usage, price_share, month, [tested[place] for tested in vendor])
             for place, month in enumerate(plan_months)
         ],
         days_by_day=sum(day in usage.days_by_day for day in usage.usage),
@@ -242,14 +242,14 @@ def _plan(query: PurchasePlanQuery, usage: PlanUsage, days: PlanDays) -> Purchas
 
 
 def _month(
-    usage: PlanUsage, rest: Decimal, plan_month: TestedMonth, vendor: Sequence[TestedMonth]
+    usage: PlanUsage, price_share: Decimal, plan_month: TestedMonth, vendor: Sequence[TestedMonth]
 ) -> PlanMonth:
     outcome = plan_month.outcome
     return PlanMonth(
         month=f"{plan_month.days.start:%Y-%m}",
         currency=usage.currency,
         on_demand=on_demand(slots_of(usage.usage, plan_month.days)),
-        per_hour=exact_product(plan_month.capacity, rest) if outcome else None,
+        per_hour=exact_product(plan_month.capacity, price_share) if outcome else None,
         saving=outcome.saving if outcome else None,
         utilization=outcome.utilization if outcome else None,
         vendor_savings=[each.saving if each.outcome else None for each in vendor],

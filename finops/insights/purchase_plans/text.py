@@ -55,24 +55,24 @@ def summary(
     if by_day:
         noun = "day has" if by_day == 1 else "days have"
         caveats.append(f"{by_day} {noun} no hourly usage, which overstates savings")
-    rest = f"; {'; '.join(caveats)}" if caveats else ""
-    return f"{_advice(plans, history.days)}{rest}{clause}. {_back_tests(plans)}"
+    caveats_clause = f"; {'; '.join(caveats)}" if caveats else ""
+    return f"{_advice(plans, history.days)}{caveats_clause}{clause}. {_back_tests(plans)}"
 
 
 def _advice(plans: Sequence[PurchasePlan], history: int) -> str:
     """Plans with a commitment first; the others together by their reason."""
     commitments = [_commitment(plan) for plan in plans if plan.per_hour]
-    others = [_on_demand_text(plan) for plan in plans if not plan.per_hour]
+    without_commitment = [_on_demand_text(plan) for plan in plans if not plan.per_hour]
     advice = [f"Recommended: {', '.join(commitments)}"] if commitments else []
-    if others and history < max(WINDOWS):
+    if without_commitment and history < max(WINDOWS):
         noun = "day" if history == 1 else "days"
         advice.append(
-            f"Too few days to recommend a commitment for {join_with_and(others)}: bills cover {history} {noun} without a gap, and "
+            f"Too few days to recommend a commitment for {join_with_and(without_commitment)}: bills cover {history} {noun} without a gap, and "
             f"{max(WINDOWS)} are needed"
         )
-    elif others:
+    elif without_commitment:
         advice.append(
-            f"No commitment would have paid off in each of the last 7, 30 and 60 days for {join_with_and(others)}"
+            f"No commitment would have paid off in each of the last 7, 30 and 60 days for {join_with_and(without_commitment)}"
         )
     return "; ".join([advice[0], *(f"{each[0].lower()}{each[1:]}" for each in advice[1:])])
 

@@ -95,8 +95,10 @@ def unused_commitments(sums: Iterable[DailySum]) -> list[SavingCandidate]:
     """Return commitments of which more than 2 % was paid for and unused: EffectiveCost of Unused ÷ that of all lines
     (FOCUS, CommitmentDiscountStatus); the 2 % are our rule."""
     candidates = []
-    ours = (each for each in sums if each.commitment)
-    for group in group_by(ours, lambda each: (each.source, each.currency, each.commitment)).values():
+    commitment_sums = (each for each in sums if each.commitment)
+    for group in group_by(
+        commitment_sums, lambda each: (each.source, each.currency, each.commitment)
+    ).values():
         cost = exact_sum(each.cost for each in group)
         wasted = exact_sum(each.cost for each in group if each.status == "Unused")
         if wasted > max(part(cost, UNUSED_SHARE), Decimal(0)):
@@ -145,15 +147,15 @@ def steady_on_demand(sums: Sequence[DailySum], days: DateRange) -> list[SavingCa
 
 
 def _on_demand(group: Sequence[DailySum], days: DateRange, cloud: str) -> SavingCandidate | None:
-    ours = [each for each in group if each.covers and not each.commitment and not each.elsewhere]
-    floor = _floor(ours, group, days)
+    on_demand = [each for each in group if each.covers and not each.commitment and not each.elsewhere]
+    floor = _floor(on_demand, group, days)
     rate, basis = _discount(group, cloud)
     if floor <= 0 or not rate:
         return None
-    first = ours[0]
-    services = frozenset(each.service for each in ours)
-    accounts = {name for each in ours for name in (each.first_account, each.last_account)}
-    cost = exact_sum(each.cost for each in ours)
+    first = on_demand[0]
+    services = frozenset(each.service for each in on_demand)
+    accounts = {name for each in on_demand for name in (each.first_account, each.last_account)}
+    cost = exact_sum(each.cost for each in on_demand)
     steady = part(floor, FLOOR_SHARE)
     hourly = ratio(part(steady, 1 - rate), Decimal(24)) or Decimal(0)
     saving = part(part(steady, Decimal(days.days)), rate)
@@ -170,8 +172,8 @@ def _on_demand(group: Sequence[DailySum], days: DateRange, cloud: str) -> Saving
         provider=first.provider,
         service=label_of(services, "services"),
         services=services,
-        account_name=strip_date_prefix(max(each.account_name for each in ours)) if len(accounts) == 1 else "several accounts",
-        pieces=[Piece(line, "On-demand compute", cost, saving, _services(ours))],
+        account_name=strip_date_prefix(max(each.account_name for each in on_demand)) if len(accounts) == 1 else "several accounts",
+        pieces=[Piece(line, "On-demand compute", cost, saving, _services(on_demand))],
         compute=True,
     )  # fmt: skip
 
@@ -183,29 +185,29 @@ def without_counted_compute(
     resources count: saving · (cost of the rest ÷ cost of all). Our rule, low on purpose: what of a resource stays after its own
     recommendation could be committed to as well. Clouds do not take one from the other
     (learn.microsoft.com/azure/advisor/advisor-how-to-calculate-total-cost-savings)."""
-    ours = [each for each in sums if each.covers and not each.commitment]
-    by_bill = group_by(ours, lambda each: (each.source, each.currency, cloud_of(each.provider)))
+    compute_sums = [each for each in sums if each.covers and not each.commitment]
+    by_bill = group_by(compute_sums, lambda each: (each.source, each.currency, cloud_of(each.provider)))
     return [_lower(each, by_bill.get((*each.bill, cloud_of(each.provider)), ())) for each in candidates]
 
 
-def _lower(candidate: SavingCandidate, ours: Sequence[DailySum]) -> SavingCandidate:
-    total = exact_sum(each.cost for each in ours)
-    counted = exact_sum(each.cost for each in ours if each.elsewhere)
+def _lower(candidate: SavingCandidate, compute_sums: Sequence[DailySum]) -> SavingCandidate:
+    total = exact_sum(each.cost for each in compute_sums)
+    counted = exact_sum(each.cost for each in compute_sums if each.elsewhere)
     if not candidate.compute or candidate.rule == ON_DEMAND.name or counted <= 0 or total <= 0:
         return candidate
-    rest = ratio(max(exact_difference(total, counted), Decimal(0)), total) or Decimal(0)
+    share = ratio(max(exact_difference(total, counted), Decimal(0)), total) or Decimal(0)
     pieces = [
-        replace(piece, saving=None if piece.saving is None else part(piece.saving, rest))
+        replace(piece, saving=None if piece.saving is None else part(piece.saving, share))
         for piece in candidate.pieces
     ]
-    text = f"Reduced by {percent_text(1 - rest)}, which is in other recommendations."
+    text = f"Reduced by {percent_text(1 - share)}, which is in other recommendations."
     return replace(candidate, pieces=pieces, lowered=text)
 
 
-def _floor(ours: Sequence[DailySum], group: Sequence[DailySum], days: DateRange) -> Decimal:
+def _floor(on_demand: Sequence[DailySum], group: Sequence[DailySum], days: DateRange) -> Decimal:
     """Return the smallest day's cost less the unused compute commitment of that day."""
     daily: dict[date, list[Decimal]] = {day: [] for day in each_day(days)}
-    for each in ours:
+    for each in on_demand:
         daily[each.day].append(each.cost)
     for each in group:
         if each.status == "Unused" and each.compute:
@@ -227,7 +229,7 @@ def _discount(group: Sequence[DailySum], cloud: str) -> tuple[Decimal, str]:
     return ASSUMED.get(cloud, Decimal(0)), assumption
 
 
-def _services(ours: Sequence[DailySum]) -> str:
-    groups = group_by(ours, lambda each: each.service).items()
+def _services(on_demand: Sequence[DailySum]) -> str:
+    groups = group_by(on_demand, lambda each: each.service).items()
     ranked = sorted(((exact_sum(each.cost for each in sums), name) for name, sums in groups), reverse=True)
-    return ", ".join(f"{name} {money(amount, ours[0].currency)}" for amount, name in ranked[:4])
+    return ", ".join(f"{name} {money(amount, on_demand[0].currency)}" for amount, name in ranked[:4])

@@ -136,11 +136,11 @@ def coverable(table: Any) -> Any:
     )
     azure = _matches(service, r"virtual machines") & _by_the_hour(table)
     google = _matches(service, r"compute engine") & _matches(usage, r"(?:core|ram) running")
-    chosen = [
+    conditions = [
         _matches(table.provider, _PROVIDERS[cloud]) & condition
         for cloud, condition in ((AWS, aws), (AZURE, azure), (GOOGLE, google))
     ]
-    return reduce(or_, chosen) & _usage(table)
+    return reduce(or_, conditions) & _usage(table)
 
 
 @dataclass(frozen=True)
@@ -198,9 +198,9 @@ class OutcomeBuild:
 
     def __call__(self, table: Any) -> Any:
         unused = table.commitment_id.isin(self.commitments) & (table.commitment_status == "Unused")
-        ours = table.resource_id.isin(self.resources)
+        has_resource = table.resource_id.isin(self.resources)
         keyed = table.mutate(
-            resource=ibis.ifelse(ours.fill_null(False), table.resource_id, ""),
+            resource=ibis.ifelse(has_resource.fill_null(False), table.resource_id, ""),
             commitment=ibis.ifelse(unused.fill_null(False), table.commitment_id, ""),
             covers=coverable(table),
             usage=_usage(table),

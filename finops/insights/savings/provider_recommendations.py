@@ -135,11 +135,11 @@ def _commitments_that_count(groups: Sequence[_Group]) -> list[_Group]:
     for same in group_by(groups, lambda each: each.best.commitment).values():
         counted += _larger_side(same, lambda each: each.best.is_shared)
     compute = [each for each in counted if each.best.covers_compute]
-    rest = [each for each in counted if not each.best.covers_compute]
+    result = [each for each in counted if not each.best.covers_compute]
     has_shared = any(each.best.is_shared for each in compute)
     for usage in group_by(compute, lambda each: "" if has_shared else each.best.sub_account).values():
-        rest += _larger_side(usage, _is_plan)
-    return rest
+        result += _larger_side(usage, _is_plan)
+    return result
 
 
 def _is_plan(group: _Group) -> bool:

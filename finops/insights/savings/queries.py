@@ -317,14 +317,14 @@ def _totals(rows: Sequence[Recommendation]) -> list[SavingsTotal]:
     by_currency = group_by((row for row in rows if row.status == OPEN), lambda row: row.currency)
     totals = [
         SavingsTotal(
-            monthly_saving=exact_sum(row.monthly_saving or Decimal(0) for row in ours),
+            monthly_saving=exact_sum(row.monthly_saving or Decimal(0) for row in group),
             currency=currency,
-            recommendations=sum(row.monthly_waste is None for row in ours),
-            unknown=sum(row.monthly_saving is None and row.monthly_waste is None for row in ours),
-            monthly_waste=exact_sum(row.monthly_waste or Decimal(0) for row in ours),
-            unused_commitments=sum(row.monthly_waste is not None for row in ours),
+            recommendations=sum(row.monthly_waste is None for row in group),
+            unknown=sum(row.monthly_saving is None and row.monthly_waste is None for row in group),
+            monthly_waste=exact_sum(row.monthly_waste or Decimal(0) for row in group),
+            unused_commitments=sum(row.monthly_waste is not None for row in group),
         )
-        for currency, ours in by_currency.items()
+        for currency, group in by_currency.items()
     ]
     return sorted(totals, key=lambda total: (-total.monthly_saving, -total.monthly_waste, total.currency))
 
@@ -338,12 +338,12 @@ def _realised_totals(rows: Sequence[Recommendation]) -> list[RealisedSaving]:
             by_kind[row.realised.waste_avoided is not None, row.currency].append(row.realised)
     return [
         RealisedSaving(
-            before=exact_sum(each.before or Decimal(0) for each in ours),
-            after=exact_sum(each.after or Decimal(0) for each in ours),
-            saved=None if is_waste else exact_sum(each.saved or Decimal(0) for each in ours),
+            before=exact_sum(each.before or Decimal(0) for each in group),
+            after=exact_sum(each.after or Decimal(0) for each in group),
+            saved=None if is_waste else exact_sum(each.saved or Decimal(0) for each in group),
             currency=currency,
             reason="",
-            waste_avoided=exact_sum(each.waste_avoided or Decimal(0) for each in ours) if is_waste else None,
+            waste_avoided=exact_sum(each.waste_avoided or Decimal(0) for each in group) if is_waste else None,
         )
-        for (is_waste, currency), ours in sorted(by_kind.items())
+        for (is_waste, currency), group in sorted(by_kind.items())
     ]

@@ -304,8 +304,8 @@ def _outcome(each: ActedRecommendation, sums: Sequence[Mapping[str, Any]]) -> Re
         return RealisedSaving(before=None, after=None, saved=None, currency=currency, reason=each.gap)
     before = DateRange(each.day - timedelta(days=WINDOW_DAYS), each.day - timedelta(days=1))
     newest = max(each.day + timedelta(days=1), each.days.end - timedelta(days=WINDOW_DAYS - 1))
-    ours = [row for row in sums if _is_of(row, each.scope)]
-    past, since = _monthly(ours, before), _monthly(ours, DateRange(newest, each.days.end))
+    scope_sums = [row for row in sums if _is_of(row, each.scope)]
+    past, since = _monthly(scope_sums, before), _monthly(scope_sums, DateRange(newest, each.days.end))
     less = exact_difference(past, since)
     if each.scope.commitment:
         return RealisedSaving(

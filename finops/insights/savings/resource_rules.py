@@ -89,7 +89,7 @@ SUCCESSORS: Final[tuple[Successor, ...]] = (
     ),
 )  # fmt: skip
 
-IN_ANY: Final = "|".join(f"(?:{one.pattern})" for one in SUCCESSORS)
+IN_ANY: Final = "|".join(f"(?:{each.pattern})" for each in SUCCESSORS)
 """All patterns as one expression for the lake, in the common syntax of Python's and RE2's regular expressions; not
 case-sensitive."""
 
@@ -108,10 +108,10 @@ def cloud_of(provider: str) -> str:
 def successor_of(provider: str, service: str, usage_type: str) -> Successor | None:
     """Return the newer generation; None if it is current or of a provider without a table."""
     cloud = cloud_of(provider)
-    for one in SUCCESSORS:
-        ours = one.cloud == cloud and one.service in service.casefold()
-        if ours and re.search(one.pattern, usage_type, re.IGNORECASE):
-            return one
+    for successor in SUCCESSORS:
+        applies = successor.cloud == cloud and successor.service in service.casefold()
+        if applies and re.search(successor.pattern, usage_type, re.IGNORECASE):
+            return successor
     return None
 
 
@@ -228,43 +228,41 @@ def successors(sums: Iterable[ResourceSum]) -> list[SavingCandidate]:
     """Return on-demand lines of a previous generation or of gp2, by account and product. saving = cost · (1 - new
     price ÷ old price), by the list prices in SUCCESSORS; None if they prove none."""
     pairs = [
-        (one, each)
+        (successor, each)
         for each in sums
-        if each.cost > 0 and (one := successor_of(each.provider, each.service, each.line.usage_type))
+        if each.cost > 0 and (successor := successor_of(each.provider, each.service, each.line.usage_type))
     ]
     groups = group_by(pairs, lambda pair: (pair[0].rule, *pair[1].unit, pair[0].old)).values()
     return [_successor(group[0][0], [each for _one, each in group]) for group in groups]
 
 
-def _successor(one: Successor, group: Sequence[ResourceSum]) -> SavingCandidate:
+def _successor(successor: Successor, group: Sequence[ResourceSum]) -> SavingCandidate:
     first = group[0]
     pieces = [
         Piece(
             line,
             max(each.name for each in rows),
             cost := exact_sum(each.cost for each in rows),
-            None if one.ratio is None else part(cost, 1 - one.ratio),
-            f"{one.old} to {one.new}",
+            None if successor.ratio is None else part(cost, 1 - successor.ratio),
+            f"{successor.old} to {successor.new}",
         )
         # A resource whose tags changed in the window has two rows.
         for line, rows in group_by(group, lambda each: each.line).items()
     ]
-    formula = (
-        f"Month's on-demand cost * (1 - {one.ratio}); {one.ratio} is {one.new} ÷ {one.old} by {one.source}."
-    )
-    if one.ratio is None:
+    formula = f"Month's on-demand cost * (1 - {successor.ratio}); {successor.ratio} is {successor.new} ÷ {successor.old} by {successor.source}."
+    if successor.ratio is None:
         formula = "Monthly on-demand cost; the bills do not prove a saving."
     return SavingCandidate(
-        rule=one.rule,
-        unit=(first.line.account, first.service, one.old),
-        title=f"Move {quote(one.old)} to {quote(one.new)}: {quote(first.service)} in {quote(first.account_name)}",
-        advice=f"Change {one.old} to the same size of {one.new}.",
+        rule=successor.rule,
+        unit=(first.line.account, first.service, successor.old),
+        title=f"Move {quote(successor.old)} to {quote(successor.new)}: {quote(first.service)} in {quote(first.account_name)}",
+        advice=f"Change {successor.old} to the same size of {successor.new}.",
         formula=formula,
         provider=first.provider,
         service=first.service,
         account_name=first.account_name,
         pieces=pieces,
-        reason=one.source if one.ratio is None else "",
+        reason=successor.source if successor.ratio is None else "",
     )
 
 

@@ -190,9 +190,9 @@ def refresh_recommendations(*, source: CostSource, actor: Actor) -> Recommendati
 def _without_other_sources(source: CostSource, rows: Sequence[RecommendationRow]) -> list[RecommendationRow]:
     """Leave out recommendations that another source has: two connections to one organization see the same ones, which
     count in the source that had them first."""
-    others = ImportedSaving.objects.filter(account=source.account).exclude(source=source)
+    other_rows = ImportedSaving.objects.filter(account=source.account).exclude(source=source)
     fields = ("rule", "sub_account", "resource_id", "resource_type", "action", "commitment")
-    elsewhere = set(others.values_list(*fields))
+    elsewhere = set(other_rows.values_list(*fields))
     return [row for row in rows if tuple(getattr(row, name) for name in fields) not in elsewhere]
 
 

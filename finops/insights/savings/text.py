@@ -69,12 +69,12 @@ def _potential_text(
     )
     noun = "recommendation" if count == 1 else "recommendations"
     unknown = sum(total.unknown for total in totals)
-    rest = f"; {unknown} to review without an amount" if unknown else ""
+    unknown_clause = f"; {unknown} to review without an amount" if unknown else ""
     first = next((row for row in rows if row.status == OPEN and row.monthly_waste is None), None)
     largest = f" Largest: {first.title}." if first else ""
     return (
         f"{quote(account.name)} has potential savings of {amounts or 'an amount not known'} a month "
-        f"from {count} open {noun}{_filter_text(query)}{rest}{incomplete}.{largest}{_waste(totals)}"
+        f"from {count} open {noun}{_filter_text(query)}{unknown_clause}{incomplete}.{largest}{_waste(totals)}"
     )
 
 

@@ -215,11 +215,11 @@ def _moves(facts: ChangeFacts, items: Sequence[ChangeItem], top: int) -> list[Mo
     groups = group_by(items, lambda item: item.sum.keys).values()
     ranked = sorted(groups, key=lambda group: (-abs(exact_difference(*_amounts(group))), group[0].sum.keys))
     moves = [_move(facts, group) for group in ranked[:top]]
-    rest = [item for group in ranked[top:] for item in group]
-    if rest:
+    small_items = [item for group in ranked[top:] for item in group]
+    if small_items:
         group = {dimension.name: OTHER for dimension in facts.dimensions}
         other_groups = len(ranked) - top
-        moves.append(Move(**_figures(facts, rest), group=group, kind=OTHER, other_groups=other_groups))
+        moves.append(Move(**_figures(facts, small_items), group=group, kind=OTHER, other_groups=other_groups))
     return moves
 
 

@@ -90,19 +90,19 @@ class ValuesBuild:
 class KeyPair:
     """Keys of two meanings with mostly the same values, to compare on lines that have both."""
 
-    ones: tuple[str, ...]
-    others: tuple[str, ...]
+    first_keys: tuple[str, ...]
+    second_keys: tuple[str, ...]
     renames: tuple[tuple[str, str], ...]
 
     def differ(self, lines: Any) -> Any:
         """Return whether the values differ; null if a line does not have both."""
-        one, other = (
+        first, second = (
             apply_map(
                 apply_steps(ibis.coalesce(*[lines[tag_column(key)] for key in keys]), STEPS), self.renames
             )
-            for keys in (self.ones, self.others)
+            for keys in (self.first_keys, self.second_keys)
         )
-        return one != other
+        return first != second
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,9 @@ class TagCostReader:
         pairs = [(place, each.key_pair) for place, each in enumerate(subjects) if each.key_pair]
         build = AssociationBuild(tuple(each.value for each in subjects), tuple(pairs))
         keys = [key for each in subjects for key in each.tag_keys]
-        rows = self._rows(build, [*keys, *[key for _, pair in pairs for key in (*pair.ones, *pair.others)]])
+        rows = self._rows(
+            build, [*keys, *[key for _, pair in pairs for key in (*pair.first_keys, *pair.second_keys)]]
+        )
         parts = group_by(rows, lambda row: (row["subject"], row["dimension"]))
         return [
             read_tagged_costs(

@@ -156,10 +156,10 @@ class Subject:
         if not self.group.by_values:
             return None
         first = key_meaning(self.group.keys[0])
-        ones = tuple(key for key in self.group.keys if key_meaning(key) == first)
-        others = tuple(key for key in self.group.keys if key not in ones)
+        first_keys = tuple(key for key in self.group.keys if key_meaning(key) == first)
+        second_keys = tuple(key for key in self.group.keys if key not in first_keys)
         copy = start_of(self.group, self.merged).rules[0].copy
-        return KeyPair(ones, others, copy.map if copy else ())
+        return KeyPair(first_keys, second_keys, copy.map if copy else ())
 
     @property
     def is_categorical(self) -> bool:

@@ -103,12 +103,12 @@ def _tabs(result: TagRecommendationsResult) -> list[tuple[str, str, int]]:
 def draft(request: AccountRequest) -> HttpResponseBase:
     """The cost tag editor with the draft of `?id=`. Nothing is saved before the person does."""
     try:
-        chosen = recommendation(request.account, request.GET.get("id", ""))
+        match = recommendation(request.account, request.GET.get("id", ""))
     except UserError:
-        chosen = None
-    if chosen is None:
+        match = None
+    if match is None:
         return _page(request, gone=True)
-    info = chosen.cost_tag
+    info = match.cost_tag
     cost_tag = get_object_or_404(CostTag.objects.select_related("account"), pk=info.id) if info else None
-    form = CostTagForm.of(chosen.suggestion.draft, version=info.version if info else None)
-    return editor_page(request, form, cost_tag, suggestion=chosen.row.sentence)
+    form = CostTagForm.of(match.suggestion.draft, version=info.version if info else None)
+    return editor_page(request, form, cost_tag, suggestion=match.row.sentence)

@@ -136,8 +136,8 @@ class Query:
         """
         facts: exp.Query = select_facts(self, files, start, end, currency)
         if waiting:
-            rest = exp.select(*[_column(name) for name in self.needed]).from_(_table(INBOX_TABLE))
-            facts = exp.union(facts, rest, distinct=False) if files else rest
+            inbox_facts = exp.select(*[_column(name) for name in self.needed]).from_(_table(INBOX_TABLE))
+            facts = exp.union(facts, inbox_facts, distinct=False) if files else inbox_facts
         lines = facts.sql(DIALECT)
         if files and currency is not None and currency.rates is not None:
             before, after = _conversion_around(self.needed, currency.currency)
@@ -169,15 +169,15 @@ def _within(query: Query, limit: CostLimit) -> Query:
 
 
 @lru_cache(maxsize=256)
-def _limit_expression(limit: CostLimit, wanted: tuple[str, ...]) -> tuple[tuple[str, ...], str, Any]:
+def _limit_expression(limit: CostLimit, needed: tuple[str, ...]) -> tuple[tuple[str, ...], str, Any]:
     """The columns to read and the table expression that keeps the lines of ALL_LINES within the limit, with the
     needed columns: as text and as Ibis expression."""
-    keys = dict.fromkeys([*(key_of(name) for name in wanted if schemas.is_key_column(name)), *limit.tag_keys])
+    keys = dict.fromkeys([*(key_of(name) for name in needed if schemas.is_key_column(name)), *limit.tag_keys])
     facts = fact_table(Kind.COST, tuple(keys), ALL_LINES)
-    limited = facts.filter(limit.condition(facts).fill_null(False)).select(*wanted)
+    limited = facts.filter(limit.condition(facts).fill_null(False)).select(*needed)
     tree = to_sqlglot(limited)
     # A star if all columns are needed.
-    named = {column.name for column in tree.find_all(exp.Column)} | set(wanted)
+    named = {column.name for column in tree.find_all(exp.Column)} | set(needed)
     expression = f"{alias(Kind.COST.value).sql(DIALECT)} AS ({tree.sql(DIALECT)})"
     return tuple(name for name in facts.columns if name in named), expression, limited
 

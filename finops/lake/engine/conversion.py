@@ -138,16 +138,16 @@ def conversion_steps(amount: str) -> list[tuple[str, str]]:
     An amount of 10^15 or more is an error, as it is in imports (`MONEY_LIMIT`).
     """
     names = ("size", "whole", "fraction", "coarse", "rest", "product")
-    size, whole, fraction, coarse, rest, product = (f'"{name} of {amount}"' for name in names)
+    size, whole, fraction, coarse, remainder, product = (f'"{name} of {amount}"' for name in names)
     below = f"CAST(CAST(CAST({fraction} AS DECIMAL(19, 18)) - {coarse} AS DECIMAL(18, 18)) AS DOUBLE)"
-    units = f"{rest} * 1e18"
+    units = f"{remainder} * 1e18"
     is_close = f"abs({units} - floor({units}) - 0.5) < 0.001 OR abs({units}) > 1e11"
     exact = (
         f'CAST({fraction} * "rate" AS DECIMAL(38, 32)) - CAST({coarse} * "rate_coarse" AS DECIMAL(24, 18))'
     )
     # Add and subtract one: a half is rounded up whatever the sign of the rest.
     rounded = f"CAST({exact} + 1 AS DECIMAL(20, 18)) - 1"
-    below_coarse = f"CASE WHEN {is_close} THEN CAST({rounded} AS DECIMAL(18, 18)) ELSE CAST({rest} AS DECIMAL(18, 18)) END"
+    below_coarse = f"CASE WHEN {is_close} THEN CAST({rounded} AS DECIMAL(18, 18)) ELSE CAST({remainder} AS DECIMAL(18, 18)) END"
     total = (
         f"CASE WHEN {whole} IS NULL THEN CAST({product} AS DECIMAL(38, 18)) "
         f'ELSE CAST(CAST({whole} * "rate" AS DECIMAL(33, 18)) + {product} AS DECIMAL(38, 18)) END'
@@ -161,7 +161,7 @@ def conversion_steps(amount: str) -> list[tuple[str, str]]:
         ),
         (coarse, f"CAST({fraction} AS DECIMAL(10, 9))"),
         (
-            rest,
+            remainder,
             f'CAST({coarse} AS DOUBLE) * "rate_fine" + {below} * (CAST("rate_coarse" AS DOUBLE) + "rate_fine")',
         ),
         (

@@ -196,9 +196,9 @@ def _answer(
         return stored
     metrics.RESULT_CACHE.inc("miss")
     _refuse_later_files(live.files)
-    chosen = routing.route(account, query, live, currency)
-    routing.note_route(query, live, chosen)
-    if chosen.engine == "spark":
+    route = routing.route(account, query, live, currency)
+    routing.note_route(query, live, route)
+    if route.engine == "spark":
         table = _answer_of_cluster(account, query, start, end, currency, deadline, live)
     else:
         table = _answer_of_this_machine(account, query, start, end, currency, deadline, live)

@@ -62,11 +62,11 @@ def record_routes() -> Iterator[list[QueryRoute]]:
             outer.extend(routes)
 
 
-def note_route(query: Query, live: Snapshot, chosen: Route) -> None:
+def note_route(query: Query, live: Snapshot, selected_route: Route) -> None:
     """Record a query for the surrounding `record_routes` block, if there is one."""
     routes = _log.get()
     if routes is not None:
-        routes.append(QueryRoute(query.kind.value, len(live.files), chosen, query.body))
+        routes.append(QueryRoute(query.kind.value, len(live.files), selected_route, query.body))
 
 
 def cluster_sentence(routes: Sequence[QueryRoute]) -> str:

@@ -67,10 +67,10 @@ def put(key: ResultKey, table: pa.Table) -> None:
     """Store a result for other processes, up to LAKE_ANSWERS_BYTES in total."""
     if not _is_used() or table.get_total_buffer_size() > MAX_BYTES:
         return
-    written = pa.BufferOutputStream()
-    with pa.ipc.new_stream(written, table.schema) as writer:
+    buffer = pa.BufferOutputStream()
+    with pa.ipc.new_stream(buffer, table.schema) as writer:
         writer.write_table(table)
-    data = written.getvalue().to_pybytes()
+    data = buffer.getvalue().to_pybytes()
     name = _name(key)
     value = _seal(name, data) + data
     if len(value) <= MAX_BYTES:

@@ -30,11 +30,13 @@ def conversion_steps(amount: str) -> list[dict[str, str]]:
     """Expressions by name that convert a column of lines with `rate` and `rate_coarse` (or null); each uses those
     before it. The last one is the converted amount."""
     names = ("size", "whole", "fraction", "coarse", "rest", "product", "units", "below")
-    size, whole, fraction, coarse, rest, product, units, below = (f"`{name} of {amount}`" for name in names)
+    size, whole, fraction, coarse, remainder, product, units, below = (
+        f"`{name} of {amount}`" for name in names
+    )
     fine = "CAST(`rate` - `rate_coarse` AS DECIMAL(14,14))"
     under = (
-        f"CAST({product} - {units} AS DECIMAL(24,23)) + CAST({rest} * `rate_coarse` AS DECIMAL(28,27)) "
-        f"+ CAST({rest} * {fine} AS DECIMAL(33,32))"
+        f"CAST({product} - {units} AS DECIMAL(24,23)) + CAST({remainder} * `rate_coarse` AS DECIMAL(28,27)) "
+        f"+ CAST({remainder} * {fine} AS DECIMAL(33,32))"
     )
     total = (
         f"CAST(CAST({whole} * `rate` AS DECIMAL(33,18)) + {units} + CAST({below} - {_ONE} AS DECIMAL(19,18)) "
@@ -46,7 +48,7 @@ def conversion_steps(amount: str) -> list[dict[str, str]]:
         {fraction: f"CAST({size} - {whole} AS DECIMAL(18,18))"},
         {coarse: f"CAST({fraction} AS DECIMAL(10,9))"},
         {
-            rest: f"CAST({fraction} - {coarse} AS DECIMAL(18,18))",
+            remainder: f"CAST({fraction} - {coarse} AS DECIMAL(18,18))",
             product: f"CAST({coarse} * `rate` AS DECIMAL(30,23))",
         },
         {units: f"CAST({product} AS DECIMAL(25,18))"},

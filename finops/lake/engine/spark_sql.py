@@ -168,9 +168,11 @@ def _lines(
     """The facts of files and inbox."""
     if files is None and waiting is None:
         return exp.select(*[_null(query, name) for name in query.needed]).where(exp.false())
-    rest = exp.select(*[_column(name) for name in query.needed]).from_(_view(waiting)) if waiting else None
+    inbox_facts = (
+        exp.select(*[_column(name) for name in query.needed]).from_(_view(waiting)) if waiting else None
+    )
     if files is None:
-        return rest or exp.select()
+        return inbox_facts or exp.select()
     if currency is not None and rates is not None:
         return _converted_lines(query, files, rates, present, start, end, currency)
     columns = [_column(name) if _in_file(name) in present else _null(query, name) for name in query.needed]
@@ -183,7 +185,7 @@ def _lines(
             this=exp.Column(this=_own_name("currency")), expression=exp.Literal.string(currency.currency)
         )
         facts = facts.where(own)
-    return exp.union(facts, rest, distinct=False) if rest is not None else facts
+    return exp.union(facts, inbox_facts, distinct=False) if inbox_facts is not None else facts
 
 
 def _converted_lines(

@@ -50,11 +50,11 @@ class FileCache:
         self._evict(self._cap, keep_used_since=time.time() - IN_USE_SECONDS)
         return file
 
-    def keep(self, written: Path, path: str) -> None:
+    def keep(self, new_file: Path, path: str) -> None:
         """Store a new file as the copy of `path`: the machine that wrote it often reads it next."""
         file = self._files / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        written.replace(file)
+        new_file.replace(file)
         self._evict(self._cap, keep_used_since=time.time() - IN_USE_SECONDS)
 
     def forget(self, path: str) -> None:
@@ -111,8 +111,8 @@ class FileCache:
             yield
 
 
-def _verify(written: Path, checksum: str, file: Path) -> None:
-    with written.open("rb") as handle:
+def _verify(download: Path, checksum: str, file: Path) -> None:
+    with download.open("rb") as handle:
         actual = hashlib.file_digest(handle, "sha256").hexdigest()
     if actual != checksum:
         raise DamagedFile(f"Segment {file.name} has checksum {actual}, and the manifest says {checksum}.")

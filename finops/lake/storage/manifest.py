@@ -89,8 +89,8 @@ class _StoredFile:
     def file(self, columns: Sequence[str], *, allow_rollups: bool) -> SegmentFile:
         """Return the file with those of `columns` that it has, and the smallest rollup that has all of them."""
         rollups = self.rollups if allow_rollups else ()
-        chosen = next((file for file, without in rollups if without.isdisjoint(columns)), self.whole)
-        return replace(chosen, columns=self.whole.columns.intersection(columns))
+        smallest = next((file for file, without in rollups if without.isdisjoint(columns)), self.whole)
+        return replace(smallest, columns=self.whole.columns.intersection(columns))
 
 
 @dataclass(frozen=True, slots=True)

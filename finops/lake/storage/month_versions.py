@@ -44,12 +44,12 @@ def versions_of(account: Account, month: date) -> tuple[list[MonthVersions], set
     """Return the versions of each source whose previous version is still stored, and the sources of the month that have
     none. One query."""
     rows = LakeSegment.objects.unscoped().filter(account=account, kind=Kind.COST.value, month=month)
-    versions, others = [], set()
+    versions, other_sources = [], set()
     for source, segments in group_by(rows.order_by("source_id", "path"), lambda each: each.source_id).items():
         after = tuple(each for each in segments if each.retired_at is None)
         moments = [each.retired_at for each in segments if each.retired_at is not None]
         if not moments or not after:
-            others |= {source} if after else set()
+            other_sources |= {source} if after else set()
             continue
         moment = max(moments)
         before = tuple(
@@ -58,7 +58,7 @@ def versions_of(account: Account, month: date) -> tuple[list[MonthVersions], set
             if each.created_at < moment and (each.retired_at is None or each.retired_at >= moment)
         )
         versions.append(MonthVersions(source, moment, before, after))
-    return versions, others
+    return versions, other_sources
 
 
 def months_with_versions(account: Account) -> list[date]:

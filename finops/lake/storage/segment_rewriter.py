@@ -73,8 +73,8 @@ class _FileCursor:
     def take(self, until: tuple[Any, ...]) -> pa.RecordBatch:
         """Remove and return the buffered rows that are not after `until`."""
         count = pc.sum(self._not_after(until)).as_py()
-        rows, rest = self.batch.slice(0, count), self.batch.slice(count)
-        self.batch = rest if rest.num_rows else next(self.batches, rest)
+        rows, remaining = self.batch.slice(0, count), self.batch.slice(count)
+        self.batch = remaining if remaining.num_rows else next(self.batches, remaining)
         return rows
 
     def _not_after(self, until: tuple[Any, ...]) -> pa.Array:

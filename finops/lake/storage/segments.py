@@ -89,9 +89,9 @@ def write_segment(
     file = store.new_file()
     try:
         _write(file, batches, schema)
-        written = pq.read_metadata(file)
-        first_day, last_day = _day_range(written, schema, schemas.day_column(kind))
-        magnitudes = magnitudes_of(written, schema)
+        metadata = pq.read_metadata(file)
+        first_day, last_day = _day_range(metadata, schema, schemas.day_column(kind))
+        magnitudes = magnitudes_of(metadata, schema)
         size, checksum = file.stat().st_size, sha256(file)
         path = f"{account_id}/{kind}/{month:%Y-%m}/{source_id}-{uuid.uuid4().hex}{file_ending()}"
         store.put(file, path)
@@ -104,7 +104,7 @@ def write_segment(
         month=month.replace(day=1),
         path=path,
         columns=schema.names,
-        rows=written.num_rows,
+        rows=metadata.num_rows,
         bytes=size,
         first_day=first_day,
         last_day=last_day,
@@ -285,8 +285,8 @@ def _group_rows(schema: pa.Schema) -> int:
     return min(ROW_GROUP_ROWS, ROW_GROUP_CELLS // len(schema))
 
 
-def _day_range(written: pq.FileMetaData, schema: pa.Schema, day: str) -> tuple[date, date]:
-    statistics = _statistics(written, schema, day)
+def _day_range(metadata: pq.FileMetaData, schema: pa.Schema, day: str) -> tuple[date, date]:
+    statistics = _statistics(metadata, schema, day)
     if not statistics:
         raise ValueError("A segment has at least one row.")
     missing = sum(column.null_count for column in statistics)
@@ -295,7 +295,7 @@ def _day_range(written: pq.FileMetaData, schema: pa.Schema, day: str) -> tuple[d
     return min(column.min for column in statistics), max(column.max for column in statistics)
 
 
-def magnitudes_of(written: pq.FileMetaData, schema: pa.Schema) -> dict[str, int]:
+def magnitudes_of(metadata: pq.FileMetaData, schema: pa.Schema) -> dict[str, int]:
     """For each amount column, the digits before the decimal point of its largest amount; read from the file's statistics,
     so at no cost. ValueError for an amount with which a sum could wrap around."""
     magnitudes = {}
@@ -304,7 +304,7 @@ def magnitudes_of(written: pq.FileMetaData, schema: pa.Schema) -> dict[str, int]
         if limit is None:
             continue
         largest = max(
-            (_largest(column) for column in _statistics(written, schema, field.name)), default=Decimal()
+            (_largest(column) for column in _statistics(metadata, schema, field.name)), default=Decimal()
         )
         if largest >= limit:
             raise ValueError(f"{field.name} has an amount of {limit:,} or more.")
@@ -316,10 +316,10 @@ def _largest(column: Any) -> Decimal:
     return max(abs(column.min), abs(column.max)) if column.has_min_max else Decimal()
 
 
-def _statistics(written: pq.FileMetaData, schema: pa.Schema, column: str) -> list[Any]:
+def _statistics(metadata: pq.FileMetaData, schema: pa.Schema, column: str) -> list[Any]:
     """The statistics of a column, one for each row group."""
     place = schema.get_field_index(column)
-    return [written.row_group(group).column(place).statistics for group in range(written.num_row_groups)]
+    return [metadata.row_group(group).column(place).statistics for group in range(metadata.num_row_groups)]
 
 
 def row_groups(

@@ -53,7 +53,7 @@ class Storage(ABC):
         return Path(name)
 
     @abstractmethod
-    def put(self, written: Path, path: str) -> None:
+    def put(self, new_file: Path, path: str) -> None:
         """Move a finished file to `path`, durably: after this returns a power failure does not lose it."""
 
     @abstractmethod
@@ -89,11 +89,11 @@ class LocalStorage(Storage):
         super().__init__(root / SPOOL)
         self._root = root
 
-    def put(self, written: Path, path: str) -> None:
+    def put(self, new_file: Path, path: str) -> None:
         target = self._root / path
-        fsync(written)
+        fsync(new_file)
         make_directories(target.parent)
-        written.replace(target)
+        new_file.replace(target)
         fsync(target.parent)
 
     def local(self, path: str, checksum: str) -> str:
@@ -140,10 +140,10 @@ class RemoteStorage(Storage):
         filesystem, root = fsspec.core.url_to_fs(self._url)
         return filesystem, root.rstrip("/")
 
-    def put(self, written: Path, path: str) -> None:
+    def put(self, new_file: Path, path: str) -> None:
         filesystem, root = self._filesystem()
-        filesystem.put_file(str(written), f"{root}/{path}")
-        self._cache.keep(written, path)
+        filesystem.put_file(str(new_file), f"{root}/{path}")
+        self._cache.keep(new_file, path)
 
     def local(self, path: str, checksum: str) -> str:
         """Return the path in this machine's cache, after a download if needed. Raises StorageUnreachable when that fails."""

@@ -93,8 +93,8 @@ def _workers(account: Account, months: Months | None, many: int | None) -> int:
 
 def _compact_all(account: Account, months: Months | None, many: int | None) -> CompactionResult:
     merges = rows = 0
-    while (written := _compact_one(account, months, many)) is not None:
-        merges, rows = merges + bool(written), rows + written
+    while (row_count := _compact_one(account, months, many)) is not None:
+        merges, rows = merges + bool(row_count), rows + row_count
     return CompactionResult(merges, rows)
 
 
@@ -105,11 +105,11 @@ def _compact_one(account: Account, months: Months | None, many: int | None) -> i
         return None
     for group in _groups(account, months, many):
         try:
-            written = _compact_group(account, group)
+            row_count = _compact_group(account, group)
         except _ConcurrentUpdate:
             return 0
-        if written:
-            return written
+        if row_count:
+            return row_count
     return None
 
 

@@ -57,8 +57,8 @@ def split_segments(pending: pa.Table) -> Iterator[SegmentRows]:
         if last - first == len(dimension_sets):
             yield _part(facts, texts.indices, dimension_sets, keys)
         else:
-            chosen = _has_code_between(texts.indices, first, last)
-            yield _part(facts.filter(chosen), texts.indices.filter(chosen), dimension_sets, keys)
+            mask = _has_code_between(texts.indices, first, last)
+            yield _part(facts.filter(mask), texts.indices.filter(mask), dimension_sets, keys)
 
 
 def _key_groups(dimension_sets: list[Dimensions]) -> Iterator[tuple[int, int, list[str]]]:
@@ -77,8 +77,8 @@ def _key_groups(dimension_sets: list[Dimensions]) -> Iterator[tuple[int, int, li
                 group_count += 1
             first, keys = place, set()
         keys.update(dimensions)
-    rest = dimension_sets[first:]
-    yield first, len(dimension_sets), _most_used_keys(rest, set().union(*rest))
+    last_sets = dimension_sets[first:]
+    yield first, len(dimension_sets), _most_used_keys(last_sets, set().union(*last_sets))
 
 
 def _most_used_keys(dimension_sets: Iterable[Dimensions], keys: set[str]) -> list[str]:
@@ -92,8 +92,8 @@ def _most_used_keys(dimension_sets: Iterable[Dimensions], keys: set[str]) -> lis
 
 def _has_code_between(codes: pa.Array, first: int, last: int) -> pa.Array:
     """Events without dimensions go with the first part."""
-    chosen = pc.and_(pc.greater_equal(codes, first), pc.less(codes, last))
-    return pc.fill_null(chosen, first == 0)
+    mask = pc.and_(pc.greater_equal(codes, first), pc.less(codes, last))
+    return pc.fill_null(mask, first == 0)
 
 
 def _part(facts: pa.Table, codes: pa.Array, dimension_sets: list[Dimensions], keys: list[str]) -> SegmentRows:

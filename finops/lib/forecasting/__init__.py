@@ -74,8 +74,8 @@ def forecast(
         level=level,
         model=_NAMES[trained.trials.kind],
         means=tuple(amount_of(mean) for mean in means),
-        spread=spread_of(trained.model, trained.trials.chosen, level, history_days=len(values)),
-        accuracy=accuracy_of(trained.trials.chosen, horizon.days),
+        spread=spread_of(trained.model, trained.trials.forecasts, level, history_days=len(values)),
+        accuracy=accuracy_of(trained.trials.forecasts, horizon.days),
     )
 
 

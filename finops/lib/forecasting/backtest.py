@@ -57,7 +57,7 @@ class Trials:
     """The selected model and its forecasts from earlier days, the latest first."""
 
     kind: Kind
-    chosen: list[Trial]
+    forecasts: list[Trial]
 
 
 def _best(trials: Mapping[Kind, Sequence[Trial]]) -> Kind:

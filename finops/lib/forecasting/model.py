@@ -120,8 +120,8 @@ def fit_model(values: Values, days: Sequence[Day]) -> FittedModel:
     gaps = _subtract(values, base)
     weekdays = _weekdays(gaps, days)
     holiday = _holiday(gaps, days, weekdays)
-    rest = _subtract(gaps, [_weekday(weekdays, holiday, day) for day in days])
-    places = _places(rest, days)
+    residuals = _subtract(gaps, [_weekday(weekdays, holiday, day) for day in days])
+    places = _places(residuals, days)
     if places:
         gaps = _subtract(gaps, [places.get(day.place, 0.0) for day in days])
         weekdays = _weekdays(gaps, days)
@@ -189,10 +189,10 @@ def _level(values: Sequence[float], windows: Sequence[int]) -> float:
     return fmean(_interquartile_mean(values[-count:]) for count in windows)
 
 
-def _noise(rest: Sequence[float]) -> float:
+def _noise(residuals: Sequence[float]) -> float:
     """Return the robust spread of the residuals, larger where few days had to fit the weekdays: the median absolute
     deviation as a standard deviation (Hampel, The influence curve and its role in robust estimation, 1974)."""
-    return (1 + FITTED_PARTS / len(rest)) * TO_DEVIATION * median(abs(value) for value in rest)
+    return (1 + FITTED_PARTS / len(residuals)) * TO_DEVIATION * median(abs(value) for value in residuals)
 
 
 def _weeks(values: Values) -> list[list[float]]:
@@ -220,13 +220,13 @@ def _weekdays(gaps: Values, days: Sequence[Day]) -> tuple[float, ...]:
     return tuple(_interquartile_mean(each) if each else 0.0 for each in by_weekday)
 
 
-def _places(rest: Values, days: Sequence[Day]) -> dict[int, float]:
+def _places(residuals: Values, days: Sequence[Day]) -> dict[int, float]:
     """Return the positions of the month that stood out the same way: clearly in at least two of the last three months, or
     half as clearly in all three; the first and the last day, when fees and taxes are charged, also after a single month.
     Our rule (docs/adr/0011)."""
-    clear = CLEAR_NOISE_MULTIPLE * _noise(_present(rest))
+    clear = CLEAR_NOISE_MULTIPLE * _noise(_present(residuals))
     recent_values: dict[int, list[float]] = defaultdict(list)
-    for value, day in zip(reversed(rest), reversed(days), strict=True):
+    for value, day in zip(reversed(residuals), reversed(days), strict=True):
         if value is not None and len(recent_values[day.place]) < MONTHS_CONSIDERED:
             recent_values[day.place].append(value)
     return {place: median(each) for place, each in recent_values.items() if _recurs(place, each, clear)}

@@ -59,8 +59,8 @@ class Command(BaseCommand):
         self._say(f"Written to {handout.path()}, readable by you only:")
         for field, value in loaded.handout.items():
             self._say(f"  {field:<20}{value}")
-        others = ", ".join(f"{email} ({role.label.lower()})" for email, (_, role) in COLLEAGUES.items())
-        self._say(f"The same password opens {others}.")
+        colleagues = ", ".join(f"{email} ({role.label.lower()})" for email, (_, role) in COLLEAGUES.items())
+        self._say(f"The same password opens {colleagues}.")
 
     def _say(self, text: str) -> None:
         if self.quiet:

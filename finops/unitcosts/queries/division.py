@@ -69,9 +69,11 @@ def with_shares(answer: UnitCostAnswer) -> UnitCostAnswer:
     money = currency_of(answer.unit)
     if not money:
         return answer
-    others = [total.currency for total in answer.totals if total.currency != money and answer.usage_days]
+    other_currencies = [
+        total.currency for total in answer.totals if total.currency != money and answer.usage_days
+    ]
     warning = (
-        f"{answer.usage_metric} is in {money} and some cost in {join_with_and(others)}. A share needs "
+        f"{answer.usage_metric} is in {money} and some cost in {join_with_and(other_currencies)}. A share needs "
         "one currency; no exchange rate is applied."
     )
     return replace(
@@ -92,7 +94,7 @@ def with_shares(answer: UnitCostAnswer) -> UnitCostAnswer:
             )
             for row in answer.rows
         ],
-        warnings=[*answer.warnings, *([warning] if others else [])],
+        warnings=[*answer.warnings, *([warning] if other_currencies else [])],
         hint=f"{MARGIN} {answer.hint}",
     )
 

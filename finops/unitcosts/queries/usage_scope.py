@@ -80,10 +80,10 @@ def no_usage_reason(metrics: list[UsageMetric], metric: UsageMetric | None, name
         return f"No usage pushed yet, so there is no unit cost. {HOW_TO_PUSH}"
     names = [each.name for each in metrics]
     listed_names = list(dict.fromkeys([*nearest_choices(name_given, names), *names]))[:SHOWN_METRICS]
-    others = " and others" if len(listed_names) < len(names) else ""
+    others_clause = " and others" if len(listed_names) < len(names) else ""
     return (
         f"No usage events of metric {name_given!r}. The account has "
-        f"{join_with_and([repr(name) for name in listed_names])}{others}; see getAccountContext. "
+        f"{join_with_and([repr(name) for name in listed_names])}{others_clause}; see getAccountContext. "
         f"{HOW_TO_PUSH}"
     )
 

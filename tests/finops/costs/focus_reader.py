@@ -75,7 +75,7 @@ class FocusRead:
                 source_id="7",
                 defaults=defaults,
                 actor_tag_keys=actor_tag_keys,
-                chosen=FormatChoice(numbers, dates),
+                choice=FormatChoice(numbers, dates),
             )
             self._batches = [batch for month in bill.months for batch in month.batches()]
             self.commitments = bill.commitments

@@ -53,7 +53,7 @@ def test_helpers_read_parts_in_children_and_nobody_reads_them_again(running: Cos
     for left in (2, 1, 0, 0):
         tasks.run_import_part(cast.account.pk, running.pk)
         assert len(plan_of(running).open_parts) == left
-    written = {segment.path for part in plan_of(running).parts for segment in part.written}
+    written = {segment.path for part in plan_of(running).parts for segment in part.new_segments}
     assert total(cast.account) is None
 
     job = finish(running)
@@ -183,7 +183,7 @@ def test_whoever_runs_an_import_is_killed_and_the_next_reads_what_was_not_done(
     with import_parts.part_lock(job.pk, 2), worker(job):
         wait_until(lambda: open_parts(job) == [2], "two parts were not read")
     assert total(cast.account) == 5
-    done = {segment.path for part in plan_of(job).parts for segment in part.written}
+    done = {segment.path for part in plan_of(job).parts for segment in part.new_segments}
     wait_until(lambda: services.run_import(job.pk), "the dead worker's import was not free")
     job.refresh_from_db()
     assert (before.rows, job.status, job.attempts, job.rows) == (1, "done", 2, 6)

@@ -52,13 +52,13 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--decimal",
-            choices=[one.value for one in NumberFormat],
+            choices=[each.value for each in NumberFormat],
             default="",
             help="decimal separator of all the files; default: detected for each file",
         )
         parser.add_argument(
             "--dates",
-            choices=[one.value for one in DateOrder],
+            choices=[each.value for each in DateOrder],
             default="",
             help="order of dates such as 05/09/2026 in all the files; default: detected for each file",
         )

@@ -104,7 +104,7 @@ AWS_TAGS: Final[Mapping[str, str]] = {
 """AWS-generated cost allocation tags, whose spelling Parquet loses. Source: AWS Billing user guide, "AWS-generated tags"."""
 
 
-def tag_key(written: str) -> str:
+def tag_key(name: str) -> str:
     """Return the FOCUS key of a tag: a user's without a prefix, AWS's own with `aws:`.
 
     Source: FOCUS 1.2, Tags: provider-defined keys are prefixed, user-defined keys are as their owner wrote them;
@@ -112,8 +112,8 @@ def tag_key(written: str) -> str:
     `aws_created_by`.
     """
     for prefix in ("user:", "user_"):
-        if written.startswith(prefix) and len(written) > len(prefix):
-            return written[len(prefix) :]
-    if written.startswith("aws_"):
-        return AWS_TAGS.get(fold(written), "aws:" + written[len("aws_") :])
-    return written
+        if name.startswith(prefix) and len(name) > len(prefix):
+            return name[len(prefix) :]
+    if name.startswith("aws_"):
+        return AWS_TAGS.get(fold(name), "aws:" + name[len("aws_") :])
+    return name

@@ -39,12 +39,12 @@ _CENT: Final = Decimal("0.01")
 
 
 class _Group(NamedTuple):
-    """Covered usage and negations whose difference is one line; `others` are values of the other `_COLUMNS`."""
+    """Covered usage and negations whose difference is one line; `other_values` are those of the other `_COLUMNS`."""
 
     month: date | None
     account: str | None
     currency: str | None
-    others: tuple[str | None, ...]
+    other_values: tuple[str | None, ...]
 
     @property
     def bill(self) -> tuple[date | None, str | None, str | None]:
@@ -82,12 +82,12 @@ class Negations:
             if row["negation"]:
                 code = row["BillingCurrency"] or ""
                 self.counts[code] = self.counts.get(code, 0) + row["count_all"]
-            account, currency, *others = (row[name] for name in _COLUMNS)
-            self._add(_Group(row["month"], account, currency, tuple(others)), row["cost_sum"])
+            account, currency, *other_values = (row[name] for name in _COLUMNS)
+            self._add(_Group(row["month"], account, currency, tuple(other_values)), row["cost_sum"])
 
     def _add(self, group: _Group, amount: Decimal) -> None:
         if group not in self.differences and len(self.differences) >= _MOST_GROUPS:
-            group = group._replace(others=(None,) * len(group.others))
+            group = group._replace(other_values=(None,) * len(group.other_values))
         _add(self.differences, group, amount)
 
 
@@ -115,7 +115,7 @@ def kept_differences(files: Iterable[Negations]) -> Differences:
 def difference_lines(differences: Differences) -> dict[str, pa.Array]:
     """Return the differences as FOCUS lines of the month, with category Adjustment."""
     size = len(differences)
-    rows = [(group.account, group.currency, *group.others) for group in differences]
+    rows = [(group.account, group.currency, *group.other_values) for group in differences]
     months = [group.month and group.month.isoformat() for group in differences]
     texts = {
         **{name: [row[place] for row in rows] for place, name in enumerate(_COLUMNS)},

@@ -64,17 +64,17 @@ def _without_null(encoded: pa.DictionaryArray) -> pa.DictionaryArray:
 def _join_distinct(parts: Sequence[pa.DictionaryArray]) -> pa.DictionaryArray:
     """Join the parts of each line; null if all are empty. Texts are joined per existing combination instead of per
     line: a combination is one number. Three parts of 2^17 lines have fewer than 2^63."""
-    first, *others = parts
+    first, *other_parts = parts
     numbers = first.indices
-    for part in others:
+    for part in other_parts:
         numbers = pc.add(pc.multiply(numbers, len(part.dictionary)), part.indices)
     encoded = numbers.dictionary_encode()
-    rest, texts = encoded.dictionary, []
-    for part in reversed(others):
-        above = pc.divide(rest, len(part.dictionary))
-        texts.append(part.dictionary.take(pc.subtract(rest, pc.multiply(above, len(part.dictionary)))))
-        rest = above
-    joined = _join([first.dictionary.take(rest), *reversed(texts)])
+    quotients, texts = encoded.dictionary, []
+    for part in reversed(other_parts):
+        above = pc.divide(quotients, len(part.dictionary))
+        texts.append(part.dictionary.take(pc.subtract(quotients, pc.multiply(above, len(part.dictionary)))))
+        quotients = above
+    joined = _join([first.dictionary.take(quotients), *reversed(texts)])
     is_empty = pc.equal(joined, "")
     if not pc.any(is_empty).as_py():
         return pa.DictionaryArray.from_arrays(encoded.indices, joined)

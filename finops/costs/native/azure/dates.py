@@ -76,14 +76,14 @@ def _origin(batch: NativeBatch, index: int) -> int:
     return index if batch.origin is None else int(batch.origin[index].as_py())
 
 
-def order_of(mapping: AzureMapping, file: TableFile, chosen: DateOrder | None) -> tuple[DateOrder, str]:
+def order_of(mapping: AzureMapping, file: TableFile, choice: DateOrder | None) -> tuple[DateOrder, str]:
     """Return the order of the file's dates, and a note if no date decided it. Reads up to the first one that does.
 
     A date decides by a part above 12, or by billing periods that start on the first of a month in one order only;
     otherwise dots and dashes mean day first, and a slash is Azure's own order, month first.
     """
-    if chosen:
-        return chosen, ""
+    if choice:
+        return choice, ""
     places = [file.names.index(name) for name in mapping.native("date", "period_start", "period_end")]
     starts = file.names.index(mapping.place["period_start"]) if "period_start" in mapping.place else -1
     open_texts: set[str] = set()

@@ -68,8 +68,8 @@ def type_of(resource_id: str) -> str | None:
     """Return the type in an id, which is everything after the last provider without the names:
     …/providers/Microsoft.Compute/virtualMachines/vm/extensions/x is microsoft.compute/virtualmachines/extensions.
     None without a provider. Cached: batches have the same resources."""
-    _, provider, rest = resource_id.lower().rpartition("/providers/")
-    parts = rest.strip("/").split("/")
+    _, provider, path = resource_id.lower().rpartition("/providers/")
+    parts = path.strip("/").split("/")
     return "/".join((parts[0], *parts[1::2])) if provider and len(parts) > 1 else None
 
 

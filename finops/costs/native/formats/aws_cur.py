@@ -24,7 +24,7 @@ class AwsCur(NativeFormat):
     def mapping(self, names: Sequence[str], file: str) -> CurMapping:
         return CurMapping(names)
 
-    def relate(self, files: Sequence[NativeFile], chosen: FormatChoice) -> None:
+    def relate(self, files: Sequence[NativeFile], choice: FormatChoice) -> None:
         """Read nothing: the remaining differences of negations are known after the last file."""
         reports = [mapping for mapping, _ in files if isinstance(mapping, CurMapping)]
         for report in reports:

@@ -20,13 +20,13 @@ class AzureFormat(NativeFormat):
     def mapping(self, names: Sequence[str], file: str) -> AzureMapping:
         return AzureMapping(names, file)
 
-    def relate(self, files: Sequence[NativeFile], chosen: FormatChoice) -> None:
+    def relate(self, files: Sequence[NativeFile], choice: FormatChoice) -> None:
         """Read each file up to the first date that decides their order; with more than one file, up to the line that
         decides which of the two exports it is."""
         azure = [(mapping, file) for mapping, file in files if isinstance(mapping, AzureMapping)]
         for mapping, file in azure:
             mapping.has_text_numbers = _has_text_numbers(mapping, file)
-            mapping.date_order, mapping.date_note = dates.order_of(mapping, file, chosen.dates)
+            mapping.date_order, mapping.date_note = dates.order_of(mapping, file, choice.dates)
         if len(azure) > 1:
             paths = [file.path for _, file in azure]
             pair.assign_roles(

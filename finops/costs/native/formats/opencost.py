@@ -176,11 +176,11 @@ class OpenCostMapping(NativeMapping):
         for index, (part, cost) in enumerate(zip(_COMPONENTS, costs, strict=True)):
             # An allocation without cost keeps one line.
             has_line = pc.or_(_is_cost(cost), none) if index == 0 else _is_cost(cost)
-            chosen = pc.indices_nonzero(has_line)
-            places.append(chosen)
-            components.append(pa.repeat(pa.scalar(index, pa.int32()), len(chosen)))
-            amounts_.append(cost.take(chosen))
-            quantities.append(self._number(part.quantity, batch).take(chosen))
+            indices = pc.indices_nonzero(has_line)
+            places.append(indices)
+            components.append(pa.repeat(pa.scalar(index, pa.int32()), len(indices)))
+            amounts_.append(cost.take(indices))
+            quantities.append(self._number(part.quantity, batch).take(indices))
         lines = batch.take(pa.concat_arrays(places))
         self._lines = _Lines(lines, *(pa.concat_arrays(each) for each in (components, amounts_, quantities)))
         return lines
@@ -196,9 +196,11 @@ class OpenCostMapping(NativeMapping):
         named = batch.zeros()
         for cost in costs:
             named = _add(named, cost)
-        rest = _add(pc.fill_null(self._number("totalCost", batch), pa.scalar(0, MONEY)), pc.negate(named))
-        is_noise = pc.less(pc.abs(rest), pa.scalar(_NOISE, MONEY))
-        return [*costs, pc.if_else(is_noise, pa.scalar(0, MONEY), rest)]
+        remainder = _add(
+            pc.fill_null(self._number("totalCost", batch), pa.scalar(0, MONEY)), pc.negate(named)
+        )
+        is_noise = pc.less(pc.abs(remainder), pa.scalar(_NOISE, MONEY))
+        return [*costs, pc.if_else(is_noise, pa.scalar(0, MONEY), remainder)]
 
     def _number(self, name: str, batch: NativeBatch) -> pa.Array:
         """Return exact decimals; null if the file lacks the column, and for NaN. BadCell for an invalid number."""

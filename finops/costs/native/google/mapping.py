@@ -117,11 +117,11 @@ def places_of(names: Sequence[str]) -> dict[str, tuple[str, str]]:
         folded.setdefault(fold(name), name)
     places: dict[str, tuple[str, str]] = {}
     for column, path in PATHS.items():
-        first, _, rest = path.partition(".")
+        first, _, subpath = path.partition(".")
         if fold(path) in folded:
             places[column] = folded[fold(path)], ""
-        elif rest and first in folded:
-            places[column] = folded[first], rest
+        elif subpath and first in folded:
+            places[column] = folded[first], subpath
     return places
 
 
