@@ -136,9 +136,9 @@ def _calls(cast: Cast) -> Iterator[Row]:
         clock_ms, cpu, database = (median(turn[part] for turn in rounds) for part in range(3))
         yield {
             "a call of a tool that does nothing": name,
-            "ms until its answer": clock_ms,
+            "ms until the answer": clock_ms,
             "ratio": clock_ms / base[0],
-            "ms of CPU, threads too": cpu,
+            "CPU ms, with threads": cpu,
             "CPU ratio": cpu / base[1],
             "ms of PostgreSQL's CPU": database,
         }
@@ -151,9 +151,9 @@ def _round(send: Callable[[], None], way: Callable[[], Any]) -> tuple[float, flo
     used, database = time.process_time(), cpu_seconds(server)
     with way():
         for _ in range(CALLS):
-            began = time.perf_counter()
+            start = time.perf_counter()
             send()
-            times.append((time.perf_counter() - began) * 1_000)
+            times.append((time.perf_counter() - start) * 1_000)
     cpu, database = time.process_time() - used, cpu_seconds(server) - database
     return median(times), cpu * 1_000 / CALLS, database * 1_000 / CALLS
 
@@ -218,17 +218,17 @@ def _pages(cast: Cast) -> Iterator[Row]:
 
 def _sweep(cast: Cast) -> Iterator[Row]:
     services.set_activity_retention(account=cast.account, actor=cast.actor, days=7)
-    began = time.perf_counter()
+    start = time.perf_counter()
     deleted = services.sweep()
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - start
     yield {
         "the sweep": "calls of 30 days, 7 kept",
         "calls deleted": deleted,
-        "calls a second": round(deleted / seconds),
+        "calls per second": round(deleted / seconds),
     }
-    began = time.perf_counter()
+    start = time.perf_counter()
     services.sweep()
-    yield {"the sweep, nothing to do": "ms", "took": (time.perf_counter() - began) * 1_000}
+    yield {"the sweep, nothing to do": "ms", "took": (time.perf_counter() - start) * 1_000}
     with account_scope(cast.account):
         assert AssistantCall.objects.exists()
 

@@ -64,9 +64,9 @@ def measure() -> list[Row]:
         "USAGE_RATE_LIMIT_PER_MINUTE": "10000000",
         "MCP_RATE_LIMIT_PER_MINUTE": "10000000",
     }
-    with serve(**same) as ours, _bare(ours, 8) as bare, _bare(ours, THREADS) as many:
-        servers = {"ours": ours, "bare": bare, "bare, all threads": many}
-        return [*_in_process(), *_over_http(servers, cases), *_beside_slow_clients(ours, cases)]
+    with serve(**same) as console, _bare(console, 8) as bare, _bare(console, THREADS) as many:
+        servers = {"console": console, "bare": bare, "bare, all threads": many}
+        return [*_in_process(), *_over_http(servers, cases), *_beside_slow_clients(console, cases)]
 
 
 def _keys() -> tuple[str, str]:
@@ -125,11 +125,11 @@ def _over_http(servers: dict[str, LiveServer], cases: list[Case]) -> Iterator[Ro
             yield {
                 "request": case.name,
                 "connections": connections,
-                "requests/s": round(median(rates["ours"])),
-                "rate of bare": _ratio(rates["ours"], rates["bare"]),
+                "requests/s": round(median(rates["console"])),
+                "ratio to bare": _ratio(rates["console"], rates["bare"]),
                 "bare with all threads": _ratio(rates["bare, all threads"], rates["bare"]),
-                "ours of that": _ratio(rates["ours"], rates["bare, all threads"]),
-                "CPU ms": round(median(cpu["ours"]), 2),
+                "ratio to bare with all threads": _ratio(rates["console"], rates["bare, all threads"]),
+                "CPU ms": round(median(cpu["console"]), 2),
                 "bare CPU ms": round(median(cpu["bare"]), 2),
                 "all threads CPU ms": round(median(cpu["bare, all threads"]), 2),
             }
@@ -137,19 +137,19 @@ def _over_http(servers: dict[str, LiveServer], cases: list[Case]) -> Iterator[Ro
 
 def _ratio(rates: list[float], to: list[float]) -> float:
     """The median of the turns' ratios."""
-    return round(median(one / other for one, other in zip(rates, to, strict=True)), 2)
+    return round(median(rate / other for rate, other in zip(rates, to, strict=True)), 2)
 
 
 def _beside_slow_clients(server: LiveServer, cases: list[Case]) -> Iterator[Row]:
     for case in cases:
-        rest = [_load(server, case, 2).percentile(99) for _ in range(ROUNDS)]
+        idle = [_load(server, case, 2).percentile(99) for _ in range(ROUNDS)]
         with idle_clients(server.url, SLOW, "127.0.0.9"):
             latencies = [_load(server, case, 2).percentile(99) for _ in range(ROUNDS)]
         yield {
             f"beside {SLOW} slow clients": case.name,
-            "p99 at rest, ms": round(median(rest), 1),
+            "p99 at rest, ms": round(median(idle), 1),
             "p99, ms": round(median(latencies), 1),
-            "ratio": round(median(latencies) / median(rest), 2),
+            "ratio": round(median(latencies) / median(idle), 2),
         }
 
 
@@ -165,10 +165,10 @@ def _load(server: LiveServer, case: Case, connections: int, seconds: float = SEC
 
 
 @contextmanager
-def _bare(ours: LiveServer, threads: int) -> Iterator[LiveServer]:
+def _bare(console: LiveServer, threads: int) -> Iterator[LiveServer]:
     port = free_port()
     server = LiveServer(
-        f"http://127.0.0.1:{port}", ours.environment, ours.log.with_name(f"bare-{threads}.log")
+        f"http://127.0.0.1:{port}", console.environment, console.log.with_name(f"bare-{threads}.log")
     )
     command = [
         sys.executable,

@@ -46,7 +46,7 @@ class Alarm:
 Rule = Callable[[date, Sequence[float | None]], list[Alarm]]
 
 
-def ours(start: date, values: Sequence[float | None]) -> list[Alarm]:
+def console_alarms(start: date, values: Sequence[float | None]) -> list[Alarm]:
     series = Series(start, values)
     smallest = _smallest(values)
     return [
@@ -99,7 +99,7 @@ def smallest_difference(start: date, values: Sequence[float | None]) -> list[Ala
 
 
 RULES: dict[str, Rule] = {
-    "ours": ours,
+    "console": console_alarms,
     "7-day mean, 30 % (OptScale)": seven_day_mean,
     "same weekday x4, 30 %": same_weekday,
     "smallest difference (Yotascale)": smallest_difference,
@@ -218,9 +218,9 @@ def measure() -> list[Row]:
     cases_given = cases(JUDGING, SERIES)
     scores, milliseconds = {}, {}
     for name, rule in RULES.items():
-        began = process_time()
+        start = process_time()
         scores[name] = score(rule, cases_given)
-        milliseconds[name] = (process_time() - began) * 1_000 / sum(len(case.values) for case in cases_given)
+        milliseconds[name] = (process_time() - start) * 1_000 / sum(len(case.values) for case in cases_given)
     return [
         *[_overall(name, scores[name][""], milliseconds[name]) for name in RULES],
         *[_kinds(name, scores[name]) for name in RULES],
@@ -236,11 +236,11 @@ def _overall(name: str, score_of_rule: Score, milliseconds: float) -> Row:
         "precision": round(score_of_rule.precision, 3),
         "recall": round(score_of_rule.recall, 3),
         "F1": round(score_of_rule.f1, 3),
-        "false a year of a clean series": round(
+        "false alarms per normal series and year": round(
             score_of_rule.false_on_clean * 365 / score_of_rule.clean_days, 2
         ),
-        "median days until said": float(median(score_of_rule.late or [0])),
-        "us of CPU a day": milliseconds * 1_000,
+        "median days until detection": float(median(score_of_rule.late or [0])),
+        "CPU µs per day": milliseconds * 1_000,
     }
 
 
@@ -280,7 +280,7 @@ def _public(name: str, rule: Rule) -> Row:
         "on 21 public series (NAB)": name,
         "labels": labelled,
         "recall": round(hit / labelled, 3),
-        "said": alarm_count,
+        "detections": alarm_count,
         "precision": round(right / alarm_count, 3) if alarm_count else 0.0,
     }
 
@@ -303,16 +303,16 @@ def _accounts(name: str, world: unseen_worlds.World) -> Row:
     for account in unseen_worlds.accounts(world):
         for service in account.services:
             planted_here, runs = service.planted, visible_detections(account, service)
-            ours = [run for run in runs if planted_here and _means(account, run, planted_here)]
+            own_runs = [run for run in runs if planted_here and _means(account, run, planted_here)]
             counted = [
                 run
                 for run in runs
-                if not (planted_here and run not in ours and _goes_back(account, run, planted_here))
+                if not (planted_here and run not in own_runs and _goes_back(account, run, planted_here))
             ]
-            alarm_count, right = alarm_count + len(counted), right + len(ours)
+            alarm_count, right = alarm_count + len(counted), right + len(own_runs)
             if planted_here:
                 planted[planted_here.kind] += 1
-                hit[planted_here.kind] += bool(ours)
+                hit[planted_here.kind] += bool(own_runs)
     return {
         "accounts of 120 services, at the default": name,
         "planted": sum(planted.values()),

@@ -46,48 +46,48 @@ def measure() -> list[Row]:
         services.detect_if_due(account)
         plan_seconds = time.process_time() - used
         count = len(AnomalyRun.objects.get().parts["parts"])
-    one, two, cpu_one, cpu_two = [], [], [], []
+    by_one, by_two, cpu_one, cpu_two = [], [], [], []
     with ExitStack() as stack:
         workers = [stack.enter_context(_worker(account)) for _ in range(2)]
         numbers = iter(range(count))
         for process in workers:
-            _look(process, [next(numbers)])  # the first look of a process imports what it needs
+            _detect(process, [next(numbers)])  # the first detection of a process imports what it needs
         for first in numbers:
-            rest = [
+            remaining = [
                 number for number in (first, *(next(numbers, None) for _ in range(3))) if number is not None
             ]
-            if len(rest) < 4:
-                _look(workers[0], rest)
+            if len(remaining) < 4:
+                _detect(workers[0], remaining)
                 break
-            clock_one, cpu = _timed([(workers[0], rest[:2])])
-            one.append(clock_one)
+            clock_one, cpu = _measure([(workers[0], remaining[:2])])
+            by_one.append(clock_one)
             cpu_one.append(cpu)
-            clock_two, cpu = _timed([(workers[0], rest[2:3]), (workers[1], rest[3:])])
-            two.append(clock_two)
+            clock_two, cpu = _measure([(workers[0], remaining[2:3]), (workers[1], remaining[3:])])
+            by_two.append(clock_two)
             cpu_two.append(cpu)
     with account_scope(account), cost_access(None):
         used = time.process_time()
         services.detect_if_due(account)
         end_seconds = time.process_time() - used
         assert AnomalyRun.objects.get().series == SERIES
-    ratio = median(a / b for a, b in zip(one, two, strict=True))
-    cpu_a_series = median(cpu_one) / (2 * OF_A_PART)
+    ratio = median(a / b for a, b in zip(by_one, by_two, strict=True))
+    cpu_per_series = median(cpu_one) / (2 * OF_A_PART)
     return [
         {
             "series": SERIES,
             "parts": count,
             "plan, processor s": plan_seconds,
-            "two parts by one, s": median(one),
-            "by two, s": median(two),
-            "two are faster by": ratio,
-            "ms a series, one": cpu_a_series * 1_000,
-            "ms a series, two": median(cpu_two) / (2 * OF_A_PART) * 1_000,
-            "bringing together, processor s": end_seconds,
+            "two parts by one worker, s": median(by_one),
+            "by two workers, s": median(by_two),
+            "speedup": ratio,
+            "ms per series, one worker": cpu_per_series * 1_000,
+            "ms per series, two workers": median(cpu_two) / (2 * OF_A_PART) * 1_000,
+            "merging results, processor s": end_seconds,
         },
         *(
             {
                 "workers": workers_,
-                "100,000 series, minutes": cpu_a_series * LARGE / 60 / workers_,
+                "100,000 series, minutes": cpu_per_series * LARGE / 60 / workers_,
                 "how": "processor seconds of one, over cores of their own",
             }
             for workers_ in (1, 2, 4)
@@ -144,14 +144,14 @@ def _worker(account: Account) -> Iterator[subprocess.Popen[str]]:
         process.stdin.close()
 
 
-def _look(process: subprocess.Popen[str], numbers: Sequence[int]) -> float:
+def _detect(process: subprocess.Popen[str], numbers: Sequence[int]) -> float:
     """Return the processor seconds of these parts."""
-    return _timed([(process, numbers)])[1]
+    return _measure([(process, numbers)])[1]
 
 
-def _timed(work: Sequence[tuple[subprocess.Popen[str], Sequence[int]]]) -> tuple[float, float]:
+def _measure(work: Sequence[tuple[subprocess.Popen[str], Sequence[int]]]) -> tuple[float, float]:
     """Seconds of the clock, and of the processors."""
-    began, cpu = time.perf_counter(), 0.0
+    start, cpu = time.perf_counter(), 0.0
     for process, numbers in work:
         assert process.stdin is not None
         process.stdin.write("".join(f"{number}\n" for number in numbers))
@@ -159,4 +159,4 @@ def _timed(work: Sequence[tuple[subprocess.Popen[str], Sequence[int]]]) -> tuple
     for process, numbers in work:
         assert process.stdout is not None
         cpu += sum(float(process.stdout.readline()) for _ in numbers)
-    return time.perf_counter() - began, cpu
+    return time.perf_counter() - start, cpu

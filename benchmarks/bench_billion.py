@@ -69,13 +69,13 @@ def _write_other_month(account: Account) -> None:
         kind=Kind.COST,
         source_id=1,
         month=OTHER_MONTH,
-        batches=(_negated(batch, place) for batch in batches),
+        batches=(_negate(batch, place) for batch in batches),
         schema=batches[0].schema,
     )
     segments.swap_segments(account=account, kind=Kind.COST, source_id=1, months=[OTHER_MONTH], new=[new])
 
 
-def _negated(batch: pa.RecordBatch, place: int) -> pa.RecordBatch:
+def _negate(batch: pa.RecordBatch, place: int) -> pa.RecordBatch:
     amounts = pc.negate(batch.column(place))
     return batch.set_column(place, batch.schema.field(place), amounts)
 
@@ -105,21 +105,21 @@ def _compare(account: Account, question: Any, address: str, process: subprocess.
     answers = []
     for name in ENGINES:
         settings.SPARK_REMOTE = address if name == "sail" else ""
-        used, began = _processor_seconds(process, name), time.perf_counter()
+        used, start = _processor_seconds(process, name), time.perf_counter()
         answer = engine.run(account, Kind.COST, *days, question.build)
-        clock, cpu = time.perf_counter() - began, _processor_seconds(process, name) - used
+        clock, cpu = time.perf_counter() - start, _processor_seconds(process, name) - used
         answers.append(sorted(repr(row) for row in answer.to_pylist()))
         rows.append(
             {
-                "question": question.name,
+                "query": question.name,
                 "engine": name,
                 "files": live.count(),
                 "lines": f"{lines:,}",
                 "seconds": clock,
                 "processor seconds": cpu,
-                "of it a billion lines": cpu * 10**9 / lines,
+                "for a billion lines": cpu * 10**9 / lines,
                 f"on {WORKERS} workers of {CORES} cores, s": cpu * 10**9 / lines / (WORKERS * CORES),
-                "wanted, s": TARGETS[question.name],
+                "target, s": TARGETS[question.name],
                 "same answer": all(each == answers[0] for each in answers),
             }
         )

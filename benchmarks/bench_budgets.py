@@ -116,21 +116,21 @@ def _times(account: Account) -> list[Row]:
         lake=lambda: _sums_of(account, budgets),
         fifty=lambda: budget_statuses(account, budgets),
     )
-    alone = timings(1, alone=lambda: [budget_figures(account, [budget]) for budget in budgets])["alone"]
-    one = by_action["one"].clock
+    single = timings(1, alone=lambda: [budget_figures(account, [budget]) for budget in budgets])["alone"]
+    one_query = by_action["one"].clock
     return [
         {
-            "what": what,
+            "what": title,
             "ms": each.clock,
             "CPU ms": each.cpu,
-            "against one query": each.clock / one,
+            "against one query": each.clock / one_query,
         }
-        for what, each in (
+        for title, each in (
             ("one query: a cost tag value by day", by_action["one"]),
             ("one query: the whole account by day", by_action["whole"]),
             ("daily cost of all fifty scopes", by_action["lake"]),
             ("statuses of fifty budgets", by_action["fifty"]),
-            ("the fifty one by one (one turn)", alone),
+            ("the fifty one by one (one turn)", single),
         )
     ]
 

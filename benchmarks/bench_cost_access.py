@@ -48,12 +48,12 @@ def measure() -> list[Row]:
 
             return run
 
-        began = perf_counter()
+        start = perf_counter()
         ask(limit, "service", [])()
-        first = (perf_counter() - began) * 1_000
+        first = (perf_counter() - start) * 1_000
         rows: list[Row] = []
         for group in ("service", "resource"):
-            taken = timings(
+            by_action = timings(
                 TURNS,
                 whole=ask(None, group, []),
                 filtered=ask(None, group, filters),
@@ -62,9 +62,9 @@ def measure() -> list[Row]:
             rows.append(
                 {
                     "group by": group,
-                    **{f"{name} ms": round(each.clock) for name, each in taken.items()},
-                    "limited / filtered": round(taken["limited"].clock / taken["filtered"].clock, 2),
-                    "limited / whole": round(taken["limited"].clock / taken["whole"].clock, 2),
+                    **{f"{name} ms": round(each.clock) for name, each in by_action.items()},
+                    "limited / filtered": round(by_action["limited"].clock / by_action["filtered"].clock, 2),
+                    "limited / whole": round(by_action["limited"].clock / by_action["whole"].clock, 2),
                 }
             )
         return [*rows, {"first question of a process within the limit ms": round(first)}]

@@ -103,8 +103,8 @@ def _call(key: str) -> Row:
         "CPU ms": took["push"].cpu,
         "queries": len(queries),
         "bare DRF, ms": took["bare"].clock,
-        "of bare DRF": took["push"].clock / took["bare"].clock,
-        "of bare DRF, by CPU": took["push"].cpu / took["bare"].cpu,
+        "ratio to bare DRF": took["push"].clock / took["bare"].clock,
+        "ratio to bare DRF, by CPU": took["push"].cpu / took["bare"].cpu,
     }
 
 
@@ -126,8 +126,8 @@ def _conversion() -> Row:
             "JSON to Parquet, rows": CONVERTED_ROWS,
             "rows/s": _speed(took["push"]),
             "json and pyarrow, rows/s": _speed(took["pyarrow"]),
-            "of json and pyarrow": took["pyarrow"].clock / took["push"].clock,
-            "of json and pyarrow, by CPU": took["pyarrow"].cpu / took["push"].cpu,
+            "ratio to json and pyarrow": took["pyarrow"].clock / took["push"].clock,
+            "ratio to json and pyarrow, by CPU": took["pyarrow"].cpu / took["push"].cpu,
         }
 
 

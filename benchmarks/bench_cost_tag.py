@@ -118,9 +118,9 @@ def mixed_rules() -> list[dict[str, Any]]:
     return [*dated, *copied, *rules[7:]]
 
 
-def _spend(account: Account, name: str, rest: dict[str, Any]) -> list[Row]:
+def _spend(account: Account, name: str, fields: dict[str, Any]) -> list[Row]:
     def question(*group_by: str) -> Callable[[], object]:
-        return lambda: query_spend(account, SpendQuery(**YEAR, group_by=list(group_by), **rest))
+        return lambda: query_spend(account, SpendQuery(**YEAR, group_by=list(group_by), **fields))
 
     by_action = timings(
         TURNS,
@@ -131,14 +131,14 @@ def _spend(account: Account, name: str, rest: dict[str, Any]) -> list[Row]:
     )
     return [
         {
-            "question": f"{name} {what}",
+            "query": f"{name} {title}",
             "lines": f"{LINES:,}",
             "ms": by_action[key].clock,
             "CPU ms": by_action[key].cpu,
             "÷ untagged": by_action[key].cpu / by_action["untagged"].cpu,
             "÷ by a tag": by_action[key].cpu / by_action["tag"].cpu,
         }
-        for key, what in (
+        for key, title in (
             ("untagged", "nothing"),
             ("tag", "tag:team"),
             ("equal", f"cost tag, {RULES} rules of equality"),
@@ -174,7 +174,7 @@ def _sums(account: Account) -> list[Row]:
     by_action = timings(
         TURNS, **{name: partial(read_costs, account, query) for name, query in queries.items()}
     )
-    began = perf_counter()
+    start = perf_counter()
     count = len(read_costs(account, queries["mixed"]).sums)
     return [
         {
@@ -183,7 +183,7 @@ def _sums(account: Account) -> list[Row]:
             "ms": by_action[name].clock,
             "CPU ms": by_action[name].cpu,
             "÷ by a tag": by_action[name].cpu / by_action["tag"].cpu,
-            "last ms": (perf_counter() - began) * 1_000,
+            "last ms": (perf_counter() - start) * 1_000,
         }
         for name in queries
     ]

@@ -86,9 +86,9 @@ def measure() -> list[Row]:
         CostSource.objects.create(account=account, pk=1, name="Bills")
         urls = _board(account)
     over_lines = _draw(viewer, urls)
-    began = process_time()
+    start = process_time()
     lake_data.summarise(account, lake_data.FEW_TAGS)
-    setup_seconds = process_time() - began
+    setup_seconds = process_time() - start
     painted, typed = [], []
     for _ in range(TURNS):
         painted.append(_draw(viewer, urls))
@@ -105,14 +105,14 @@ def measure() -> list[Row]:
     ]
 
 
-def _row(what: str, timings: list[list[float]], typed: list[list[float]], *, limit: bool = False) -> Row:
+def _row(title: str, timings: list[list[float]], typed: list[list[float]], *, limit: bool = False) -> Row:
     seconds, cpu = (statistics.median(values) for values in zip(*timings, strict=True))
     beside, beside_cpu = (statistics.median(values) for values in zip(*typed, strict=True))
     return {
-        "12 widgets": what,
-        "all are there, s": round(seconds, 2),
+        "12 widgets": title,
+        "all loaded, s": round(seconds, 2),
         "CPU s": round(cpu, 2),
-        "of typed": round(seconds / beside, 2),
+        "ratio to SQL": round(seconds / beside, 2),
         "CPU of typed": round(cpu / beside_cpu, 2),
         "within 2 s": seconds <= LIMIT_SECONDS if limit else "",
     }
@@ -121,7 +121,7 @@ def _row(what: str, timings: list[list[float]], typed: list[list[float]], *, lim
 def _idle_rows(painted: list[Any]) -> list[Row]:
     return [
         {
-            "alone, warm, nothing kept": name,
+            "one widget, warm, uncached": name,
             "ms": statistics.median(each["alone"][at][0] * 1_000 for each in painted),
             "CPU ms": statistics.median(each["alone"][at][1] * 1_000 for each in painted),
         }
@@ -135,7 +135,7 @@ def _summaries(account: Account, cpu: float) -> Row:
     return {
         "lines": f"{sum(rows for rows, _ in lines):,}",
         "MB": round(sum(size for _, size in lines) / 10**6),
-        "rows of their summaries": f"{sum(rows for rows, _ in rollups):,}",
+        "rows of their rollups": f"{sum(rows for rows, _ in rollups):,}",
         "MB of summaries": round(sum(size for _, size in rollups) / 10**6),
         "CPU s to make (0: kept of an earlier run)": round(cpu, 1),
     }
@@ -163,10 +163,10 @@ def _bare_seconds(account: Account) -> list[float]:
         store.local(each.path, each.checksum) for each in queries.live_segments(account, Kind.COST, *year)
     ]
     with duckdb.connect(config={"threads": os.cpu_count() or 1}) as bare:
-        began, used = perf_counter(), process_time()
+        start, used = perf_counter(), process_time()
         for sql in TYPED:
             bare.execute(sql.format(files=f"read_parquet({paths})")).to_arrow_table()
-        return [perf_counter() - began, process_time() - used]
+        return [perf_counter() - start, process_time() - used]
 
 
 def _board(account: Account) -> list[str]:

@@ -52,7 +52,7 @@ def measure() -> list[Row]:
                 account=account, kind=Kind.COST, source_id=source, months=[MONTH], new=[new]
             )
         _allocate(account)
-        return [_export(account, folder), _unchanged(account), _copy(account, Path(folder))]
+        return [_export(account, folder), _unchanged_export_row(account), _copy(account, Path(folder))]
 
 
 def _allocate(account: Account) -> None:
@@ -79,16 +79,16 @@ def _export(account: Account, folder: str) -> Row:
     run.refresh_from_db()
     row = _row("data export", run.seconds or 0, run.bytes)
     reached = most < WANTED_MB and run.status == "done" and run.rows == LINES
-    return {**row, "at most, MB": round(most), "wanted, MB": WANTED_MB, "reached": reached}
+    return {**row, "peak, MB": round(most), "target, MB": WANTED_MB, "met": reached}
 
 
-def _unchanged(account: Account) -> Row:
+def _unchanged_export_row(account: Account) -> Row:
     export = DataExport.objects.get(account=account)
     run = runs.queue_run(export=export, actor=ACTOR)
     most = _growth_in_child(run.pk)
     run.refresh_from_db()
     row = _row("data export, unchanged", run.seconds or 0, 0)
-    return {**row, "at most, MB": round(most), "reached": run.months_unchanged == 1}
+    return {**row, "peak, MB": round(most), "met": run.months_unchanged == 1}
 
 
 def _growth_in_child(run_id: int) -> float:
@@ -108,5 +108,5 @@ def _growth_in_child(run_id: int) -> float:
     return most
 
 
-def _row(what: str, seconds: float, size: int) -> Row:
-    return {"month": what, "lines": LINES, "seconds": round(seconds, 1), "MB": round(size / 10**6)}
+def _row(operation: str, seconds: float, size: int) -> Row:
+    return {"month": operation, "lines": LINES, "seconds": round(seconds, 1), "MB": round(size / 10**6)}

@@ -69,7 +69,7 @@ def _own(cases: Sequence[Case]) -> tuple[list[Means], float, dict[str, dict[str,
     hits: dict[str, list[bool]] = {key: [] for key in (*HORIZONS, BY_DAY)}
     widths: dict[str, list[float]] = {key: [] for key in (*HORIZONS, BY_DAY)}
     means: list[Means] = []
-    began = process_time()
+    started_at = process_time()
     for case in cases:
         start = max(case.history) + timedelta(days=1)
         forecast_result = forecast(
@@ -87,14 +87,14 @@ def _own(cases: Sequence[Case]) -> tuple[list[Means], float, dict[str, dict[str,
             slack = 1e-6 * abs(actual)
             hits[key].append(float(band.lower) - slack <= actual <= float(band.upper) + slack)
             widths[key].append(float(band.upper - band.lower) / abs(actual) if actual else 0.0)
-    cpu = process_time() - began
+    cpu = process_time() - started_at
     return (
         means,
         cpu,
         {
             key: {
                 "cases": len(hits[key]),
-                "held by the 80 % band": round(fmean(hits[key]), 3),
+                "within the 80% range": round(fmean(hits[key]), 3),
                 "median width of the band ÷ total": round(sorted(widths[key])[len(widths[key]) // 2], 3),
             }
             for key in hits

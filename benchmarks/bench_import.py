@@ -73,13 +73,13 @@ def _row(account: Account, source: CostSource, form: str, file: Path, folder: Pa
         "file": form,
         "MB": round(file.stat().st_size / 10**6),
         "rows/s": round(speed),
-        "wanted": WANTED[form],
-        "reached": speed >= WANTED[form],
+        "target": WANTED[form],
+        "met": speed >= WANTED[form],
         "rows per CPU s": round(ROWS / by_action["finops"].cpu * 1_000),
         "pyarrow rows/s": round(ROWS / by_action["pyarrow"].clock * 1_000),
-        "of pyarrow": by_action["pyarrow"].clock / by_action["finops"].clock,
+        "ratio to pyarrow": by_action["pyarrow"].clock / by_action["finops"].clock,
         "DuckDB COPY rows/s": round(ROWS / by_action["duckdb"].clock * 1_000),
-        "of DuckDB": by_action["duckdb"].clock / by_action["finops"].clock,
+        "ratio to DuckDB": by_action["duckdb"].clock / by_action["finops"].clock,
     }
 
 

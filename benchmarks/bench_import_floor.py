@@ -1,7 +1,7 @@
 """Processor time of an import, compared with the minimum for reading the same files and writing the same segment.
 
 *read*: pyarrow reads the mapped columns without conversion. *write*: the lake's writer writes the finished lines,
-with digest and fsync. Their sum is the floor for any program that stores the lines. *ours* reads, maps, validates and writes. Seconds
+with digest and fsync. Their sum is the floor for any program that stores the lines. *import* reads, maps, validates and writes. Seconds
 of CPU, the median of alternating turns, to reduce the effect of other load.
 """
 
@@ -67,9 +67,9 @@ def _row(form: str, write_files: Callable[[Path], Iterable[Path]]) -> Row:
             TURNS,
             read=lambda: [_read(each.path, columns) for each in files],
             write=lambda: _write(lines, month.month, month.schema),
-            ours=lambda: _import(files, folder / "ours"),
+            import_=lambda: _import(files, folder / "import"),
         )
-    read, write, ours = (took[action].cpu / 1_000 for action in ("read", "write", "ours"))
+    read, write, whole = (took[action].cpu / 1_000 for action in ("read", "write", "import_"))
     return {
         "files": form,
         "lines": sum(each.num_rows for each in lines),
@@ -77,10 +77,10 @@ def _row(form: str, write_files: Callable[[Path], Iterable[Path]]) -> Row:
         "columns written": len(month.schema),
         "read, CPU s": read,
         "write, CPU s": write,
-        "ours, CPU s": ours,
-        "reading of ours": read / ours,
-        "reading of reading and writing": read / (read + write),
-        "reading and writing of ours": (read + write) / ours,
+        "import, CPU s": whole,
+        "read / import": read / whole,
+        "read / floor": read / (read + write),
+        "floor / import": (read + write) / whole,
     }
 
 

@@ -39,13 +39,16 @@ def measure() -> list[Row]:
 def _figures(world_cases: Sequence[Case]) -> dict[str, float]:
     together = same = right = incidents = views = 0
     counted = planted = every = 0.0
-    began = process_time()
+    start = process_time()
     groups_of = [grouping.incident_groups(case.views) for case in world_cases]
-    seconds = process_time() - began
+    seconds = process_time() - start
     for case, groups in zip(world_cases, groups_of, strict=True):
         group_of = {member: place for place, group in enumerate(groups) for member in group.members}
-        for one, other in combinations(case.events, 2):
-            is_same, is_together = case.events[one] == case.events[other], group_of[one] == group_of[other]
+        for first, second in combinations(case.events, 2):
+            is_same, is_together = (
+                case.events[first] == case.events[second],
+                group_of[first] == group_of[second],
+            )
             same, together, right = same + is_same, together + is_together, right + (is_same and is_together)
         impacts = {view.id: float(view.impact) for view in case.views}
         up = [group for group in groups if impacts[group.headline] > 0]
@@ -53,11 +56,11 @@ def _figures(world_cases: Sequence[Case]) -> dict[str, float]:
         every += sum(impact for impact in impacts.values() if impact > 0)
         planted, incidents, views = planted + case.planted, incidents + len(groups), views + len(case.views)
     return {
-        "pairs right of those together": round(right / together, 3) if together else 1.0,
-        "pairs together of those of an event": round(right / same, 3),
-        "money": round(counted / planted, 2),
-        "money of all anomalies": round(every / planted, 2),
+        "pair precision": round(right / together, 3) if together else 1.0,
+        "pair recall": round(right / same, 3),
+        "cost of incidents ÷ planted": round(counted / planted, 2),
+        "cost of all anomalies ÷ planted": round(every / planted, 2),
         "anomalies": views,
         "incidents": incidents,
-        "ms of CPU an account": round(seconds * 1_000 / len(world_cases), 2),
+        "CPU ms per account": round(seconds * 1_000 / len(world_cases), 2),
     }

@@ -94,16 +94,16 @@ def measure() -> list[Row]:
 
 
 def _rollup_bytes(account: Account, keys: list[str]) -> Row:
-    began = perf_counter()
+    start = perf_counter()
     lake_data.make_year(account, YEAR[0].year, keys)
-    seconds = perf_counter() - began
+    seconds = perf_counter() - start
     live = list(queries.live_segments(account, Kind.COST, *YEAR))
     lines = sum(segment.rows for segment in live)
     return {
         "written": f"{len(live)} segments with {len(keys)} tag columns",
         "lines": f"{lines:,}",
         "MB": round(sum(segment.bytes for segment in live) / 10**6),
-        "lines a second (with generation)": f"{lines / seconds:,.0f}",
+        "lines per second (with generation)": f"{lines / seconds:,.0f}",
     }
 
 
@@ -132,13 +132,13 @@ def _compare_with_bare(question: Question, label: str, account: Account) -> Row:
     bare_took, lake_took = by_action["bare"], by_action["lake"]
     limit = bare_took.clock * SHARE + ALLOWANCE
     return {
-        "question": question.name,
+        "query": question.name,
         "files": label,
         "bare DuckDB ms": bare_took.clock,
         "lake ms": lake_took.clock,
         "ratio": lake_took.clock / bare_took.clock,
         "limit ms": limit,
-        "within": lake_took.clock <= limit,
+        "within limit": lake_took.clock <= limit,
         "bare CPU ms": bare_took.cpu,
         "lake CPU ms": lake_took.cpu,
         "same answer": same,
@@ -161,9 +161,9 @@ def _five_years_against_one(five: Account, one: Account) -> Row:
     question = QUESTIONS[1]
     by_action = timings(TURNS, one=_question_action(question, one), five=_question_action(question, five))
     return {
-        "question": question.name,
-        "of one year ms": by_action["one"].clock,
-        "of five years ms": by_action["five"].clock,
+        "query": question.name,
+        "one year ms": by_action["one"].clock,
+        "five years ms": by_action["five"].clock,
         "ratio": by_action["five"].clock / by_action["one"].clock,
         "within 1.5": by_action["five"].clock <= by_action["one"].clock * 1.5,
         "one year CPU ms": by_action["one"].cpu,
@@ -189,7 +189,7 @@ def _scales(account: Account) -> list[Row]:
         by_action = timings(TURNS, **actions)
     return [
         {
-            "money as": type_,
+            "type of amounts": type_,
             "a year by service ms": by_action[type_].clock,
             "CPU ms": by_action[type_].cpu,
             "MB of three columns": round(sizes[type_] / 10**6),

@@ -67,14 +67,14 @@ def measure() -> list[Row]:
                 _settle(busy)
                 if turn:  # the first warms up
                     times[name].append(took)
-    rest = median(times["nothing"])
+    idle = median(times["nothing"])
     return [
         {
             "beside the flush": name,
             "rounds": ROUNDS,
             "seconds, median": median(each),
-            "most": max(each),
-            "÷ nothing": median(each) / rest,
+            "maximum": max(each),
+            "ratio to nothing": median(each) / idle,
         }
         for name, each in times.items()
     ]
@@ -108,9 +108,9 @@ def _push(account: Account, events: int) -> None:
 
 def _flush_seconds(tenant: Account) -> float:
     _push(tenant, EVENTS)
-    began = time.perf_counter()
+    start = time.perf_counter()
     _wait(lambda: not count_pending(tenant))
-    return time.perf_counter() - began
+    return time.perf_counter() - start
 
 
 def _upload(source: UsageSource) -> None:

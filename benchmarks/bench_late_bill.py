@@ -237,15 +237,15 @@ def _anomalies(costs: Mapping[date, float], through: date) -> set[tuple[str, dat
 
 def _row(lateness: int, way: str, outcomes: Sequence[Outcome]) -> Row:
     return {
-        "fills up over, days": lateness,
-        "complete by": way,
-        "comparison off, points": 100 * fmean(each.comparison for each in outcomes),
-        "worst twentieth": 100 * _worst([each.comparison for each in outcomes]),
-        "forecast off, %": 100 * fmean(each.forecast for each in outcomes),
-        "worst twentieth ": 100 * _worst([each.forecast for each in outcomes]),
-        "band holds, %": 100 * fmean(each.held for each in outcomes),
+        "days until complete": lateness,
+        "method": way,
+        "comparison error, points": 100 * fmean(each.comparison for each in outcomes),
+        "p95": 100 * _worst([each.comparison for each in outcomes]),
+        "forecast error, %": 100 * fmean(each.forecast for each in outcomes),
+        "p95 ": 100 * _worst([each.forecast for each in outcomes]),
+        "within the range, %": 100 * fmean(each.held for each in outcomes),
         "false anomalies": sum(each.anomalies for each in outcomes),
-        "days left out": median(each.left_out for each in outcomes),
+        "days excluded": median(each.left_out for each in outcomes),
     }
 
 

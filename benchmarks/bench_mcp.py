@@ -103,14 +103,14 @@ def _door(key: str, credential: Credential) -> Iterator[Row]:
     real = _sender(make_endpoint(server), key)
     timings |= best(list=lambda: real(_message("tools/list", {})))
     yield {
-        "the door, ms": "a tool that does nothing",
-        "whole": timings["whole"],
+        "one call, ms": "a tool that does nothing",
+        "total": timings["whole"],
         "credential and last use": timings["credential"],
         "rate limit": timings["rate"],
         "parse": timings["parse"],
         "arguments, transaction, tool": timings["tool"],
         "encode": timings["encode"],
-        "tools/list, whole": timings["list"],
+        "tools/list, total": timings["list"],
     }
 
 
@@ -142,13 +142,13 @@ def _question(
     whole, compiling, query = min(turns, key=lambda turn: turn[0])
     encode = best(encode=lambda: encode_answer(answer))["encode"]
     return {
-        "question, ms": name,
-        "whole": whole,
+        "query, ms": name,
+        "total": whole,
         "lake query": query,
         "own": whole - query,
         "of it: compiling": compiling,
         "encoding": encode,
-        "the rest": whole - query - compiling - encode,
+        "other": whole - query - compiling - encode,
         "lake queries": lake.queries,
         "answer bytes": len(encode_answer(answer)),
     }
@@ -164,9 +164,9 @@ class _Lake:
 def _turn(action: Callable[[], object], lake: _Lake) -> tuple[float, float, float]:
     """Return milliseconds of the action, of compiling, and of the lake query."""
     lake.running, lake.compiling, lake.queries = 0.0, 0.0, 0
-    began = time.perf_counter()
+    start = time.perf_counter()
     action()
-    whole = time.perf_counter() - began
+    whole = time.perf_counter() - start
     return whole * 1_000, lake.compiling * 1_000, (lake.running - lake.compiling) * 1_000
 
 
@@ -177,18 +177,18 @@ def _timed_lake() -> Iterator[_Lake]:
 
     def timed_run(*args: Any, **kwargs: Any) -> pa.Table:
         lake.queries += 1
-        began = time.perf_counter()
+        start = time.perf_counter()
         try:
             return run(*args, **kwargs)
         finally:
-            lake.running += time.perf_counter() - began
+            lake.running += time.perf_counter() - start
 
     def timed_compile(*args: Any, **kwargs: Any) -> compiler.Query:
-        began = time.perf_counter()
+        start = time.perf_counter()
         try:
             return compile_query(*args, **kwargs)
         finally:
-            lake.compiling += time.perf_counter() - began
+            lake.compiling += time.perf_counter() - start
 
     engine.run, compiler.compile_query = timed_run, timed_compile
     try:
@@ -209,12 +209,12 @@ def _over_http(key: str) -> Iterator[Row]:
             ("tools/list", _message("tools/list", {})),
             *((name, _body(tool, tool_arguments)) for name, (tool, tool_arguments) in QUESTIONS.items()),
         ):
-            alone = _ask_often(live.mcp_url, key, body, clients=1)
+            single_client = _ask_often(live.mcp_url, key, body, clients=1)
             together = _ask_often(live.mcp_url, key, body, clients=CLIENTS)
             yield {
                 "over HTTP": name,
-                "one client, median ms": alone[0],
-                "p99 ms": alone[1],
+                "one client, median ms": single_client[0],
+                "p99 ms": single_client[1],
                 f"{CLIENTS} clients, requests a second": together[2],
             }
 
@@ -227,19 +227,19 @@ def _ask_often(url: str, key: str, body: bytes, *, clients: int) -> tuple[float,
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         with httpx.Client(headers=headers, timeout=60) as client:
             for _ in range(times):
-                began = time.perf_counter()
+                start = time.perf_counter()
                 answer = client.post(url, content=body)
-                seconds.append((time.perf_counter() - began) * 1_000)
+                seconds.append((time.perf_counter() - start) * 1_000)
                 assert answer.status_code == 200
                 assert b'"isError":true' not in answer.content
         return seconds
 
     ask(5)
     times = REQUESTS // 10 if b"querySpend" in body else REQUESTS // 4
-    began = time.perf_counter()
+    start = time.perf_counter()
     with ThreadPoolExecutor(clients) as pool:
-        seconds = [one for some in pool.map(ask, [times] * clients) for one in some]
-    return median(seconds), quantiles(seconds, n=100)[-1], len(seconds) / (time.perf_counter() - began)
+        seconds = [second for some in pool.map(ask, [times] * clients) for second in some]
+    return median(seconds), quantiles(seconds, n=100)[-1], len(seconds) / (time.perf_counter() - start)
 
 
 def _sender(endpoint: Callable[..., Any], key: str) -> Callable[[bytes], bytes]:
@@ -259,9 +259,9 @@ def best(**actions: Callable[[], object]) -> dict[str, float]:
     timings: dict[str, list[float]] = {name: [] for name in actions}
     for _ in range(TURNS * 4):
         for name, action in actions.items():
-            began = time.perf_counter()
+            start = time.perf_counter()
             action()
-            timings[name].append((time.perf_counter() - began) * 1_000)
+            timings[name].append((time.perf_counter() - start) * 1_000)
     return {name: min(values[1:]) for name, values in timings.items()}
 
 

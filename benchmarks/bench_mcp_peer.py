@@ -79,36 +79,36 @@ def measure() -> list[Row]:
     key = json.loads(handout.path().read_text())["mcp_key_read"]
     same = {"DATABASE_URL": os.environ["DATABASE_URL"], "VAR_DIR": os.environ["VAR_DIR"]}
     with serve(**same, **UNLIMITED) as live, _sdk_server() as sdk_url:
-        ours, peer = Side("ours", live.mcp_url, _headers(key)), Side("SDK", sdk_url, _headers(key))
+        console, peer = Side("console", live.mcp_url, _headers(key)), Side("SDK", sdk_url, _headers(key))
         return [
-            _row(name, ours, peer, _bodies(arguments), connections)
+            _row(name, console, peer, _bodies(arguments), connections)
             for name, arguments in QUESTIONS.items()
             for connections in CONNECTIONS
         ]
 
 
-def _row(question: str, ours: Side, peer: Side, bodies: Bodies, connections: int) -> Row:
-    rounds = [_round(ours, peer, bodies, connections) for _ in range(ROUNDS + 1)][1:]
+def _row(question: str, console: Side, peer: Side, bodies: Bodies, connections: int) -> Row:
+    rounds = [_round(console, peer, bodies, connections) for _ in range(ROUNDS + 1)][1:]
     return {
-        "question": question,
+        "query": question,
         "connections": connections,
-        "ours, requests/s": median(mine.rate for mine, _ in rounds),
-        "SDK": median(theirs.rate for _, theirs in rounds),
-        "of SDK": median(mine.rate / theirs.rate for mine, theirs in rounds),
-        "ours, p50 ms": median(mine.percentile(50) for mine, _ in rounds),
-        "SDK ": median(theirs.percentile(50) for _, theirs in rounds),
-        "ours, p99 ms": median(mine.percentile(99) for mine, _ in rounds),
-        " SDK": median(theirs.percentile(99) for _, theirs in rounds),
-        "of SDK ": median(mine.percentile(99) / theirs.percentile(99) for mine, theirs in rounds),
+        "console, requests/s": median(own.rate for own, _ in rounds),
+        "SDK": median(sdk.rate for _, sdk in rounds),
+        "ratio": median(own.rate / sdk.rate for own, sdk in rounds),
+        "console, p50 ms": median(own.percentile(50) for own, _ in rounds),
+        "SDK ": median(sdk.percentile(50) for _, sdk in rounds),
+        "console, p99 ms": median(own.percentile(99) for own, _ in rounds),
+        " SDK": median(sdk.percentile(99) for _, sdk in rounds),
+        "ratio ": median(own.percentile(99) / sdk.percentile(99) for own, sdk in rounds),
     }
 
 
-def _round(ours: Side, peer: Side, bodies: Bodies, connections: int) -> tuple[Load, Load]:
-    mine, theirs = (
+def _round(console: Side, peer: Side, bodies: Bodies, connections: int) -> tuple[Load, Load]:
+    own, sdk = (
         load(side.url, side.headers, bodies, connections=connections, seconds=SECONDS)
-        for side in (ours, peer)
+        for side in (console, peer)
     )
-    return mine, theirs
+    return own, sdk
 
 
 def _bodies(arguments: Arguments) -> Bodies:

@@ -41,7 +41,7 @@ FORMS = {"import", "sync", "exchange rate"}
 
 
 @dataclass
-class Looks:
+class ResourceSamples:
     """Samples every LOOK_SECONDS: minutes since the start, MB by program, queue sizes, and the machine's load."""
 
     minutes: list[float] = field(default_factory=list)
@@ -61,13 +61,13 @@ def measure() -> list[Row]:
     try:
         console.start()
         accounts = _accounts(console, plan, folders)
-        answers, looks = _load(console, plan, accounts, home)
+        answers, samples = _load(console, plan, accounts, home)
     finally:
         console.stop()
         LOG.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(console.log, LOG)
         shutil.rmtree(home, ignore_errors=True)
-    return rows(plan, answers, looks)
+    return rows(plan, answers, samples)
 
 
 def _accounts(console: Console, plan: Plan, folders: Path) -> list[dict[str, Any]]:
@@ -80,34 +80,34 @@ def _accounts(console: Console, plan: Plan, folders: Path) -> list[dict[str, Any
 
 def _load(
     console: Console, plan: Plan, accounts: list[dict[str, Any]], home: Path
-) -> tuple[list[Answer], Looks]:
+) -> tuple[list[Answer], ResourceSamples]:
     plan_file, answers_file = home / "plan.json", home / "answers.jsonl"
     plan_file.write_text(json.dumps({"url": console.url, "plan": asdict(plan), "accounts": accounts}))
     command = [sys.executable, "-m", "benchmarks.mixed_load", str(plan_file), str(answers_file)]
-    looks, began = Looks(), time.monotonic()
+    samples, start = ResourceSamples(), time.monotonic()
     with subprocess.Popen(command, cwd=ROOT) as clients:
         try:
             while clients.poll() is None:
-                _look(console, looks, (time.monotonic() - began) / 60)
+                _take_sample(console, samples, (time.monotonic() - start) / 60)
                 time.sleep(LOOK_SECONDS)
         finally:
             clients.terminate()
     if clients.returncode:
         raise RuntimeError(f"the clients ended with {clients.returncode}")
-    return [Answer(**json.loads(line)) for line in answers_file.read_text().splitlines()], looks
+    return [Answer(**json.loads(line)) for line in answers_file.read_text().splitlines()], samples
 
 
-def _look(console: Console, looks: Looks, minutes: float) -> None:
+def _take_sample(console: Console, samples: ResourceSamples, minutes: float) -> None:
     memory: dict[str, float] = defaultdict(float)
     for name, process in console.programs().items():
         if ", process" not in name:
             memory[program(name)] += megabytes(process.pid)
-    looks.minutes.append(minutes)
-    looks.load.append(os.getloadavg()[0])
+    samples.minutes.append(minutes)
+    samples.load.append(os.getloadavg()[0])
     for name, size in memory.items():
-        looks.memory[name].append(size)
+        samples.memory[name].append(size)
     for name, value in console.inside.run(f"{INSIDE}:queues").items():
-        looks.queues[name].append(value)
+        samples.queues[name].append(value)
 
 
 def program(name: str) -> str:
@@ -115,7 +115,7 @@ def program(name: str) -> str:
     return next((kind for kind in ("web server", "worker") if kind in name), name)
 
 
-def rows(plan: Plan, answers: Sequence[Answer], looks: Looks) -> list[Row]:
+def rows(plan: Plan, answers: Sequence[Answer], samples: ResourceSamples) -> list[Row]:
     pages = [each for each in answers if each.kind.startswith("page ")]
     groups = {
         "all pages": pages,
@@ -123,12 +123,12 @@ def rows(plan: Plan, answers: Sequence[Answer], looks: Looks) -> list[Row]:
         **by(answers, lambda each: each.kind),
     }
     return [
-        *(_planned(plan, kind, answers) for kind in plan.rates()),
+        *(_load_row(plan, kind, answers) for kind in plan.rates()),
         *(_times(kind, group) for kind, group in groups.items()),
         *_statuses(answers),
-        *_memory(looks),
-        *_by_minute(looks),
-        *_queues(looks),
+        *_memory(samples),
+        *_by_minute(samples),
+        *_queues(samples),
         {
             "minutes": plan.minutes,
             "accounts": plan.accounts,
@@ -136,7 +136,7 @@ def rows(plan: Plan, answers: Sequence[Answer], looks: Looks) -> list[Row]:
             "requests": len(answers),
             "5xx or no answer": sum(is_failure(each) for each in answers),
             "p95 of pages under 1 s": percentile(pages, 95) < PAGE_LIMIT_MS,
-            "load average": max(looks.load, default=0.0),
+            "load average": max(samples.load, default=0.0),
             "cores": psutil.cpu_count() or 0,
         },
     ]
@@ -165,7 +165,7 @@ def percentile(answers: Sequence[Answer], percent: int) -> float:
     return seconds[math.ceil(percent / 100 * len(seconds)) - 1] * 1_000 if seconds else 0.0
 
 
-def _planned(plan: Plan, kind: str, answers: Sequence[Answer]) -> Row:
+def _load_row(plan: Plan, kind: str, answers: Sequence[Answer]) -> Row:
     arithmetic, rate = plan.rates()[kind]
     count = sum(each.kind == kind or each.kind.startswith(f"{kind} ") for each in answers)
     if kind == "push":
@@ -173,8 +173,8 @@ def _planned(plan: Plan, kind: str, answers: Sequence[Answer]) -> Row:
     return {
         "load": kind,
         "arithmetic": arithmetic,
-        "planned a second": rate,
-        "sent a second": count / plan.seconds,
+        "planned per second": rate,
+        "sent per second": count / plan.seconds,
     }
 
 
@@ -185,7 +185,7 @@ def _times(kind: str, group: Sequence[Answer]) -> Row:
         "p50 ms": percentile(group, 50),
         "p95 ms": percentile(group, 95),
         "p99 ms": percentile(group, 99),
-        "at most ms": percentile(group, 100),
+        "maximum ms": percentile(group, 100),
         "429": sum(each.status == 429 for each in group),
         "5xx": sum(is_failure(each) for each in group),
     }
@@ -196,7 +196,7 @@ def _statuses(answers: Sequence[Answer]) -> list[Row]:
     bad = [each for each in answers if not is_success(each)]
     return [
         {
-            "not answered well": kind,
+            "errors": kind,
             "status": group[0].status,
             "requests": len(group),
             "first at, s": group[0].at,
@@ -207,22 +207,22 @@ def _statuses(answers: Sequence[Answer]) -> list[Row]:
     ]
 
 
-def _memory(looks: Looks) -> list[Row]:
+def _memory(samples: ResourceSamples) -> list[Row]:
     """Return thirds and the growth per hour in the last two thirds; the first third fills caches."""
     return [
-        {**row, "growth, MB/h": slope(looks.minutes, looks.memory[str(row["memory, MB"])])}
-        for row in thirds({name: values for name, values in looks.memory.items() if len(values) >= 3})
+        {**row, "growth, MB/h": slope(samples.minutes, samples.memory[str(row["memory, MB"])])}
+        for row in thirds({name: values for name, values in samples.memory.items() if len(values) >= 3})
     ]
 
 
-def _by_minute(looks: Looks) -> list[Row]:
+def _by_minute(samples: ResourceSamples) -> list[Row]:
     """Return the last sample of each minute, in MB."""
-    last = {int(minute): at for at, minute in enumerate(looks.minutes)}
+    last = {int(minute): at for at, minute in enumerate(samples.minutes)}
     return [
         {
             "minute": minute + 1,
-            **{name: round(sizes[at]) for name, sizes in looks.memory.items() if at < len(sizes)},
-            "load average": looks.load[at],
+            **{name: round(sizes[at]) for name, sizes in samples.memory.items() if at < len(sizes)},
+            "load average": samples.load[at],
         }
         for minute, at in last.items()
     ]
@@ -237,8 +237,8 @@ def slope(minutes: Sequence[float], values: Sequence[float]) -> float:
     return linear_regression(minutes[first:], values[first:]).slope * 60
 
 
-def _queues(looks: Looks) -> list[Row]:
+def _queues(samples: ResourceSamples) -> list[Row]:
     return [
         {"queue": name, "mean": sum(values) / len(values), "at most": max(values), "at the end": values[-1]}
-        for name, values in looks.queues.items()
+        for name, values in samples.queues.items()
     ]

@@ -69,9 +69,9 @@ def _row(account: Account, form: str, make: Callable[[Path], Iterator[Path]]) ->
         "lines imported": job.rows,
         "MB": round(size / 10**6),
         "seconds": round(took),
-        "at most, MB": round(most),
-        "wanted, MB": WANTED_MB,
-        "reached": most < WANTED_MB,
+        "peak, MB": round(most),
+        "target, MB": WANTED_MB,
+        "met": most < WANTED_MB,
     }
 
 

@@ -69,7 +69,7 @@ def _each(codes: Iterator[str]) -> Iterator[str]:
 
 def _rows(calls: dict[str, Callable[[], Any]]) -> Iterator[Row]:
     statements = {name: _statements(call) for name, call in calls.items()}
-    unlimited = {name: _unlimited(call) for name, call in calls.items()}
+    unlimited = {name: _without_limits(call) for name, call in calls.items()}
     for name, each in timings(TURNS, **unlimited).items():
         yield {"what": name, "ms": each.clock, "ms of CPU": each.cpu, "statements": statements[name]}
 
@@ -80,7 +80,7 @@ def _statements(call: Callable[[], Any]) -> int:
     return len(queries)
 
 
-def _unlimited(call: Callable[[], Any]) -> Callable[[], Any]:
+def _without_limits(call: Callable[[], Any]) -> Callable[[], Any]:
     def limitless() -> Any:
         cache.clear()
         return call()

@@ -65,10 +65,10 @@ def _row(name: str, ask: Ask) -> Row:
     again = timings(TURNS, ask=ask)["ask"]
     return {
         "page or tool": name,
-        "anew, ms": anew.clock,
-        "anew, CPU ms": anew.cpu,
-        "again, ms": again.clock,
-        "again, CPU ms": again.cpu,
+        "uncached, ms": anew.clock,
+        "uncached, CPU ms": anew.cpu,
+        "cached, ms": again.clock,
+        "cached, CPU ms": again.cpu,
         "queries": count,
     }
 

@@ -84,7 +84,7 @@ def _rows(turns: dict[str, list[Spent]]) -> list[Row]:
             "lines": lines[name.split()[0]],
             "s": clock_of[name],
             "processor s": cpu_of[name],
-            "lines a processor s": round(lines[name.split()[0]] / cpu_of[name]),
+            "lines per processor s": round(lines[name.split()[0]] / cpu_of[name]),
         }
         for name in sorted(turns)
     ]
@@ -202,7 +202,7 @@ def _worker(part_bytes: int) -> Iterator[Worker]:
 
 
 def _work(workers: Sequence[Worker], words: Sequence[str]) -> Spent:
-    began = time.perf_counter()
+    start = time.perf_counter()
     for worker, word in zip(workers, words, strict=True):
         assert worker.stdin is not None
         worker.stdin.write(f"{word}\n")
@@ -211,4 +211,4 @@ def _work(workers: Sequence[Worker], words: Sequence[str]) -> Spent:
     for worker in workers:
         assert worker.stdout is not None
         cpu += float(worker.stdout.readline())
-    return time.perf_counter() - began, cpu
+    return time.perf_counter() - start, cpu

@@ -61,14 +61,14 @@ def measure() -> list[Row]:
 
 def _growth(cast: Cast, action: Callable[[Cast], tuple[str, int]]) -> Iterator[Row]:
     before = _sizes()
-    what, count = action(cast)
+    operation, count = action(cast)
     after = _sizes()
-    sys.stdout.write(f"{what}: {count:,} rows\n")
+    sys.stdout.write(f"{operation}: {count:,} rows\n")
     sys.stdout.flush()
     grown = {table: size - before.get(table, 0) for table, size in after.items()}
     for table, size in sorted(grown.items(), key=lambda each: -each[1]):
         if size >= count:
-            yield {"row": what, "table": table, "rows": count, "bytes a row": round(size / count)}
+            yield {"row": operation, "table": table, "rows": count, "bytes a row": round(size / count)}
 
 
 def _sizes() -> dict[str, int]:

@@ -147,14 +147,14 @@ def _with_event_ids(every: list[bytes]) -> Bodies:
     marked = []
     for body in every:
         events = json.loads(body)["events"]
-        named = [{**one, "event_id": f"@@@@-{at}"} for at, one in enumerate(events)]
+        named = [{**event, "event_id": f"@@@@-{at}"} for at, event in enumerate(events)]
         marked.append(json.dumps({"events": named}).encode())
     run = count()
     return lambda number: marked[number % len(marked)].replace(b"@@@@", b"%016x" % (next(run) * 7919))
 
 
 def _row(name: str, size: int, loads: list[Load], copied: float) -> Row:
-    middle = sorted(loads, key=lambda one: one.rate)[len(loads) // 2]
+    middle = sorted(loads, key=lambda load: load.rate)[len(loads) // 2]
     return {
         "over HTTP": name,
         "events/s": round(middle.rate * size),
@@ -162,7 +162,7 @@ def _row(name: str, size: int, loads: list[Load], copied: float) -> Row:
         "median ms": middle.percentile(50),
         "p99 ms": middle.percentile(99),
         "COPY alone, rows/s": round(copied),
-        "of COPY": middle.rate * size / copied,
+        "ratio to COPY": middle.rate * size / copied,
     }
 
 
@@ -198,8 +198,8 @@ def _copy_buffer() -> bytes:
         for statement in (_EVENTS, *(_PARTITION.format(n, n) for n in range(16))):
             cursor.execute(statement)
         with cursor.copy(f"{_COPY} FROM STDIN") as copy:
-            for one in events:
-                copy.write_row((1, 1, batch, one.position, now, *structs.astuple(one)[1:]))
+            for event in events:
+                copy.write_row((1, 1, batch, event.position, now, *structs.astuple(event)[1:]))
         with cursor.copy(
             f"COPY (SELECT {', '.join(_COLUMNS)} FROM bench_event) TO STDOUT (FORMAT binary)"
         ) as copy:
@@ -223,10 +223,10 @@ def _copy_rate(buffer: bytes) -> float:
                 turns += 1
         return turns
 
-    began = time.perf_counter()
+    start = time.perf_counter()
     with ThreadPoolExecutor(CONNECTIONS) as pool:
-        turns = sum(pool.map(work, [began + SECONDS] * CONNECTIONS))
-    return turns * BATCH / (time.perf_counter() - began)
+        turns = sum(pool.map(work, [start + SECONDS] * CONNECTIONS))
+    return turns * BATCH / (time.perf_counter() - start)
 
 
 def _truncate() -> None:

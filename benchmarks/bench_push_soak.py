@@ -58,7 +58,7 @@ def measure() -> list[Row]:
         ask = _asker(web)
         with _worker(environment) as worker:
             pids = {"web": web_server(), "worker": worker, "PostgreSQL": postmaster()}
-            samples = _push_and_look(web, key, ask, pids)
+            samples = _push_and_measure(web, key, ask, pids)
         quiet = [_after(LOOK_EVERY, ask) for _ in range(QUIET_TURNS)][2:]
     finally:
         web.kill()
@@ -75,9 +75,9 @@ class _Samples:
         self.pushes: list[float] = []
 
 
-def _push_and_look(web: Web, key: str, ask: Callable[[], float], pids: Mapping[str, int]) -> _Samples:
+def _push_and_measure(web: Web, key: str, ask: Callable[[], float], pids: Mapping[str, int]) -> _Samples:
     samples, count, lock = _Samples(), iter(range(int(A_MINUTE * MINUTES))), threading.Lock()
-    every, began = bodies(BATCH), time.perf_counter()
+    every, start = bodies(BATCH), time.perf_counter()
 
     def send() -> None:
         wire = http.client.HTTPConnection("127.0.0.1", web.port, timeout=60)
@@ -86,7 +86,7 @@ def _push_and_look(web: Web, key: str, ask: Callable[[], float], pids: Mapping[s
                 number = next(count, None)
             if number is None:
                 return
-            time.sleep(max(0.0, began + number * 60 / A_MINUTE - time.perf_counter()))
+            time.sleep(max(0.0, start + number * 60 / A_MINUTE - time.perf_counter()))
             sent_at = time.perf_counter()
             wire.request("POST", PATH, every[number % len(every)], {"Authorization": f"Bearer {key}"})
             answer = wire.getresponse()
@@ -97,14 +97,14 @@ def _push_and_look(web: Web, key: str, ask: Callable[[], float], pids: Mapping[s
 
     with ThreadPoolExecutor(SENDERS) as pool:
         sending = [pool.submit(send) for _ in range(SENDERS)]
-        while not all(one.done() for one in sending):
+        while not all(future.done() for future in sending):
             for name, pid in pids.items():
                 samples.memory.setdefault(name, []).append(megabytes(pid))
             samples.waiting.append(_inbox_events())
             samples.questions.append(ask())
             time.sleep(LOOK_EVERY)
-        for one in sending:
-            one.result()
+        for future in sending:
+            future.result()
     return samples
 
 
@@ -160,10 +160,10 @@ def _asker(web: Web) -> Callable[[], float]:
 
     def ask() -> float:
         wire = http.client.HTTPConnection("127.0.0.1", web.port, timeout=60)
-        began = time.perf_counter()
+        start = time.perf_counter()
         wire.request("POST", MCP_PATH, body, headers)
         answer = json.load(wire.getresponse())
-        milliseconds = (time.perf_counter() - began) * 1_000
+        milliseconds = (time.perf_counter() - start) * 1_000
         wire.close()
         if answer["result"].get("isError"):
             raise RuntimeError(f"the question failed: {answer}")
@@ -178,9 +178,9 @@ def _row(samples: _Samples, quiet: float) -> Row:
         "pushes": len(samples.pushes),
         "push median ms": median(samples.pushes),
         "push p99 ms": sorted(samples.pushes)[len(samples.pushes) * 99 // 100],
-        "waiting events at most": max(samples.waiting),
+        "waiting events, maximum": max(samples.waiting),
         "waiting events at the end": samples.waiting[-1],
-        "question ms meanwhile": median(samples.questions[2:]),
-        "question ms quiet": quiet,
+        "query ms meanwhile": median(samples.questions[2:]),
+        "query ms quiet": quiet,
         "slower": median(samples.questions[2:]) / quiet,
     }

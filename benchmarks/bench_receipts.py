@@ -71,8 +71,8 @@ def _row(name: str, call: Call) -> Row:
     handler, shuffled = WSGIHandler(), Random(1)
     seconds: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
     writer: list[float] = []
-    began = thread_time()
-    while thread_time() - began < SECONDS:
+    start = thread_time()
+    while thread_time() - start < SECONDS:
         for variant in shuffled.sample(VARIANTS, len(VARIANTS)):
             with _variant(variant):
                 seconds[variant].append(_time(lambda: call(handler)))
@@ -81,7 +81,7 @@ def _row(name: str, call: Call) -> Row:
     without, again, new = (seconds[variant] for variant in VARIANTS)
     inside = median(_receipt_times(lambda: call(handler)))
     return {
-        "question": name,
+        "query": name,
         "turns": len(without),
         "without, µs of CPU": round(median(without)),
         "again, %": percent(again, without),
@@ -100,9 +100,9 @@ def _receipt_times(call: Callable[[], object]) -> list[float]:
     issued, encode = receipt_of, results.encode_figures
 
     def timed_receipt(*arguments: Any) -> Callable[[bytes], str] | None:
-        began = thread_time()
+        start = thread_time()
         issue = issued(*arguments)
-        spent = thread_time() - began
+        spent = thread_time() - start
         if issue is None:
             return None
 
@@ -117,9 +117,9 @@ def _receipt_times(call: Callable[[], object]) -> list[float]:
     encoding: list[float] = []
 
     def timed_encode(whole: Mapping[str, Any]) -> bytes:
-        began = thread_time()
+        start = thread_time()
         figures = encode(whole)
-        encoding.append(thread_time() - began)
+        encoding.append(thread_time() - start)
         return figures
 
     with (
@@ -144,10 +144,10 @@ def _statements(variant: str, call: Callable[[], object]) -> int:
 
 def _time(call: Callable[[], object], calls: int = CALLS) -> float:
     """Return the microseconds of a call."""
-    began = thread_time()
+    start = thread_time()
     for _ in range(calls):
         call()
-    return (thread_time() - began) * 1_000_000 / calls
+    return (thread_time() - start) * 1_000_000 / calls
 
 
 @contextmanager

@@ -39,8 +39,8 @@ def measure() -> list[Row]:
         for name, split in _splits().items():
             SharedCostSplit.objects.all().delete()
             SharedCostSplit.objects.create(account=account, name=name, **split)
-            for what, question in _questions().items():
-                rows.append(_row(account, name, what, question))
+            for title, question in _questions().items():
+                rows.append(_row(account, name, title, question))
         return rows
 
 
@@ -56,12 +56,12 @@ def _value(number: int) -> str:
 
 def _splits() -> dict[str, dict[str, Any]]:
     targets = [{"value": _value(number), "percent": None} for number in range(1, 11)]
-    one: dict[str, Any] = {"dimension": "tag:team", "source_value": _value(0)}
+    single: dict[str, Any] = {"dimension": "tag:team", "source_value": _value(0)}
     return {
-        "even, 10 targets": {**one, "method": "even", "targets": targets},
-        "proportional, 10 targets": {**one, "method": "proportional", "targets": targets},
+        "even, 10 targets": {**single, "method": "even", "targets": targets},
+        "proportional, 10 targets": {**single, "method": "proportional", "targets": targets},
         f"usage, {CUSTOMERS} customers": {
-            **one,
+            **single,
             "method": "usage",
             "every_customer": True,
             "usage_metric": "requests",
@@ -83,14 +83,14 @@ def _questions() -> dict[str, dict[str, Any]]:
     }
 
 
-def _row(account: Account, name: str, what: str, question: dict[str, Any]) -> Row:
+def _row(account: Account, name: str, title: str, question: dict[str, Any]) -> Row:
     def question_with(splits: Any) -> Callable[[], object]:
         return lambda: query_spend(account, SpendQuery(**{**YEAR, **question}, splits=splits))
 
     by_action = timings(TURNS, before=question_with("before"), after=question_with("after"))
     return {
         "split": name,
-        "question": what,
+        "query": title,
         "before CPU ms": by_action["before"].cpu,
         "after CPU ms": by_action["after"].cpu,
         "after ms": by_action["after"].clock,

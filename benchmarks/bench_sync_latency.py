@@ -46,13 +46,13 @@ def measure() -> list[Row]:
     folder = Path(settings.VAR_DIR) / "bench-sources"
     settings.CONNECTION_FOLDERS = [str(folder)]
     os.environ["CONNECTION_FOLDERS"] = str(folder)
-    asked = _account("bench-asked")
+    queried = _account("bench-asked")
     synced = [_account(f"bench-synced-{number}") for number in range(2)]
-    _connect(asked, folder / "asked", LONG_MONTHS, LINES)
+    _connect(queried, folder / "asked", LONG_MONTHS, LINES)
     for account in synced:
         pause(_connect(account, folder / account.slug, LONG_MONTHS, LONG_LINES))
     _run_all()
-    key = mint_mcp_key(account=asked, actor=ACTOR, name="bench")[1]
+    key = mint_mcp_key(account=queried, actor=ACTOR, name="bench")[1]
     turns: dict[str, list[_Turn]] = {name: [] for name in ORDER}
     variables = {name: os.environ[name] for name in ("DATABASE_URL", "VAR_DIR", "DJANGO_SETTINGS_MODULE")}
     variables["MCP_RATE_LIMIT_PER_MINUTE"] = "100000000"
@@ -112,9 +112,9 @@ def _asker(client: httpx.Client, url: str, key: str) -> Callable[[], float]:
             "accept": "application/json, text/event-stream",
             "mcp-protocol-version": "2025-06-18",
         }
-        began = time.perf_counter()
+        sent_at = time.perf_counter()
         response = client.post(url, json=body, headers=headers)
-        took = time.perf_counter() - began
+        took = time.perf_counter() - sent_at
         answer = response.raise_for_status().json()
         assert not answer["result"].get("isError"), answer
         return took
@@ -143,7 +143,7 @@ def _rows(turns: dict[str, list[_Turn]]) -> list[Row]:
     every = {name: [each for turn in some for each in turn.seconds] for name, some in turns.items()}
     rows: list[Row] = [
         {
-            "questions": name,
+            "query": name,
             "asked": len(every[name]),
             "p50 ms": 1_000 * median(every[name]),
             "p95 ms": 1_000 * _p95(every[name]),
@@ -152,8 +152,8 @@ def _rows(turns: dict[str, list[_Turn]]) -> list[Row]:
         for name in ORDER
     ]
     pairs = list(zip(turns["rest"], turns["sync"], strict=True))
-    p50 = median(median(sync.seconds) / median(rest.seconds) for rest, sync in pairs)
-    p95 = median(_p95(sync.seconds) / _p95(rest.seconds) for rest, sync in pairs)
+    p50 = median(median(sync.seconds) / median(idle.seconds) for idle, sync in pairs)
+    p95 = median(_p95(sync.seconds) / _p95(idle.seconds) for idle, sync in pairs)
     rows.append(
         {"sync / rest, median of rounds": len(pairs), "p50": p50, "p95": p95, "p50 at most 1.5": p50 <= LIMIT}
     )

@@ -51,26 +51,26 @@ def measure() -> list[Row]:
     rows: list[Row] = [
         {
             "sources": len(connections),
-            "first sync of each, seconds": first_seconds / len(connections),
+            "first sync per source, s": first_seconds / len(connections),
             **_calls(connections[0]),
         }
     ]
     with _programs():
-        alone = [_look_seconds() for _ in range(ROUNDS + 1)][1:]
+        single = [_check_seconds() for _ in range(ROUNDS + 1)][1:]
         beside = []
         for number in range(ROUNDS):
             for account in accounts[:2]:
                 _connect(account, folder / f"{account.slug}-years-{number}", LONG_MONTHS, LONG_LINES)
             _wait(lambda: _reading().count() == 2)
-            beside.append(_look_seconds())
+            beside.append(_check_seconds())
             assert _reading().count() == 2, "the long syncs were over before"
             _wait(lambda: not _reading().exists())
-    for name, seconds in (("nothing", alone), ("two sources that read a year", beside)):
+    for name, seconds in (("nothing", single), ("two sources that read a year", beside)):
         rows.append(
             {
                 "200 due at once, beside": name,
                 "seconds, median": median(seconds),
-                "most": max(seconds),
+                "maximum": max(seconds),
                 "within 5 minutes": max(seconds) <= LIMIT_SECONDS,
             }
         )
@@ -121,7 +121,7 @@ def _count_calls(kind: Any, counts: dict[str, int]) -> Iterator[None]:
         yield
 
 
-def _look_seconds() -> float:
+def _check_seconds() -> float:
     """Return the seconds until each connection has been checked."""
     # Unscoped: every account of the benchmark.
     due = CostConnection.objects.unscoped().exclude(source__name__contains="years")
@@ -132,10 +132,10 @@ def _look_seconds() -> float:
             .exists()
         )
     )
-    began, moment = time.perf_counter(), clock.now()
+    start, moment = time.perf_counter(), clock.now()
     due.update(next_sync_at=moment)
     _wait(lambda: not due.exclude(last_success_at__gte=moment).exists())
-    return time.perf_counter() - began
+    return time.perf_counter() - start
 
 
 def _reading() -> Any:

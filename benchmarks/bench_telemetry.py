@@ -63,8 +63,8 @@ def _row(name: str, call: Call, handlers: Mapping[str, WSGIHandler]) -> Row:
     seconds: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
     shuffled = Random(1)
     with _metrics():
-        began = thread_time()
-        while thread_time() - began < SECONDS:
+        start = thread_time()
+        while thread_time() - start < SECONDS:
             for variant in shuffled.sample(VARIANTS, len(VARIANTS)):
                 with _variant(variant):
                     seconds[variant].append(_time(call, handlers[variant]))
@@ -74,18 +74,18 @@ def _row(name: str, call: Call, handlers: Mapping[str, WSGIHandler]) -> Row:
         "bare, µs of CPU": round(bare),
         "off, µs": round(off),
         "on, µs": round(on),
-        "off costs, %": percent(seconds["off"], seconds["bare"]),
-        "on costs, %": percent(seconds["on"], seconds["bare"]),
+        "overhead off, %": percent(seconds["off"], seconds["bare"]),
+        "overhead on, %": percent(seconds["on"], seconds["bare"]),
     }
 
 
 def _time(call: Call, handler: WSGIHandler) -> float:
     """Return the microseconds of a call."""
     call(handler)
-    began = thread_time()
+    start = thread_time()
     for _ in range(CALLS):
         call(handler)
-    return (thread_time() - began) * 1_000_000 / CALLS
+    return (thread_time() - start) * 1_000_000 / CALLS
 
 
 def percent(these: list[float], those: list[float]) -> str:

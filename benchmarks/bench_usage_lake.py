@@ -65,9 +65,9 @@ def _flush(account: Account) -> Row:
     times, bare = [], []
     for turn in range(4):
         push(account, FLUSHED)
-        began = perf_counter()
+        start = perf_counter()
         assert flush_usage(account).events == FLUSHED
-        times.append(perf_counter() - began)
+        times.append(perf_counter() - start)
         bare.append(_bare_write(account, turn))
     took, wrote = sorted(times)[1], sorted(bare)[1]
     return {
@@ -82,11 +82,11 @@ def _bare_write(account: Account, turn: int) -> float:
     path = queries.live_segments(account, Kind.USAGE, *YEAR).order_by("-pk")[0].path
     table = pq.read_table(_local(path))
     file = Path(storage().readable_directory, f"bare-{turn}.parquet")
-    began = perf_counter()
+    start = perf_counter()
     pq.write_table(
         table, file, compression="zstd", compression_level=1, row_group_size=segments.ROW_GROUP_ROWS
     )
-    took = perf_counter() - began
+    took = perf_counter() - start
     file.unlink()
     return float(took * FLUSHED / table.num_rows)
 
@@ -117,9 +117,9 @@ class _Timer:
         self.action = action
 
     def __call__(self) -> None:
-        began = perf_counter()
+        start = perf_counter()
         self.result = self.action()
-        self.seconds = perf_counter() - began
+        self.seconds = perf_counter() - start
 
 
 def _sorted_by_duckdb(files: list[str]) -> None:
@@ -132,7 +132,7 @@ def _sorted_by_duckdb(files: list[str]) -> None:
 
 
 def _write_row(account: Account) -> Row:
-    began, months = perf_counter(), EVENTS // 12
+    clock_start, months = perf_counter(), EVENTS // 12
     for month in range(1, 13):
         for start in range(0, months, 8_000_000):
             _write(account, month, months, start, min(8_000_000, months - start))
@@ -141,7 +141,7 @@ def _write_row(account: Account) -> Row:
         "a year of usage": f"{sum(each.rows for each in live):,} events",
         "segments": len(live),
         "MB": round(sum(each.bytes for each in live) / 10**6),
-        "seconds to write": perf_counter() - began,
+        "seconds to write": perf_counter() - clock_start,
     }
 
 

@@ -57,9 +57,9 @@ class Clock:
         self.seconds = self.cpu = 0.0
 
     def run(self, action: Callable[[], Any]) -> Any:
-        began, used = perf_counter(), process_time()
+        start, used = perf_counter(), process_time()
         result = action()
-        self.seconds += perf_counter() - began
+        self.seconds += perf_counter() - start
         self.cpu += process_time() - used
         return result
 
@@ -100,14 +100,14 @@ def _rates(account: Account, source: UsageSource, key: str, folder: Path) -> Ite
         ("pushed", by_push.seconds, by_push.cpu),
         ("pulled, stored", by_store.seconds, by_store.cpu),
         ("pulled, with its file", whole, by_store.cpu + by_file.cpu),
-        ("pulled again, nothing changed", again.seconds, again.cpu),
+        ("pulled again, unchanged", again.seconds, again.cpu),
     ):
         rate = ROWS / seconds
         yield {
             f"{ROWS:,} rows": name,
             "rows/s": round(rate),
-            "of pushed": rate / push_rate,
-            "of pushed, by CPU": by_push.cpu / cpu,
+            "ratio to pushed": rate / push_rate,
+            "ratio to pushed, by CPU": by_push.cpu / cpu,
             f"at least {LEAST}": rate / push_rate >= LEAST,
         }
 

@@ -43,10 +43,10 @@ def main(viewer: str, urls: list[str]) -> None:
 
 def _paint(viewer: str, urls: list[str], params: dict[str, str]) -> Timing:
     """Load all widgets and return the time until the last one."""
-    began, used = time.perf_counter(), time.process_time()
+    start, used = time.perf_counter(), time.process_time()
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(lambda url: _ask(viewer, url, params), urls))
-    return time.perf_counter() - began, time.process_time() - used
+    return time.perf_counter() - start, time.process_time() - used
 
 
 def _ask(viewer: str, url: str, params: dict[str, str]) -> Timing:
@@ -56,7 +56,7 @@ def _ask(viewer: str, url: str, params: dict[str, str]) -> Timing:
     from finops.lib import clock
     from tests.cast import signed_in
 
-    began, used = time.perf_counter(), time.process_time()
+    start, used = time.perf_counter(), time.process_time()
     try:
         with clock.frozen(NOW):
             answer = signed_in(User.objects.get(pk=viewer)).get(url, params)
@@ -65,7 +65,7 @@ def _ask(viewer: str, url: str, params: dict[str, str]) -> Timing:
             raise RuntimeError(f"{url} answered {answer.status_code}: {body[:500]}")
     finally:
         connection.close()
-    return time.perf_counter() - began, time.process_time() - used
+    return time.perf_counter() - start, time.process_time() - used
 
 
 if __name__ == "__main__":

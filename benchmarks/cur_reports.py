@@ -28,11 +28,11 @@ def write_reports(folder: Path, lines: int, files: int, different: int | None = 
     None, and every line has an id of its own. Cost: 20 µs of CPU a different line."""
     sample = _sample()
     in_file = lines // files
-    made = _varied(sample, min(different or lines, lines))
+    distinct_lines = _vary(sample, min(different or lines, lines))
     for number in range(files):
-        start = number * in_file % made.num_rows
-        times = in_file // made.num_rows + 2
-        table = pa.concat_tables([made] * times).slice(start, in_file)
+        start = number * in_file % distinct_lines.num_rows
+        times = in_file // distinct_lines.num_rows + 2
+        table = pa.concat_tables([distinct_lines] * times).slice(start, in_file)
         path = folder / f"cur2-{number:05d}.snappy.parquet"
         pq.write_table(_replace(table, "identity_line_item_id", _ids(in_file)), path, compression="snappy")
         yield path
@@ -47,7 +47,7 @@ def _sample() -> pa.Table:
     return pq.read_table(pa.BufferReader(cur_files.as_parquet(lines)))
 
 
-def _varied(sample: pa.Table, lines: int) -> pa.Table:
+def _vary(sample: pa.Table, lines: int) -> pa.Table:
     table = pa.concat_tables([sample] * (lines // sample.num_rows + 1)).slice(0, lines)
     chance = random.Random(1)
     for field in sample.schema:

@@ -73,21 +73,21 @@ def statsmodels_models() -> dict[str, Fit]:
 
 
 def measure_library(series: Sequence[Sequence[float]], library: str) -> dict[str, Any]:
-    before, began = _memory(), time.process_time()
+    before, start = _memory(), time.process_time()
     models = {"statsforecast": statsforecast_models, "statsmodels": statsmodels_models}[library]()
-    imported = {"import_seconds": time.process_time() - began, "import_mb": _memory() - before}
+    imported = {"import_seconds": time.process_time() - start, "import_mb": _memory() - before}
     return {name: {**imported, **_run(fit, series)} for name, fit in models.items()}
 
 
 def _run(fit: Fit, series: Sequence[Sequence[float]]) -> dict[str, Any]:
     array: Any = importlib.import_module("numpy").array
-    began, forecasts = time.process_time(), []
+    start, forecasts = time.process_time(), []
     for values in series:
         try:
             forecasts.append(list(fit(array(values, dtype=float))))
         except (ValueError, ArithmeticError, IndexError, RuntimeError):
             forecasts.append([values[-WEEK + index % WEEK] for index in range(DAYS)])
-    return {"forecasts": forecasts, "cpu_seconds": time.process_time() - began}
+    return {"forecasts": forecasts, "cpu_seconds": time.process_time() - start}
 
 
 def _memory() -> float:

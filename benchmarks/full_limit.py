@@ -52,10 +52,10 @@ class _World:
 
     def run(self) -> list[Row]:
         with ThreadPoolExecutor(2) as threads:
-            others = [threads.submit(_closing, work) for work in (self.push, self.work)]
-            quarters = [self.look(number) for number in range(4)]
+            futures = [threads.submit(_closing, work) for work in (self.push, self.work)]
+            quarters = [self.measure_quarter(number) for number in range(4)]
             self.over.set()
-        for each in others:
+        for each in futures:
             each.result()
         return quarters
 
@@ -68,13 +68,13 @@ class _World:
 
     def work(self) -> None:
         while not self.over.wait(BEAT_SECONDS):
-            began = perf_counter()
+            start = perf_counter()
             done = flush_scheduler.flush_if_due(self.account)
             if done is not None:
                 self.flushed += done.events
-                self.flushing += perf_counter() - began
+                self.flushing += perf_counter() - start
 
-    def look(self, quarter: int) -> Row:
+    def measure_quarter(self, quarter: int) -> Row:
         latencies, pending_counts, due = [], [], []
         until = self.began + self.seconds * (quarter + 1) / 4
         while time.monotonic() < until:
@@ -85,9 +85,9 @@ class _World:
         live = LakeSegment.objects.unscoped().filter(account=self.account, retired_at=None)
         return {
             "quarter": quarter + 1,
-            "question ms": median(latencies),
+            "query ms": median(latencies),
             "who is due ms": median(due),
-            "waiting at most": max(pending_counts),
+            "waiting, maximum": max(pending_counts),
             "inbox MB": _inbox_bytes() / 10**6,
             "segments": live.count(),
             "process MB": _resident() / 10**6,
@@ -130,9 +130,9 @@ def _event(number: int, position: int) -> InboxEvent:
 
 
 def _time(action: Callable[[], object]) -> float:
-    began = perf_counter()
+    start = perf_counter()
     action()
-    return (perf_counter() - began) * 1_000
+    return (perf_counter() - start) * 1_000
 
 
 def _inbox_bytes() -> int:

@@ -63,12 +63,12 @@ async def _load(
     ]
     turns = _Turns(heads, bodies, time.perf_counter() + seconds)
     loop = asyncio.get_running_loop()
-    began = time.perf_counter()
+    start = time.perf_counter()
     clients = [
         (await loop.create_connection(lambda: _Connection(turns), host, port))[1] for _ in range(connections)
     ]
     await asyncio.gather(*(client.done for client in clients))
-    return Load(turns.timings, time.perf_counter() - began)
+    return Load(turns.timings, time.perf_counter() - start)
 
 
 class _Turns:

@@ -102,10 +102,10 @@ def _resource_lines(world: World, rng: random.Random, number: int) -> list[Line]
 
 def _lines_of_event(rng: random.Random, free: Sequence[Line], lines: Sequence[Line]) -> list[Line]:
     """All lines of a resource, or those of one to four resources of its team and service."""
-    one = rng.choice(free).values
+    value = rng.choice(free).values
     if rng.random() < 0.5:
-        return [each for each in lines if each.values["resource"] == one["resource"]]
-    alike = [each for each in free if all(each.values[name] == one[name] for name in ("team", "service"))]
+        return [each for each in lines if each.values["resource"] == value["resource"]]
+    alike = [each for each in free if all(each.values[name] == value[name] for name in ("team", "service"))]
     return alike[: rng.randrange(1, 5)]
 
 
@@ -142,9 +142,9 @@ def _detections(lines: Sequence[Line], planted: float) -> Case:
     return Case(views, events, planted)
 
 
-def _view(number: int, dimension: str, value: str, lines: Sequence[Line], found: Detection) -> View:
-    first, last = (found.first - START).days, (found.last - START).days
-    expected = exact(sum(day.expected for day in found.days))
+def _view(number: int, dimension: str, value: str, lines: Sequence[Line], detection: Detection) -> View:
+    first, last = (detection.first - START).days, (detection.last - START).days
+    expected = exact(sum(day.expected for day in detection.days))
 
     def excess(name: str, shown: int) -> dict[str, Decimal]:
         sides: dict[str, ValueSides] = {}
@@ -162,9 +162,9 @@ def _view(number: int, dimension: str, value: str, lines: Sequence[Line], found:
         dimension=dimension,
         value=value,
         is_service=dimension == "service",
-        first=found.first,
-        last=found.last,
-        impact=exact(found.excess),
+        first=detection.first,
+        last=detection.last,
+        impact=exact(detection.excess),
         causes={
             name: excess(name, 5)
             for name in ("resource", "service", "account", "region")

@@ -34,21 +34,21 @@ def _status(name: str) -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:")) / 1024
 
 
-def thirds(looks: Mapping[str, Sequence[float]]) -> list[Row]:
+def thirds(samples: Mapping[str, Sequence[float]]) -> list[Row]:
     """Return one row per process: the median of each third of its samples, the maximum, and the last third as a ratio
     to the second. The first third is warm-up: caches fill, and the initial contents of the inbox are read."""
-    return [_thirds(name, values) for name, values in looks.items()]
+    return [_thirds(name, values) for name, values in samples.items()]
 
 
-def _thirds(name: str, looks: Sequence[float]) -> Row:
+def _thirds(name: str, samples: Sequence[float]) -> Row:
     first, middle, last = (
-        median(looks[at * len(looks) // 3 : (at + 1) * len(looks) // 3]) for at in range(3)
+        median(samples[at * len(samples) // 3 : (at + 1) * len(samples) // 3]) for at in range(3)
     )
     return {
         "memory, MB": name,
         "first third": round(first),
         "middle third": round(middle),
         "last third": round(last),
-        "at most": round(max(looks)),
-        "last of middle": last / middle,
+        "peak": round(max(samples)),
+        "last third / middle third": last / middle,
     }

@@ -95,16 +95,16 @@ async def visit(load: Load, account: Mapping[str, Any], session: str, chance: ra
     """Open pages one after the other, pause, and repeat, starting at a random point."""
     plan, client = load.plan, load.client(account, session)
     phase = chance.uniform(0, plan.visit_seconds + plan.away_seconds)
-    left = plan.visit_pages - int(phase // plan.think_seconds)
-    if left <= 0:
+    pages_left = plan.visit_pages - int(phase // plan.think_seconds)
+    if pages_left <= 0:
         if not await load.pause(plan.visit_seconds + plan.away_seconds - phase):
             return
-        left = plan.visit_pages
+        pages_left = plan.visit_pages
     elif not await load.pause(plan.think_seconds * chance.random()):
         return
     names, weights = list(PAGES), [OFTEN.get(name, 1) for name in PAGES]
     while True:
-        for _ in range(left):
+        for _ in range(pages_left):
             name = chance.choices(names, weights)[0]
             page, *tiles = PAGES[name]
             await load.do(client.open_page, f"page {name}", page)
@@ -112,7 +112,7 @@ async def visit(load: Load, account: Mapping[str, Any], session: str, chance: ra
                 await load.do(client.open_page, f"tile {tile}", tile)
             if not await load.pause(around(plan.think_seconds, chance)):
                 return
-        left = plan.visit_pages
+        pages_left = plan.visit_pages
         if not await load.pause(around(plan.away_seconds, chance)):
             return
 
@@ -249,12 +249,12 @@ async def run(url: str, plan: Plan, accounts: list[dict[str, Any]], answers: Ans
 
 
 def main(plan_file: Path, answers_file: Path) -> None:
-    given = json.loads(plan_file.read_text())
-    answers, began = Answers(), time.monotonic()
-    asyncio.run(run(given["url"], Plan(**given["plan"]), given["accounts"], answers))
+    config = json.loads(plan_file.read_text())
+    answers, start = Answers(), time.monotonic()
+    asyncio.run(run(config["url"], Plan(**config["plan"]), config["accounts"], answers))
     with answers_file.open("w") as file:
         file.writelines(
-            json.dumps(answer._replace(at=answer.at - began)._asdict()) + "\n" for answer in answers.all
+            json.dumps(answer._replace(at=answer.at - start)._asdict()) + "\n" for answer in answers.all
         )
 
 

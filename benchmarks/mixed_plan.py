@@ -77,11 +77,11 @@ class Plan:
 
 def plan_of_environment() -> Plan:
     """Return the plan with the values of BENCH_MIXED_MINUTES, …_ACCOUNTS, …_PEOPLE and …_LIMIT_EVENTS."""
-    given = {
+    fields = {
         name: os.environ.get(f"BENCH_MIXED_{name.upper()}")
         for name in ("minutes", "accounts", "people", "limit_events")
     }
-    minutes, accounts, people, events = given.values()
+    minutes, accounts, people, events = fields.values()
     return Plan(
         minutes=float(minutes or Plan.minutes),
         accounts=int(accounts or Plan.accounts),

@@ -36,9 +36,9 @@ def steps(key: str) -> Row:
     timings: dict[str, list[float]] = {}
 
     def measure_step(name: str, action: Callable[[], Any]) -> Any:
-        began = time.perf_counter()
+        start = time.perf_counter()
         result = action()
-        timings.setdefault(name, []).append((time.perf_counter() - began) * 1_000)
+        timings.setdefault(name, []).append((time.perf_counter() - start) * 1_000)
         return result
 
     for turn in range(STEP_TURNS):

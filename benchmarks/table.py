@@ -40,10 +40,10 @@ def timings(times: int, **actions: Callable[[], object]) -> dict[str, Timing]:
     turns: dict[str, list[Timing]] = {name: [] for name in actions}
     for turn in range(times + 1):
         for name, action in actions.items():
-            began, used = perf_counter(), process_time()
+            start, used = perf_counter(), process_time()
             action()
             if turn:
-                turns[name].append(Timing((perf_counter() - began) * 1_000, (process_time() - used) * 1_000))
+                turns[name].append(Timing((perf_counter() - start) * 1_000, (process_time() - used) * 1_000))
     return {
         name: Timing(median(each.clock for each in values), median(each.cpu for each in values))
         for name, values in turns.items()

@@ -1,9 +1,9 @@
 """The most expensive requests of each endpoint: CPU of this process, its threads and PostgreSQL per KB sent (head and
 body).
 
-Hypothesis searches shapes that are designed to be expensive (`dear_shapes.py`), up to the endpoint's maximum size,
+Hypothesis searches shapes that are designed to be expensive (`expensive_shapes.py`), up to the endpoint's maximum size,
 with rate limits turned off. A request counts as at least one KB. None may exceed LIMIT, except a first KB that is
-expensive regardless of its content (a lake query, a password hash): such an endpoint names in `bounded by` what
+expensive regardless of its content (a lake query, a password hash): such an endpoint names in `limited by` what
 limits a client, and a larger request may not cost more per KB than that first one.
 """
 
@@ -27,9 +27,9 @@ from hypothesis import strategies as st
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
-from benchmarks import dear_shapes as dear
+from benchmarks import expensive_shapes as expensive
 from benchmarks.cpu import children, postmaster
-from benchmarks.dear_shapes import Shapes
+from benchmarks.expensive_shapes import Shapes
 from benchmarks.push_events import bodies
 from benchmarks.table import Row
 from finops.costs.models import CostSource
@@ -65,7 +65,7 @@ class Door:
 
 @dataclass(frozen=True, order=True)
 class Example:
-    a_kilobyte: float
+    ms_per_kilobyte: float
     shape: str
     kilobytes: float
     spent: float
@@ -74,11 +74,11 @@ class Example:
 def measure() -> list[Row]:
     logging.disable(logging.CRITICAL)
     call_command("load_demo", verbosity=0)
-    with unlimited():
+    with without_limits():
         return [row(door) for door in doors()]
 
 
-def unlimited() -> override_settings:
+def without_limits() -> override_settings:
     per_minute = ("MCP_RATE_LIMIT", "USAGE_RATE_LIMIT")
     return override_settings(
         STORAGES=STORAGES,
@@ -101,7 +101,7 @@ def row(door: Door) -> Row:
         if seconds / max(1.0, kilobytes) > LIMIT / 2:  # what else the machine does is not the door's
             seconds = min(seconds, spent.by(door, door.shapes[name](size)))
         examples.append(Example(seconds / max(1.0, kilobytes), name, kilobytes, seconds))
-        return examples[-1].a_kilobyte
+        return examples[-1].ms_per_kilobyte
 
     for name in door.shapes:
         send(name, 1)
@@ -126,20 +126,20 @@ def row(door: Door) -> Row:
     more = max((each for each in examples if each.kilobytes > 1), default=None)
     sys.stderr.write(f"{door.name}: {first} {more} of {len(examples)}\n")
     return {
-        "door": door.name,
-        "dearest of up to 1 KB": first.shape if first else "",
+        "endpoint": door.name,
+        "most expensive request up to 1 KB": first.shape if first else "",
         "CPU ms": first.spent if first else 0.0,
-        "dearest of more": more.shape if more else "",
+        "most expensive larger request": more.shape if more else "",
         "KB sent": more.kilobytes if more else 0.0,
-        "ms a KB": more.a_kilobyte if more else 0.0,
-        "bounded by": door.bound,
-        "within": _is_within(door, first, more),
+        "CPU ms per KB": more.ms_per_kilobyte if more else 0.0,
+        "limited by": door.bound,
+        "within limit": _is_within(door, first, more),
     }
 
 
 def _is_within(door: Door, first: Example | None, more: Example | None) -> bool:
-    most = max(LIMIT, first.a_kilobyte) if door.bound and first else LIMIT
-    return all(each is None or each.a_kilobyte <= most for each in (first, more))
+    most = max(LIMIT, first.ms_per_kilobyte) if door.bound and first else LIMIT
+    return all(each is None or each.ms_per_kilobyte <= most for each in (first, more))
 
 
 class _Cpu:
@@ -148,19 +148,19 @@ class _Cpu:
 
     def by(self, door: Door, body: bytes) -> float:
         """Return the milliseconds of a request."""
-        began, here = self._database(), time.process_time()
+        start, here = self._database(), time.process_time()
         door.send(body)
-        return (time.process_time() - here + self._database() - began) * 1_000
+        return (time.process_time() - here + self._database() - start) * 1_000
 
     def _database(self) -> float:
         """Return the seconds of the running backends, without the database's maintenance processes."""
-        return sum(map(_scheduled, children(self._postmaster)))
+        return sum(map(_scheduled_seconds, children(self._postmaster)))
 
 
 _UPKEEP: Final = (b"autovacuum", b"checkpointer", b"background writer", b"walwriter", b"logical replication")
 
 
-def _scheduled(pid: int) -> float:
+def _scheduled_seconds(pid: int) -> float:
     process = Path(f"/proc/{pid}")
     try:
         title = (process / "cmdline").read_bytes()
@@ -192,58 +192,60 @@ def doors() -> list[Door]:
     inside, pages = f"/a/{SLUG}", _places("pages")
     questions = f"1,000 a minute and credential; {_places('mcp')}"
     return [
-        Door("MCP message", mcp, dear.MESSAGES, 2**20),
-        Door("MCP question", mcp, dear.QUESTIONS, 2**16, questions),
-        Door("MCP questions in a batch", mcp, dear.BATCHES, 2**13, questions),
-        Door("MCP, no token", _post(stranger, "/api/mcp", "x"), dear.MESSAGES, 2**20),
-        Door("OAuth token", _post(stranger, "/oauth/token", type_=FORM), dear.FORMS, 2**20),
-        Door("OAuth registration", _post(stranger, "/oauth/register"), dear.REGISTRATIONS, 2**20),
-        Door("OAuth authorization", _get(browser, "/oauth/authorize"), dear.AUTHORIZATIONS, 2**16),
+        Door("MCP message", mcp, expensive.MESSAGES, 2**20),
+        Door("MCP question", mcp, expensive.QUESTIONS, 2**16, questions),
+        Door("MCP questions in a batch", mcp, expensive.BATCHES, 2**13, questions),
+        Door("MCP, no token", _post(stranger, "/api/mcp", "x"), expensive.MESSAGES, 2**20),
+        Door("OAuth token", _post(stranger, "/oauth/token", type_=FORM), expensive.FORMS, 2**20),
+        Door("OAuth registration", _post(stranger, "/oauth/register"), expensive.REGISTRATIONS, 2**20),
+        Door("OAuth authorization", _get(browser, "/oauth/authorize"), expensive.AUTHORIZATIONS, 2**16),
         Door(
             "sign-in",
             _post(stranger, "/auth/login/", type_=FORM),
-            dear.TRIES,
+            expensive.TRIES,
             2**20,
             f"30 a minute and address, 10 of them failed; {_places('sign-in')}",
         ),
         Door(
             "sign-up",
             lambda body: _post(Client(), "/auth/signup/", type_=FORM)(body),
-            dear.SIGN_UPS,
+            expensive.SIGN_UPS,
             2**20,
             f"20 a minute and address; {_places('sign-in')}",
         ),
-        Door("password reset", _post(stranger, "/auth/password/reset/", type_=FORM), dear.RESETS, 2**20),
-        Door("operators", _post(stranger, "/admin/login/", type_=FORM), dear.FORMS, 2**20),
+        Door("password reset", _post(stranger, "/auth/password/reset/", type_=FORM), expensive.RESETS, 2**20),
+        Door("operators", _post(stranger, "/admin/login/", type_=FORM), expensive.FORMS, 2**20),
         Door("metadata", _get(stranger, "/.well-known/oauth-authorization-server"), _OTHERS, 2**16),
         Door("no such page", _get(stranger, "/nothing/"), _OTHERS, 2**16),
         *(
-            Door(f"page {page}", _get(browser, f"{inside}/{page}/"), dear.QUERIES, 2**16, pages)
+            Door(f"page {page}", _get(browser, f"{inside}/{page}/"), expensive.QUERIES, 2**16, pages)
             for page in ("cost-explorer", "usage", "unit-economics", "forecast", "spend-change")
         ),
         Door(
             "cost tag, preview",
             _post(browser, f"{inside}/cost-tags/preview/", type_=FORM),
-            dear.TAGS,
+            expensive.TAGS,
             2**20,
             pages,
         ),
-        Door("cost tag, YAML", _post(browser, f"{inside}/cost-tags/import/", type_=FORM), dear.YAML, 2**20),
+        Door(
+            "cost tag, YAML", _post(browser, f"{inside}/cost-tags/import/", type_=FORM), expensive.YAML, 2**20
+        ),
         Door(
             "savings file",
-            _post(browser, f"{inside}/savings/import/", type_=dear.MULTIPART),
-            dear.files(costs),
+            _post(browser, f"{inside}/savings/import/", type_=expensive.MULTIPART),
+            expensive.files(costs),
             2**20,
         ),
         # Last: what they store waits in the inbox, where no answer is kept.
-        Door("push", _post(stranger, PUSH, key), {"usual": _usual, **dear.PUSHES}, 2**22),
-        Door("push, gzip", _post(stranger, PUSH, key, HTTP_CONTENT_ENCODING="gzip"), dear.PACKED, 2**24),
-        Door("push, no key", _post(stranger, PUSH, "x"), dear.PUSHES, 2**20),
+        Door("push", _post(stranger, PUSH, key), {"usual": _usual, **expensive.PUSHES}, 2**22),
+        Door("push, gzip", _post(stranger, PUSH, key, HTTP_CONTENT_ENCODING="gzip"), expensive.PACKED, 2**24),
+        Door("push, no key", _post(stranger, PUSH, "x"), expensive.PUSHES, 2**20),
     ]
 
 
 PUSH: Final = "/api/usage/events"
-_OTHERS: Final = {name: dear.QUERIES[name] for name in ("fields", "percents", "a long value")}
+_OTHERS: Final = {name: expensive.QUERIES[name] for name in ("fields", "percents", "a long value")}
 
 
 def _usual(size: int) -> bytes:
@@ -251,8 +253,8 @@ def _usual(size: int) -> bytes:
 
 
 def _post(client: Client, path: str, key: str = "", type_: str = "application/json", **extra: str) -> Send:
-    given_: dict[str, Any] = {"HTTP_AUTHORIZATION": f"Bearer {key}", **extra} if key else extra
-    return lambda body: client.generic("POST", path, body, content_type=type_, **given_)
+    headers: dict[str, Any] = {"HTTP_AUTHORIZATION": f"Bearer {key}", **extra} if key else extra
+    return lambda body: client.generic("POST", path, body, content_type=type_, **headers)
 
 
 def _get(client: Client, path: str) -> Send:

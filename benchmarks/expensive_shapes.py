@@ -37,16 +37,16 @@ def _events(event: bytes, repeated: bytes = b"", *, most: int = 1_000) -> Shape:
     def shape(size: int) -> bytes:
         events = max(1, min(most, size // (len(event) + len(repeated) + 1)))
         room = max(0, size // events - len(event))
-        one = event % (repeated * (room // len(repeated))) if repeated else event
-        return b'{"events":[' + b",".join([one] * events) + b"]}"
+        filled_event = event % (repeated * (room // len(repeated))) if repeated else event
+        return b'{"events":[' + b",".join([filled_event] * events) + b"]}"
 
     return shape
 
 
 def _dimensions(size: int) -> bytes:
     keys = ",".join(f'"key {at % 1_000}":"v"' for at in range(max(1, min(1_000, size // 15))))
-    one = VALID % (',"dimensions":{' + keys + "}").encode()
-    return b'{"events":[' + b",".join([one] * max(1, min(1_000, size // len(one)))) + b"]}"
+    event = VALID % (',"dimensions":{' + keys + "}").encode()
+    return b'{"events":[' + b",".join([event] * max(1, min(1_000, size // len(event)))) + b"]}"
 
 
 def _new(fields: str) -> Shape:
