@@ -1,21 +1,21 @@
 /**
- * Push usage events. Copy this file into your backend: no package needed, Node 18 or later.
+ * Push usage events. Copy this file into your backend. It needs Node 18 or later and no packages.
  *
  *   const client = new UsageClient("https://console.example", process.env.USAGE_API_KEY);
  *   await client.push([{ customer_id: "cust-42", metric: "api_requests", quantity: 1250,
  *                        timestamp: "2026-11-20T12:00:00Z" }]);
  *
- * Events go in batches of 1,000. A batch that failed on the way is sent again with the same Idempotency-Key, so it
- * counts once. Rejected events throw RejectedEvents after all others are stored.
+ * Events are sent in batches of 1,000. A batch without an answer is sent again with the same Idempotency-Key, so that
+ * it counts once. If events are rejected, RejectedEvents is thrown after all other events are stored.
  */
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 
 const MAX_EVENTS = 1000;
-const MAX_BYTES = 8 * 1024 * 1024; // the server takes 16 MiB
+const MAX_BYTES = 8 * 1024 * 1024; // the server accepts 16 MiB
 
-/** Some events are rejected; all others are stored. Correct those in `result.rejected` and push them again. */
+/** Some events were rejected, and all others are stored. Correct those in `result.rejected` and push them again. */
 export class RejectedEvents extends Error {
     constructor(result) {
         const [first] = result.rejected;
@@ -27,8 +27,8 @@ export class RejectedEvents extends Error {
 }
 
 /**
- * A batch was refused, or not answered after all attempts. `result` is what earlier batches came to, `unsent` the
- * events from this batch on; push them with the same `idempotencyKey` and they count once.
+ * A batch was refused, or had no answer after all attempts. `result` has the counts of earlier batches, `unsent` the
+ * events from this batch on. Push them with the same `idempotencyKey`, so that they count once.
  */
 export class PushFailed extends Error {
     constructor(message, status = null, code = "") {
@@ -39,20 +39,20 @@ export class PushFailed extends Error {
 }
 
 export class UsageClient {
-    /** `url`: of the console. `timeout`: milliseconds of a request. `attempts`: how often a batch is sent at most. */
+    /** `url`: the console. `timeout`: milliseconds per request. `attempts`: the maximum number of requests per batch. */
     constructor(url, key, { timeout = 30_000, attempts = 8, sleep = wait } = {}) {
         this.endpoint = `${url.replace(/\/+$/, "")}/api/usage/events`;
         Object.assign(this, { key, timeout, attempts, sleep });
     }
 
     /**
-     * Push any number of events: { accepted, duplicates, rejected: [{ index, error, event }] }. Throws RejectedEvents
-     * and PushFailed. Give an `idempotencyKey` to push the same events again after a restart and have them count once.
+     * Push any number of events and return { accepted, duplicates, rejected: [{ index, error, event }] }. Throws
+     * RejectedEvents and PushFailed. With an `idempotencyKey`, events that you push again after a restart count once.
      */
     async push(events, { idempotencyKey = randomUUID(), throwRejected = true } = {}) {
         const result = { accepted: 0, duplicates: 0, rejected: [] };
         for (const { start, size, body } of batches(events)) {
-            // Without the start, the key of the events from there on is this one's again.
+            // The first batch has the plain key, so that `unsent` events, pushed with a batch's key, have the same key.
             const batchKey = start ? `${idempotencyKey}-${start}` : idempotencyKey;
             let answer;
             try {
@@ -86,7 +86,7 @@ export class UsageClient {
                 seconds = retryAfter(answer);
                 failure = await failureOf(answer);
             } catch (error) {
-                // The network, the time-out, or an answer that was cut.
+                // A network error, a timeout, or an incomplete answer.
                 failure = new PushFailed(`${error.name}: ${error.cause?.message ?? error.message}`);
             }
             if (failure.status !== null && failure.status !== 429 && failure.status < 500) throw failure;
@@ -101,7 +101,7 @@ export class UsageClient {
     request(body, idempotencyKey) {
         return fetch(this.endpoint, {
             method: "POST",
-            // fetch would show the key to another server, or go on with GET.
+            // On a redirect fetch would send the key to another server, or change the method to GET.
             redirect: "manual",
             signal: AbortSignal.timeout(this.timeout),
             headers: {
@@ -114,7 +114,7 @@ export class UsageClient {
     }
 }
 
-/** Place of the first event, number of events, and the body of each batch. */
+/** Yield the index of the first event, the number of events and the body of each batch. */
 function* batches(events) {
     let start = 0;
     let texts = [];
@@ -143,7 +143,7 @@ async function failureOf(answer) {
     }
 }
 
-/** The seconds that the server asks to wait, five minutes at most. */
+/** Return the seconds of the Retry-After header, at most five minutes. */
 function retryAfter(answer) {
     const text = answer.headers.get("Retry-After") ?? "";
     return /^\d+$/.test(text) ? Math.min(300, Number(text)) : 0;

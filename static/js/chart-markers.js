@@ -1,7 +1,7 @@
-// Change events on charts: the switches that hide them, and the list that a click on a marker opens.
+// Change events on charts: switches that hide kinds of events, and the list that a click on a marker opens.
 import { rowsOfBucket, visibleMarkers } from "./lib/chart-options.js";
 
-// The choice stays in the browser. The list beside the chart has all events anyway.
+// The choice is stored in the browser. The list beside the chart has all events.
 const MARKERS_HIDDEN = "console:markers-hidden";
 const HIDDEN_KINDS = "console:marker-kinds-hidden";
 const SWITCHES = "[data-chart-markers], [data-marker-kind]";
@@ -14,7 +14,7 @@ function hiddenKinds() {
   return JSON.parse(localStorage.getItem(HIDDEN_KINDS) ?? "[]");
 }
 
-/** A chart's data with the markers that the switches leave. */
+/** Returns the chart's data with the markers that the switches show. */
 export function withVisibleMarkers(data) {
   if (!data.markers) return data;
   return { ...data, markers: areHidden() ? undefined : visibleMarkers(data.markers, hiddenKinds()) };
@@ -28,7 +28,7 @@ function showSwitches() {
     input.checked = !kinds.includes(input.dataset.markerKind);
     input.disabled = isHidden;
   }
-  // Marks of charts that the server drew.
+  // Markers of charts that the server drew.
   for (const mark of document.querySelectorAll("[data-mark-kinds]")) {
     const isEmpty = JSON.parse(mark.dataset.markKinds).every((kind) => kinds.includes(kind));
     mark.classList.toggle("d-none", isHidden || isEmpty);
@@ -44,7 +44,7 @@ function storeSwitch(input) {
   else localStorage.setItem(MARKERS_HIDDEN, "1");
 }
 
-/** Calls `redraw` when a switch has changed. */
+/** Calls `redraw` after a switch has changed. */
 export function onMarkerSwitch(redraw) {
   document.addEventListener("change", ({ target }) => {
     if (target.matches?.(SWITCHES)) redraw();
@@ -57,7 +57,7 @@ document.addEventListener("change", ({ target }) => {
   showSwitches();
 });
 
-/** The list of the chart's own card, else the first one of the page. */
+/** Returns the list in the chart's own card, or else the first list of the page. */
 function listOf(node) {
   const selector = "[data-marker-list]";
   return node.closest(".card, .grid-stack-item")?.querySelector(selector) ?? document.querySelector(selector);
@@ -78,7 +78,7 @@ function openList(list, labels, label) {
 
 const REACH = 12;
 
-/** Opens the list where a marker of a drawn chart is clicked: the small triangle above the plot. */
+/** Opens the list after a click on a marker of a drawn chart, the small triangle above the plot. */
 export function openMarkers(node, chart, currentData) {
   const list = () => listOf(node);
   const labelAt = ({ offsetX, offsetY }) => {

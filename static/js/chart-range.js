@@ -1,15 +1,15 @@
-// A range of buckets, chosen by dragging over a chart, or by pinching it: one finger scrolls the page.
+// Selecting a range of buckets: by dragging over a chart or by pinching it. One finger scrolls the page.
 import { pinchQuery, zoomQuery } from "./lib/zoom.js";
 
 const MIN_DRAG_PX = 6;
 
-/** The bucket at a place of the chart, or -1 outside the drawing. */
+/** Returns the bucket at a position of the chart, or -1 outside the plot. */
 function bucketAt(chart, x, count) {
   const index = chart.convertFromPixel({ xAxisIndex: 0 }, x);
   return Number.isFinite(index) ? Math.min(Math.max(index, 0), count - 1) : -1;
 }
 
-/** Where both fingers are on the axis, from 0 to 1, the left one first. */
+/** Returns the positions of both fingers on the axis, from 0 to 1, left one first. */
 function fingers(node, chart, touches, count) {
   const [left, right] = [0, count - 1].map((index) => chart.convertToPixel({ xAxisIndex: 0 }, index));
   const step = (right - left) / Math.max(count - 1, 1);
@@ -17,7 +17,7 @@ function fingers(node, chart, touches, count) {
   return [...touches].map(({ clientX }) => (clientX - start) / (step * count)).sort((a, b) => a - b);
 }
 
-/** `onRange` gets the query string of the days that a pinch leaves in sight. */
+/** Calls `onRange` with the query string of the days that are visible after a pinch. */
 export function pinchRange(node, chart, zoom, onRange) {
   let start = null;
   let end = null;
@@ -45,7 +45,7 @@ export function pinchRange(node, chart, zoom, onRange) {
   });
 }
 
-/** `onRange` gets the query string of the days that were chosen. Returns whether the last press was a drag. */
+/** Calls `onRange` with the query string of the selected days. Returns whether the last press was a drag. */
 export function selectRange(node, chart, zoom, onRange) {
   const shade = document.createElement("div");
   shade.className = "chart-range";

@@ -1,4 +1,4 @@
-// Draws every chart of a page from the JSON in its data-chart, in the page's theme. The page has a table of each chart.
+// Draws every chart of a page from the JSON in its data-chart, in the page's theme. A table shows the same data.
 import { onMarkerSwitch, openMarkers, withVisibleMarkers } from "./chart-markers.js";
 import { pinchRange, selectRange } from "./chart-range.js";
 import {
@@ -13,11 +13,11 @@ import {
 import { setSymbols } from "./lib/numbers.js";
 import { ColorAssignment, chartTheme } from "./lib/palette.js";
 
-// By element: its ECharts instance and its data.
+// The ECharts instance and the data by element.
 export const charts = new Map();
 const colors = new ColorAssignment();
 
-// Asked once: each time the browser would style the whole page anew.
+// Read once, because each read makes the browser compute the styles of the whole page.
 let font;
 
 export function currentTheme() {
@@ -25,7 +25,7 @@ export function currentTheme() {
   return chartTheme(document.documentElement.getAttribute("data-bs-theme") === "dark", font);
 }
 
-// Elements, not HTML: the content security policy forbids inline styles, and names are text that people entered.
+// Elements instead of HTML: the content security policy forbids inline styles, and names are text that people entered.
 function element(tag, className, ...children) {
   const node = document.createElement(tag);
   if (className) node.className = className;
@@ -70,23 +70,23 @@ function options(data, node) {
   return chartOptions(data, currentTheme(), context);
 }
 
-// A chart is told its size again when it is observed first, and drawing it twice would take twice as long.
+// The observer reports a chart's size at its first observation too; drawing again would double the time.
 const resizer = new ResizeObserver((entries) => {
   for (const { target } of entries) {
     const { chart, data } = charts.get(target) || {};
     if (!chart || (chart.getWidth() === target.clientWidth && chart.getHeight() === target.clientHeight)) continue;
     chart.resize();
-    // The rotation of a waterfall's labels follows its width.
+    // The rotation of a waterfall's labels depends on its width.
     if (data.kind === "waterfall") chart.setOption(options(data, target));
     else chart.setOption({ yAxis: { splitNumber: axisParts(target.clientHeight) } });
   }
 });
 
-// The symbols of the reader's locale stand in the page.
+// The page contains the symbols of the reader's locale.
 const symbols = document.documentElement.dataset.numberSymbols;
 if (symbols) setSymbols(JSON.parse(symbols));
 
-// A page that has links listens to chart:open: a click on a series, or a drag over buckets.
+// A page with links listens to chart:open: a click on a series, or a drag over buckets.
 function follow(node, chart, data) {
   function open(url) {
     if (url) node.dispatchEvent(new CustomEvent("chart:open", { bubbles: true, detail: url }));
@@ -121,8 +121,8 @@ function draw(node) {
   node.dataset.drawn = "true";
 }
 
-// Charts are drawn one a task, so that the page answers between them: those in sight first, the others when the browser
-// has nothing else to do.
+// One chart is drawn per task, so that the page responds between them: visible charts first, the others when the
+// browser is idle.
 const queue = [];
 const inSight = new Set();
 let isDrawing = false;
@@ -164,11 +164,11 @@ function drawAll() {
     chart.dispose();
     charts.delete(node);
   }
-  // All charts are new: their colours are those that a page of its own would have.
+  // All charts are new, so their colours are those of a newly loaded page.
   if (!charts.size && !queue.length) colors.clear();
   for (const node of document.querySelectorAll("[data-chart]")) {
     if (charts.has(node) || queue.includes(node)) continue;
-    // In the order of the page, whichever is drawn first.
+    // In the order of the page, whichever chart is drawn first.
     colors.assign(JSON.parse(node.dataset.chart).series);
     queue.push(node);
     sight.observe(node);

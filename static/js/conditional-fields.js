@@ -1,9 +1,9 @@
-// Fields that matter with some choices of another field alone: hidden with the others. Without JavaScript all show.
+// Fields that apply only to some choices of another field and are hidden for the others. Without JavaScript all show.
 
 function update(part) {
   const choice = document.getElementById(part.dataset.shownWith);
   const isShown = part.dataset.shownChoices.split(" ").includes(choice.value);
-  // What is wrong is never hidden.
+  // A field with an error is never hidden.
   part.hidden = !isShown && !part.querySelector(".is-invalid");
 }
 

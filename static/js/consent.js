@@ -1,6 +1,6 @@
-// The consent page. Nothing here is a check: the server makes them all.
+// The consent page. Nothing here is a security check: the server makes all of them.
 
-// A click meant for a window that just closed (double-clickjacking) must not allow anything.
+// A click meant for a window that has just closed (double-clickjacking) must not grant access.
 const allow = document.querySelector('[name="decision"][value="allow"]');
 let pause;
 function pauseAllow() {
@@ -14,7 +14,7 @@ allow?.addEventListener("click", (event) => {
 addEventListener("focus", pauseAllow);
 addEventListener("pageshow", pauseAllow);
 
-// A redirect to an app's own scheme leaves this page in the browser: a note says that the answer was sent.
+// After a redirect to an app's own URL scheme this page stays open: a note says that the response was sent.
 const note = document.querySelector("[data-consent-sent]");
 document.addEventListener("submit", (event) => {
   if (!event.target.contains(note)) return;
@@ -26,7 +26,7 @@ addEventListener("pageshow", () => {
   if (note) note.hidden = true;
 });
 
-// Write access can be chosen only for an account in which the person may write.
+// Write access can be selected only for accounts in which the person may write.
 const write = document.querySelector("[data-writes]");
 
 function updateWriteChoice() {

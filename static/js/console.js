@@ -1,10 +1,10 @@
-// What every page needs, bound by data attributes: theme, copying, confirmation, one submission a form, sortable
+// Functions of every page, bound by data attributes: theme, copying, confirmation, one submission per form, sortable
 // tables.
 import "./help.js";
 import "./menu.js";
 import { compareRows, nextOrder, sortKey } from "./lib/sorting.js";
 
-/** Says a sentence to screen readers, in the log of every page (base.html). Two in a moment are both read. */
+/** Announces a sentence to screen readers, in the log of every page (base.html). Two at the same time are both read. */
 export function announce(text) {
   const log = document.getElementById("announcer");
   const line = document.createElement("p");
@@ -27,13 +27,13 @@ function toggleTheme() {
   try {
     localStorage.setItem("theme", theme);
   } catch {
-    // Storage is blocked: the choice lasts for this page.
+    // Storage is blocked, so the choice applies to this page only.
   }
   setTheme(theme);
   announce(`Theme: ${theme}.`);
 }
 
-// Paper is white: what a dark page shows would be pale on it.
+// The print version uses the light theme: colours of the dark theme are too pale on paper.
 let themeBeforePrint = "";
 addEventListener("beforeprint", () => {
   themeBeforePrint = root.getAttribute("data-bs-theme");
@@ -55,7 +55,7 @@ async function copy(button) {
     label.textContent = "Copied";
     announce("Copied to the clipboard.");
   } catch {
-    // No permission or no secure origin: select it, so that Ctrl-C does the rest.
+    // No permission or no secure origin: select the text, so that Ctrl+C copies it.
     const range = document.createRange();
     range.selectNodeContents(source);
     getSelection().removeAllRanges();
@@ -68,7 +68,7 @@ async function copy(button) {
   }, 2000);
 }
 
-// Sortable tables: their rows are all on the page
+// Sortable tables: all of their rows are on the page
 
 function sortByColumn(header) {
   const body = header.closest("table").tBodies[0];
@@ -155,7 +155,7 @@ document.addEventListener("submit", async (event) => {
   }
 });
 
-// A page that the browser's back button restores may be sent again.
+// A page that the browser's back button restores may be submitted again.
 addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
 });
@@ -167,7 +167,7 @@ document.addEventListener("change", ({ target }) => {
   }
 });
 
-// A form with errors starts at its first invalid field, or at its message.
+// A form with errors scrolls to its first invalid field, or to its message.
 document.addEventListener("DOMContentLoaded", () => {
   const invalid = document.querySelector("main form [aria-invalid=true]:not([type=hidden])");
   const details = invalid?.closest("details");
@@ -179,7 +179,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
 // htmx
 
-// The session ended meanwhile: the whole page goes to sign-in, not a part of it.
+// The session has expired: the whole page opens sign-in, not a part of it.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const address = new URL(event.detail.xhr.responseURL || location.href, location.href);
   if (!address.pathname.startsWith("/auth/")) return;
@@ -187,7 +187,7 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   location.reload();
 });
 
-// A response that replaces a form's fields does not have what was typed since its request: values by field name.
+// A response that replaces a form's fields lacks the text typed since its request: values by field name.
 let newerValues = new Map();
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.detail.elt.matches?.("[data-keep-typed]")) newerValues = new Map();
@@ -202,7 +202,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
   for (const [name, value] of newerValues) if (fields[name]) fields[name].value = value;
 });
 
-// A partial update is announced in one sentence, once: a live region would be read out whole.
+// A partial update is announced once, in one sentence: a live region would be read out completely.
 let lastAnnouncement = "";
 document.addEventListener("htmx:afterSettle", () => {
   const text = document.querySelector("[data-announce]")?.dataset.announce || "";

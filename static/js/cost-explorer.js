@@ -1,4 +1,4 @@
-// The cost explorer: its chart leads on, by click to what is finer, by dragging to a range of days. All else are links
+// The cost explorer: a click on the chart opens the next finer grouping, dragging selects days. All else is links
 // and forms.
 import { announce } from "./console.js";
 import "./filter-form.js";

@@ -1,5 +1,5 @@
-// The editor of a cost tag: rules as cards to write, nest and order. The hidden field `rules` has them as one JSON
-// document.
+// The editor of a cost tag: rules as cards that can be edited, nested and ordered. The hidden field `rules` has them as
+// one JSON document.
 import { announce } from "./console.js";
 import { addCondition, addRename, fillRule, removeEmptyTest, showAction } from "./cost-tag/fill.js";
 import { copyTemplate, part } from "./cost-tag/parts.js";
@@ -12,8 +12,8 @@ const review = document.getElementById("review");
 const preview = document.getElementById("preview");
 const TEXT_FIELDS = ["key", "description", "default_value"];
 const OPEN_AT_FIRST = 2;
-// The rules of cards that were never opened. These have no fields: hundreds of rules would be tens of thousands of
-// them.
+// The rules of cards that were not opened yet. These have no fields: hundreds of rules would need tens of thousands of
+// fields.
 const unopenedRules = new WeakMap();
 const pathIndex = new PathIndex();
 let currentState = "";
@@ -82,7 +82,7 @@ function update() {
   readAll();
   if (state() === currentState) return;
   currentState = state();
-  // What was reviewed is no longer what would be saved.
+  // The reviewed preview no longer matches the rules to save.
   review.replaceChildren();
   form.dispatchEvent(new Event("draft"));
 }
@@ -94,7 +94,7 @@ function announcePlace(card) {
   announce(`${titleOf(card)} is now rule ${cards().indexOf(card) + 1} of ${cards().length}.`);
 }
 
-// The other card moves around this one: a card that moves itself would lose the focus.
+// The other card moves around this one, because a card that moves itself would lose the focus.
 function move(card, direction) {
   const other = direction < 0 ? card.previousElementSibling : card.nextElementSibling;
   if (!other) {
@@ -111,7 +111,7 @@ Sortable.create(list, {
   handle: "[data-grip]",
   // Pointer events on every system: native drag and drop does not start at a button in Firefox, nor by touch.
   forceFallback: true,
-  // Beside the list, so that the copy under the pointer is no rule of it.
+  // Outside the list, so that the copy under the pointer is not one of its rules.
   fallbackOnBody: true,
   animation: matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : 150,
   onEnd: ({ item, oldIndex, newIndex }) => {
@@ -150,7 +150,7 @@ function addTest(group) {
   part(addCondition(group), "filter-dimension").focus();
 }
 
-// The focus goes to what stands before the condition.
+// The focus moves to the element before the condition.
 function removeCondition(node) {
   const group = node.parentElement.closest("[data-group]");
   node.remove();
@@ -199,11 +199,11 @@ form.addEventListener("input", ({ target }) => {
   if (!target.matches("[data-filter-input]")) update();
 });
 
-// The figures of the preview, on the cards
+// The figures of the preview on the cards
 
 function showFigures() {
   const results = [...preview.querySelectorAll("[data-result]")];
-  // Without results the rules are not complete: a card keeps its words and loses its figures.
+  // Without results the rules are incomplete: a card keeps its text and shows no figures.
   const names = results.length ? ["caught", "words"] : ["caught"];
   for (const [position, card] of cards().entries()) {
     for (const name of names) {
@@ -213,7 +213,7 @@ function showFigures() {
   }
 }
 
-// The problem that the server names, at its field
+// The error from the server, at its field
 
 function clearProblem() {
   for (const node of form.querySelectorAll("[data-problem-here]")) node.remove();
@@ -255,7 +255,7 @@ function showReview() {
   review.scrollIntoView({ block: "start" });
 }
 
-// The values that a person opened stay open when the preview is replaced.
+// Values that a person expanded stay expanded when the preview is replaced.
 let areValuesOpen = false;
 preview.addEventListener(
   "toggle",
@@ -274,7 +274,7 @@ document.addEventListener("htmx:afterSettle", ({ target }) => {
   if (target === review) showReview();
 });
 
-// The browser asks before it leaves a page with changes; saving them leaves it too.
+// The browser asks before it leaves a page with unsaved changes. Saving leaves the page too.
 form.addEventListener("htmx:beforeOnLoad", (event) => {
   if (event.detail.xhr.getResponseHeader("HX-Redirect")) savedState = currentState;
 });

@@ -1,5 +1,5 @@
-// A board: its widgets asked for again, in another currency, on the whole screen; and for those who may change it,
-// dragged and resized (Gridstack), or moved by keys and buttons. A change is saved at once, and can be undone.
+// A dashboard: reloading its widgets, another currency, full screen; and for editors dragging and resizing (Gridstack),
+// or moving by keys and buttons. A change is saved at once and can be undone.
 import { announce } from "./console.js";
 import { layoutOf, placeText, sameLayout, stepOfKey, stepPlace } from "./lib/placement.js";
 
@@ -7,7 +7,7 @@ const ROW_HEIGHT = 96; // with its gap, as in dashboards.css
 const SAVE_DELAY = 500;
 const frame = document.getElementById("result");
 const undo = document.getElementById("undo");
-// Places are styles of elements, and the content security policy blocks styles that htmx copies as attributes.
+// Positions are inline styles, and the content security policy blocks styles that htmx copies as attributes.
 htmx.config.attributesToSettle = ["class"];
 
 let grid;
@@ -53,7 +53,7 @@ document.addEventListener("htmx:configRequest", ({ target, detail }) => {
   if (target.dataset?.currency && target.matches(".board-body")) detail.parameters.currency = target.dataset.currency;
 });
 
-// Arranging: only where a board has its twelve columns
+// Arranging: only where the dashboard has all twelve columns
 
 function isWide() {
   return getComputedStyle(boardNode()).getPropertyValue("--board-columns").trim() === "12";
@@ -65,7 +65,7 @@ function load(element, attributes) {
   });
 }
 
-// Its stylesheet stands before ours, which has rules on its elements.
+// Gridstack's stylesheet comes before ours, which overrides rules on its elements.
 function loadGridstack() {
   const { gridstack: src, gridstackCss: href } = frame.dataset;
   const style = load(document.createElement("link"), { rel: "stylesheet", href });
@@ -101,7 +101,7 @@ async function startGrid() {
   grid.on("dragstop resizestop", saveSoon);
 }
 
-/** Gridstack is loaded when a board is first pointed at or reached by keyboard, not with the page. */
+/** Loads Gridstack when the pointer or the keyboard first reaches the dashboard, not with the page. */
 function prepareGrid() {
   if (!frame.dataset.gridstack || !boardNode() || grid || !isWide()) return undefined;
   starting ??= startGrid().finally(() => {
@@ -110,7 +110,7 @@ function prepareGrid() {
   return starting;
 }
 
-/** In the columns of the stylesheet; what the page was loaded with has the places of then. */
+/** Sets the positions in the columns of the stylesheet; the attributes of the page have the positions at its load. */
 function place(item) {
   const { x, y, w, h } = item.dataset;
   const columns = { x: Number(x) + 1, y: Number(y) + 1, w, h };
@@ -118,7 +118,7 @@ function place(item) {
   item.toggleAttribute("data-wide", Number(w) > 6);
 }
 
-/** Back to the columns of the stylesheet, at the places that the grid has. */
+/** Returns to the columns of the stylesheet, with the positions of the grid. */
 function endGrid() {
   for (const { el, x, y, w = 1, h = 1 } of grid.engine.nodes) {
     Object.assign(el.dataset, { x, y, w, h });
@@ -140,7 +140,7 @@ async function save() {
   body.set("layout", JSON.stringify(layout));
   const response = await fetch(frame.dataset.layoutUrl, { method: "POST", body, redirect: "manual" });
   if (!response.ok) {
-    // The page again says what is wrong, and shows the places that are stored.
+    // The reloaded page shows the error and the stored positions.
     location.reload();
     return;
   }
@@ -211,7 +211,7 @@ document.addEventListener("keydown", (event) => {
   move(itemOf(target), step);
 });
 
-// Days or filters changed: the widgets are other elements now.
+// Days or filters have changed: the widgets are new elements.
 document.addEventListener("htmx:beforeSwap", ({ target }) => {
   if (target === frame && grid) {
     saved = undefined;

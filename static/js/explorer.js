@@ -1,5 +1,5 @@
 // The form of a query page: custom dates, and lists of filters. Each list names the template of its filters
-// (data-filters) and has a letter of its own for their names (lib/filters.js) and a button that adds one
+// (data-filters), and has its own letter for their names (lib/filters.js) and a button that adds a filter
 // (data-add-filter is the list's id).
 import { deleteIncompleteFilters, isFilterField, nameAtIndex } from "./lib/filters.js";
 import "./values.js";
@@ -8,7 +8,7 @@ const form = document.getElementById("query");
 const lists = [...form.querySelectorAll("[data-filters]")];
 
 function isCustomRange() {
-  // A question that chooses its own days has no period.
+  // A query with custom dates has no period.
   return Boolean(form.elements.period?.selectedOptions[0].hasAttribute("data-custom"));
 }
 
@@ -20,7 +20,7 @@ function showDates() {
   }
 }
 
-// A custom range starts with the days of the page's result, so that it is never half empty.
+// A custom range starts with the days of the page's result, so that both dates are always set.
 function fillCustomRange() {
   const result = document.getElementById("answer");
   const { start_date: start, end_date: end } = form.elements;
@@ -29,7 +29,7 @@ function fillCustomRange() {
   end.value = result.dataset.end;
 }
 
-// Names count from 0 in the order on the page: the URL stays short and no two filters share a name.
+// Filters are numbered from 0 in the order of the page: the URL stays short, and no two filters share a name.
 function renumber(list) {
   for (const [index, filter] of [...list.children].entries()) {
     for (const field of filter.querySelectorAll("[name]")) field.name = nameAtIndex(field.name, index);
@@ -77,8 +77,8 @@ function deleteIncomplete(formData) {
 
 form.addEventListener("htmx:configRequest", ({ detail }) => deleteIncomplete(detail.parameters));
 
-// Chips beside the form have the question as it was when they were drawn. A change of them goes with the fields of now,
-// and into them at once: neither is lost while the other's answer is under way.
+// Chips beside the form contain the query as it was when they were drawn. A change of a chip is sent with the current
+// fields and updates them at once: neither is lost while the response to the other is pending.
 function addForm({ target, detail }) {
   const row = target.closest("#question-filters");
   if (!row) return;
@@ -100,7 +100,7 @@ function addForm({ target, detail }) {
 
 document.addEventListener("htmx:configRequest", addForm);
 
-// A filter without a value is not asked for.
+// A filter without a value is not sent.
 document.addEventListener(
   "submit",
   (event) => {

@@ -1,5 +1,5 @@
-// The form of one filter (data-filter-form): its text field searches the values of the dimension, which are ticked in a
-// list. With an operator on parts of a text, what is typed is the value. The server's form works without this.
+// The form of one filter (data-filter-form): its text field searches the values of the dimension, which are selected in
+// a list. With an operator on parts of a text, the typed text is the value. The form also works without this script.
 import { debounce } from "./suggest.js";
 
 const EXACT = ["in", "not_in"];
@@ -15,7 +15,7 @@ function parts(form) {
   };
 }
 
-/** `hint` stands beside the value; with a `label`, beside that. */
+/** Adds a value; `hint` is shown beside the value or, if there is one, beside the `label`. */
 function option(name, { value, label, hint }, isChecked) {
   const box = document.createElement("input");
   Object.assign(box, { type: "checkbox", className: "form-check-input", name, value, checked: isChecked });
@@ -43,7 +43,7 @@ function listed(options) {
   return [...options.querySelectorAll("input")].map((box) => box.value.toLowerCase());
 }
 
-/** Lists what matches the search below the ticked values; a response that came late is ignored. */
+/** Lists the matches of the search below the selected values; ignores a late response. */
 async function listValues(form) {
   const { dimension, op, search, options } = parts(form);
   if (!EXACT.includes(op.value)) return;
@@ -62,13 +62,13 @@ async function listValues(form) {
   }
 }
 
-/** The value and what it is called, in lower case. */
+/** Returns the value and its label in lower case. */
 function textsOf(box) {
   const label = box.closest("label").querySelector(".form-check-label").firstChild.textContent;
   return [box.value, label].map((text) => text.toLowerCase());
 }
 
-/** Ticks the value that is typed: those of that name (two accounts may share one), the only match, or the text. */
+/** Selects the typed value: all values of that name (two accounts may share one), the only match, or the text. */
 function tickTyped(form) {
   const { search, options } = parts(form);
   const text = search.value.trim();
@@ -126,11 +126,11 @@ document.addEventListener("keydown", (event) => {
   const form = event.target.closest("form");
   const hasTicked = tickTyped(form);
   event.preventDefault();
-  // Enter in the empty field, once something is ticked, applies.
+  // Enter in the empty field applies the filter if a value is selected.
   if (!hasTicked) form.requestSubmit();
 });
 
-// What was searched for is no value once another is ticked.
+// The search text is not a value once another value is selected.
 document.addEventListener(
   "submit",
   ({ target: form }) => {

@@ -1,4 +1,4 @@
-// The “?” beside a label: its link leads to the glossary; here a click shows the term in a popover instead.
+// The “?” beside a label is a link to the glossary. With this script, a click shows the term in a popover.
 
 let popover;
 

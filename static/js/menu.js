@@ -1,5 +1,5 @@
 // Menus above the page: <button popovertarget="…"> and its [popover]. The browser opens and closes them, also by
-// Escape and a click outside; here are their place, the arrow keys, and the field that filters a list of links.
+// Escape and a click outside. This script adds their position, arrow keys, and the field that filters a list of links.
 import { nextIndex } from "./lib/listbox.js";
 
 const GAP = 4;
@@ -72,7 +72,7 @@ document.addEventListener("keydown", (event) => {
   all[index].focus();
 });
 
-// Content that htmx brings changes a menu's size.
+// Content that htmx loads changes the size of a menu.
 function placeOpenMenus() {
   for (const menu of document.querySelectorAll(".menu:popover-open")) place(menu);
 }

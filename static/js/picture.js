@@ -1,4 +1,4 @@
-// Each chart of the page as a picture, on the page's ground. With limited cost access its first line names the limit.
+// Saves a chart as a picture with the page's background. With limited cost access its first line names the limit.
 import { charts, currentTheme } from "./charts.js";
 
 const SCALE = 2;

@@ -1,5 +1,5 @@
-// Popovers are <details data-popover>, so that they open without JavaScript too. One is open at a time; Escape and a
-// click outside close it, Escape gives the focus back to its button.
+// Popovers are <details data-popover>, so that they open without JavaScript too. One is open at a time. Escape and a
+// click outside close it; Escape returns the focus to its button.
 
 function openPopovers() {
   return document.querySelectorAll("details[data-popover][open]");
@@ -19,7 +19,7 @@ document.addEventListener("keydown", (event) => {
   for (const popover of openPopovers()) close(popover, popover.contains(document.activeElement));
 });
 
-// Opened by the keyboard: the pointer's click on another popover has closed the first already.
+// Opened by keyboard: after a pointer's click on another popover the first one is closed already.
 document.addEventListener(
   "toggle",
   ({ target }) => {

@@ -1,5 +1,5 @@
 // The search of the console: a dialog with a combobox (WAI-ARIA "combobox with listbox popup"). Focus stays in the
-// field; aria-activedescendant names the option. Names are asked for after 120 ms without a key, costs after 400.
+// field; aria-activedescendant names the option. Names are requested 120 ms after the last key, costs after 400.
 import { nextIndex } from "./lib/listbox.js";
 
 const dialog = document.getElementById("search");
@@ -11,7 +11,7 @@ const PARTS = { names: 120, costs: 400 };
 const LEAST_COST_TEXT = 3;
 const INCOMPLETE = "Results are incomplete: the search took too long. Try again.";
 
-// `message` is what the note says.
+// `message` is the text of the note.
 class TooManySearches extends Error {
   constructor(seconds) {
     super(`No cost results: too many searches. Try again in ${seconds} s.`);
@@ -37,7 +37,7 @@ function selected() {
   return list.querySelector("[aria-selected=true]");
 }
 
-// A part that comes later keeps the option that is selected.
+// A part that arrives later keeps the selected option.
 function showPart(name, html) {
   const href = selected()?.getAttribute("href");
   const part = list.querySelector(`[data-search-part=${name}]`);
@@ -48,8 +48,8 @@ function showPart(name, html) {
   select(all.find((each) => each.getAttribute("href") === href) || all[0]);
 }
 
-// A status within the dialog: what is outside of a modal one is not read out. Visible only without results and on
-// problems.
+// A status within the dialog, because screen readers ignore elements outside of a modal dialog. Visible only without
+// results and after errors.
 function showNote(text, isVisible) {
   note.textContent = text;
   note.classList.toggle("visually-hidden", !isVisible);
@@ -59,7 +59,7 @@ async function fetchPart(name, text, signal) {
   const params = new URLSearchParams({ q: text });
   if (name === "costs") params.set("costs", "1");
   const response = await fetch(`${dialog.dataset.searchUrl}?${params}`, { signal });
-  // The session ended meanwhile.
+  // The session has expired.
   if (response.redirected) return location.reload();
   if (response.status === 429) throw new TooManySearches(response.headers.get("Retry-After"));
   if (!response.ok) throw new Error(`search: ${response.status}`);
@@ -132,7 +132,7 @@ list.addEventListener("pointermove", ({ target }) => {
 });
 
 dialog.addEventListener("click", ({ target }) => {
-  // The dialog itself is what lies around its content: its backdrop.
+  // A click on the dialog itself is one on its backdrop, around the content.
   if (target === dialog || target.closest("[data-search-close]")) dialog.close();
 });
 

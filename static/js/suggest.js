@@ -1,12 +1,12 @@
-// Suggests values of a dimension below a text field. A plain field (data-suggest) stands within a form that has the
-// address of suggestions (data-values-url) and a field `dimension`.
+// Suggests values of a dimension below a text field. A plain field (data-suggest) is in a form that has the address of
+// suggestions (data-values-url) and a field `dimension`.
 
-// By field: a request of one field never cancels that of another.
+// By field, so that a request of one field never cancels that of another.
 const timers = new WeakMap();
 const latestRequests = new WeakMap();
 
 /**
- * Fills the datalist `list` with the values of `dimension` that match what is typed; ignores a response that came late.
+ * Fills the datalist `list` with the values of `dimension` that match the typed text; ignores a late response.
  */
 export async function suggest(input, { list, url, dimension }) {
   if (!dimension || !list) return;
@@ -27,7 +27,7 @@ export async function suggest(input, { list, url, dimension }) {
   );
 }
 
-/** Calls `work` when nothing was typed into the field for 200 ms. */
+/** Calls `work` 200 ms after the last key in the field. */
 export function debounce(input, work) {
   clearTimeout(timers.get(input));
   timers.set(input, setTimeout(work, 200));

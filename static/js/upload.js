@@ -1,4 +1,4 @@
-// Upload of files: dropped or chosen, sent with a progress bar; then the page of the import opens.
+// Upload of files: dropped or selected, sent with a progress bar; then the page of the import opens.
 import { sizeError, uploadProgress, uploadResult } from "./lib/uploads.js";
 
 const form = document.getElementById("upload");
@@ -81,7 +81,7 @@ form.addEventListener("submit", (event) => {
     showErrors([error]);
     return;
   }
-  // Not fetch(): it tells no progress of a request's body.
+  // Not fetch(): it does not report the progress of a request's body.
   const request = new XMLHttpRequest();
   request.open("POST", form.action || location.pathname);
   request.setRequestHeader("Accept", "application/json");

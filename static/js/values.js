@@ -1,9 +1,9 @@
-// Fields for several values of a dimension: each value a chip with a hidden input, with suggestions from the data. They
-// stand within [data-filter], below an element with the address of suggestions (data-values-url). A change event
+// Fields for several values of a dimension: each value is a chip with a hidden input, with suggestions from the data.
+// They are within [data-filter], below an element with the address of suggestions (data-values-url). A change event
 // reports every change.
 import { debounce, suggest } from "./suggest.js";
 
-/** Moves what is typed into a chip; false for an empty field. Sends no event. */
+/** Turns the typed text into a chip; returns false for an empty field. Sends no event. */
 export function addChip(input) {
   const value = input.value.trim();
   if (!value) return false;
@@ -63,7 +63,7 @@ document.addEventListener("focusin", ({ target }) => {
   if (target.matches("[data-filter-input]") && !target.value) suggestValues(target);
 });
 
-// In the capture phase, before other listeners: a new dimension has other values, and a picked suggestion becomes a
+// In the capture phase, before other listeners: a new dimension has other values, and a selected suggestion becomes a
 // chip.
 document.addEventListener(
   "change",

@@ -1,4 +1,4 @@
-// From the document to fields: writes a rule into the body of its card.
+// Writes a rule of the document into the fields in the body of its card.
 import { groupOf } from "../lib/rules.js";
 import { addChip } from "../values.js";
 import { chipValues, copyTemplate, part } from "./parts.js";
@@ -34,8 +34,8 @@ function groupFields(condition) {
 }
 
 /**
- * Adds a condition to a group: the fields of a test, or of a group. Without a condition an empty test. Returns its
- * element.
+ * Adds a condition to a group: the fields of a test, or of a group. Without a condition it adds an empty test. Returns
+ * its element.
  */
 export function addCondition(group, condition) {
   const isTest = !condition || "dimension" in condition;
@@ -60,14 +60,14 @@ function fillCopy(body, copy) {
     .map((step) => steps.querySelector(`input[value="${CSS.escape(step)}"]`))
     .filter((box) => box);
   for (const box of boxes) box.checked = true;
-  // The order of the steps is that of the document.
+  // The steps are in the order of the document.
   steps.prepend(...boxes.map((box) => box.closest("label")));
   const renames = Object.entries(copy.map || {});
   for (const [before, after] of renames) addRename(body, before, after);
   part(body, "renaming").open = renames.length > 0;
 }
 
-/** Shows the fields of what the rule does: sets a value, or copies a tag. */
+/** Shows the fields of the rule's action: set a value, or copy a tag. */
 export function showAction(body) {
   const isCopy = part(body, "action").value === "copy";
   part(body, "set").hidden = isCopy;
@@ -91,7 +91,7 @@ export function fillRule(body, rule) {
   showAction(body);
 }
 
-/** Removes the condition that a new rule starts with, while it is empty: a rule that copies a tag may do without. */
+/** Removes the initial empty condition of a new rule: a rule that copies a tag may have no condition. */
 export function removeEmptyTest(body) {
   const tests = [...part(body, "when").querySelectorAll("[data-test]")];
   if (tests.length !== 1 || chipValues(tests[0]).length) return;

@@ -1,14 +1,14 @@
-// The elements that a rule's card consists of: copies of the templates in templates/allocation/_cost_tag_parts.html.
+// The elements of a rule's card: copies of the templates in templates/allocation/_cost_tag_parts.html.
 
 const ATTRIBUTES_WITH_IDS = ["id", "for", "list", "name", "aria-controls", "aria-labelledby"];
 let copies = 0;
 
-/** The element with `data-<name>` within the node. */
+/** Returns the element with `data-<name>` within the node. */
 export function part(node, name) {
   return node.querySelector(`[data-${name}]`);
 }
 
-/** A copy of the template `<name>-template`, with a number of its own for NEW in its ids. */
+/** Returns a copy of the template `<name>-template`, with a unique number for NEW in its ids. */
 export function copyTemplate(name) {
   const node = document.getElementById(`${name}-template`).content.firstElementChild.cloneNode(true);
   copies += 1;
@@ -21,7 +21,7 @@ export function copyTemplate(name) {
   return node;
 }
 
-/** The values that stand as chips in the node's first field of values. */
+/** Returns the values of the chips in the node's first field of values. */
 export function chipValues(node) {
   return [...part(node, "filter-values").querySelectorAll(".chip input")].map((input) => input.value);
 }

@@ -1,5 +1,5 @@
-// From fields to the document: reads a rule from the body of its card, and notes in a PathIndex which element edits
-// what.
+// Reads a rule of the document from the fields in the body of its card, and records in a PathIndex which element edits
+// which part.
 import { conditionOf, pathInGroup, renameMap } from "../lib/rules.js";
 import { chipValues, part } from "./parts.js";
 
@@ -36,7 +36,7 @@ function readCopy(body, path, index) {
   return copy;
 }
 
-/** The rule that the fields of the body say; `path` is where it stands in the document. */
+/** Returns the rule in the fields of the body; `path` is its position in the document. */
 export function readRule(body, path, index) {
   const rule = {};
   const fields = { name: "name", valid_from: "from", valid_to: "to", value: "value" };

@@ -1,31 +1,31 @@
 // ECharts options of a page's charts. Their data is the JSON of finops/lib/charts.py: kind (bar, line or waterfall),
-// labels, series, currency, and optionally texts (of labels that are days), money (what stands around an amount),
-// stacked, band, mark, shade (its first and last label), events (a label and a text each), markers (a label and what
-// happened in its bucket, by kind), places, links (a URL for each series), zoom and partialFrom (the index of the first
-// bucket that is not complete).
+// labels, series, currency, and optionally texts (of labels that are days), money (the symbols around an amount),
+// stacked, band, mark, shade (its first and last label), events (a label and a text each), markers (a label and the
+// events of its bucket, by kind), places, links (a URL for each series), zoom and partialFrom (the index of the first
+// incomplete bucket).
 import { formatAxisValue, formatMoney, formatNumber } from "./numbers.js";
 
 const HATCHES = { enabled: true, label: { enabled: false }, decal: { show: true, decals: [{ symbol: "none" }] } };
 const TWO_DASHES = "path://M0 0h8v6h-8zM12 0h8v6h-8z";
 
-/** "$12.00"; a quantity with its unit, if it has one. */
+/** Returns "$12.00", or a quantity with its unit. */
 export function formatWithUnit(value, data) {
   return data.money ? formatMoney(value, data.money) : `${formatNumber(value, data.places)} ${data.currency}`.trimEnd();
 }
 
-/** What the axis and the tooltip call a label: of a day its text in the reader's locale. */
+/** Returns the label of axis and tooltip: a day as text in the reader's locale. */
 export function labelText(data, index) {
   return data.texts?.[index] ?? data.labels[index];
 }
 
-/** Markers without the events of hidden kinds, and those that have others. */
+/** Returns the markers without events of hidden kinds, and without markers that have no other events. */
 export function visibleMarkers(markers, hiddenKinds) {
   return markers
     ?.map((marker) => ({ ...marker, events: marker.events.filter(({ kind }) => !hiddenKinds.includes(kind)) }))
     .filter(({ events }) => events.length);
 }
 
-/** The places of the days that are in a label's bucket: a label is the first day or the month of its bucket. */
+/** Returns the indexes of the days in a label's bucket: a label is the first day or the month of its bucket. */
 export function rowsOfBucket(days, labels, label) {
   const next = labels[labels.indexOf(label) + 1];
   return [...days.keys()].filter((place) => {
@@ -36,7 +36,7 @@ export function rowsOfBucket(days, labels, label) {
 
 const MAX_MARKER_TEXTS = 5;
 
-/** What happened at a label, a line each: `Deployment: checkout v142`. */
+/** Returns the events at a label, one per line: `Deployment: checkout v142`. */
 export function markerTexts(data, index) {
   const events = data.markers?.find(({ label }) => label === data.labels[index])?.events ?? [];
   const texts = events.flatMap(({ kind, titles }) => titles.map((title) => `${kind}: ${title}`));
@@ -47,7 +47,7 @@ export function markerTexts(data, index) {
 
 /**
  * The rows of the tooltip at one label: `{name, text, color, isDashed}`, largest amount first, a forecast last and not
- * in the total. The total and the band have no colour. `points` is what ECharts gives to a tooltip's formatter.
+ * in the total. The total and the band have no colour. `points` is the argument of ECharts' tooltip formatter.
  */
 export function tooltipRows(data, points) {
   const isForecast = (point) => data.series[point.seriesIndex].tone === "forecast";
@@ -103,7 +103,7 @@ function bandSeries(data, theme) {
 }
 
 /**
- * Whole days behind the lines. Bars on an axis of their own, as an area from a label to the same label has no width.
+ * Shaded days behind the lines. Bars on a separate axis, because an area from a label to the same label has no width.
  */
 function shadeSeries(data, theme) {
   if (!data.shade) return [];
@@ -125,12 +125,12 @@ function shadeSeries(data, theme) {
   ];
 }
 
-/** The second axis, of the shade, has no drawing of its own. */
+/** The second axis, which is used for the shade, is not drawn. */
 function valueAxes(data, axis) {
   return data.shade ? [axis, { type: "value", min: 0, max: 1, show: false }] : axis;
 }
 
-// Of more markers the lines would hide the chart: the triangles stay.
+// With more markers than this the lines would hide the chart, so only the triangles are drawn.
 const MAX_MARKER_LINES = 12;
 
 function markLine(data, theme) {
@@ -160,7 +160,7 @@ function markLine(data, theme) {
   };
 }
 
-/** The values, those of buckets that are not complete hatched. */
+/** The values; those of incomplete buckets are hatched. */
 function itemsOf(data, item, theme) {
   if (data.partialFrom === undefined) return item.values;
   const decal = { color: theme.hatch, dashArrayX: [1, 0], dashArrayY: [3, 4], rotation: -Math.PI / 4 };
@@ -203,7 +203,7 @@ function legend(data, theme) {
   };
 }
 
-/** The currency stands at the axis: an amount means nothing without it. */
+/** The axis names the currency. */
 function title(data, theme) {
   return {
     text: data.currency,
@@ -214,21 +214,21 @@ function title(data, theme) {
   };
 }
 
-/** How many parts an axis has: its labels stand at least 40 px apart. `height` is that of the chart in px. */
+/** The number of parts of an axis: its labels are at least 40 px apart. `height` is that of the chart in px. */
 export function axisParts(height) {
   return Math.max(1, Math.min(5, Math.floor((height - 72) / 40)));
 }
 
 /**
- * Of bars and lines. `colorIndexes` comes from ColorAssignment, `tooltip` makes the element of a list of points,
- * `height` is that of the chart in px.
+ * Options of bars and lines. `colorIndexes` comes from ColorAssignment, `tooltip` creates the element for a list of
+ * points, `height` is that of the chart in px.
  */
 export function chartOptions(data, theme, { colorIndexes, tooltip, animationDuration, height = 320 }) {
   const hasLegend = data.series.length > 1;
   return {
     animationDuration,
     animationDurationUpdate: animationDuration,
-    // Decals are drawn only where they are shown for all; the plain ones have none.
+    // Decals are drawn only if they are shown for all series; plain series have an empty one.
     aria: data.partialFrom === undefined ? undefined : HATCHES,
     textStyle: { fontFamily: theme.font, color: theme.text },
     title: title(data, theme),
@@ -328,7 +328,7 @@ export function waterfallOptions(data, theme, width, context) {
       scale: true,
       min: waterfallMinimum(data.steps) ?? ((range) => Math.min(0, range.min)),
     },
-    // Candlesticks have a duration of their own, which would go before that of the chart.
+    // Candlesticks have their own animation duration, which takes precedence over that of the chart.
     series: [{ type: "candlestick", data: bars, barWidth: "60%", animationDuration: context.animationDuration }],
   };
 }

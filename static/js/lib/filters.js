@@ -1,19 +1,19 @@
-// The names of a query form's filters. The filter at index 2 of a list with the letter f has the fields f2 (its
+// The field names of a query form's filters. The filter at index 2 of a list with the letter f has the fields f2 (its
 // dimension), f2op and f2v (its values).
 
-/** The name of the same field at another index: `f0op` at 3 is `f3op`. A name of another form stays as it is. */
+/** Returns the name of the same field at another index: `f0op` at 3 is `f3op`. Other names are returned unchanged. */
 export function nameAtIndex(name, index) {
   return name.replace(/^([a-z])\d+/, (_match, letter) => `${letter}${index}`);
 }
 
-/** Whether a field is of a filter on cost: `f0`, `f0op` or `f0v`. */
+/** Returns whether a field belongs to a filter on cost: `f0`, `f0op` or `f0v`. */
 export function isFilterField(name) {
   return /^f\d+(op|v)?$/.test(name);
 }
 
 /**
- * Deletes from the FormData the filters that have no value yet: they stay in the form and do not change the query. The
- * operator `absent` needs no value. `names` are those of the dimension fields.
+ * Deletes filters without a value from the FormData: they stay in the form and do not change the query. The operator
+ * `absent` needs no value. `names` are those of the dimension fields.
  */
 export function deleteIncompleteFilters(formData, names) {
   for (const name of names) {

@@ -1,7 +1,7 @@
-// Which option of a listbox a key leads to.
+// The option of a listbox that a key selects.
 
 /**
- * The index after `key` on option `index` (-1: none) of `count`, around its ends; null for other keys.
+ * Returns the index after `key` on option `index` (-1: none) of `count`, wrapping around; null for other keys.
  */
 export function nextIndex(key, index, count) {
   if (!count) return null;

@@ -1,4 +1,4 @@
-// Numbers as pages write them. The server says with which symbols (finops/lib/formats/numbers.py, by CLDR), since
+// Numbers in the formats of pages. The server provides the symbols (finops/lib/formats/numbers.py, by CLDR), since
 // browsers lack the formats of many regions. Both sides have the same rules: tests/finops/lib/test_formats.py compares.
 
 const MINUS = "\u2212";
@@ -18,7 +18,7 @@ let symbols = {
   percent: ["", "%"],
 };
 
-/** The reader's symbols, as `browser_symbols` of the server has them. */
+/** The reader's symbols, in the form of the server's `browser_symbols`. */
 export function setSymbols(own) {
   symbols = own;
 }
@@ -34,7 +34,7 @@ function grouped(whole) {
   return parts.join(symbols.group);
 }
 
-/** A number without its sign, rounded to `places`, of whose zeros behind the point `atLeast` stay. */
+/** Returns a number without its sign, rounded to `places` decimals, with at least `atLeast` decimals. */
 function plain(size, atLeast, places) {
   const rounded = new Intl.NumberFormat("en", {
     useGrouping: false,
@@ -50,7 +50,7 @@ function significant(size, digits, atLeast) {
   return plain(size, atLeast, Math.max(atLeast, digits - 1 - exponent));
 }
 
-/** The minus stands before everything, and only before what does not read as zero. */
+/** Puts the minus sign before everything else, except before a number that is displayed as zero. */
 function around(text, prefix, suffix, value) {
   return `${value < 0 && /[1-9]/.test(text) ? MINUS : ""}${prefix}${text}${suffix}`;
 }
@@ -65,7 +65,7 @@ function short(size) {
   return `${plain(size / 10 ** power, 0, 1)}${suffix}`;
 }
 
-/** An amount in full. `unit` has what stands around it and its decimals; what is smaller keeps three digits. */
+/** Returns a full amount. `unit` has its symbols and decimals; a smaller amount keeps three digits. */
 export function formatMoney(value, unit) {
   const size = Math.abs(value);
   const isSmall = size > 0 && size < 10 ** -unit.digits;
@@ -73,26 +73,26 @@ export function formatMoney(value, unit) {
   return around(text, unit.prefix, unit.suffix, value);
 }
 
-/** `$196.1K`: an amount of a tile; below 10,000 in full. */
+/** Returns an amount of a tile, `$196.1K`; below 10,000 the full amount. */
 export function formatHeadline(value, unit) {
   if (Math.abs(value) < HEADLINE_FROM) return formatMoney(value, unit);
   return around(short(Math.abs(value)), unit.prefix, unit.suffix, value);
 }
 
-/** A quantity with at most `places` decimals; what is smaller keeps three digits. */
+/** Returns a quantity with at most `places` decimals; a smaller quantity keeps three digits. */
 export function formatNumber(value, places = 6) {
   const size = Math.abs(value);
   const isSmall = size > 0 && size < 10 ** -places;
   return around(isSmall ? significant(size, SMALL_DIGITS, 0) : plain(size, 0, places), "", "", value);
 }
 
-/** `4.4M`; below 10,000 with at most two decimals. */
+/** Returns `4.4M`; below 10,000 at most two decimals. */
 export function formatCompact(value) {
   if (Math.abs(value) < HEADLINE_FROM) return formatNumber(value, 2);
   return around(short(Math.abs(value)), "", "", value);
 }
 
-/** 0.3233 is `32.3%`. */
+/** Returns `32.3%` for 0.3233. */
 export function formatPercent(ratio) {
   const value = ratio * 100;
   const isHidden = value !== 0 && Math.abs(value) < 0.05;
@@ -100,13 +100,13 @@ export function formatPercent(ratio) {
   return isHidden ? `${value > 0 ? "<" : ">"}${text}` : text;
 }
 
-/** `+4.2%`; `0%` where a tenth of a percent would show no change. */
+/** Returns `+4.2%`; `0%` for changes below a tenth of a percent. */
 export function formatChange(ratio) {
   const value = Math.abs(ratio) < 0.0005 ? 0 : ratio;
   return `${value > 0 ? "+" : ""}${formatPercent(value)}`;
 }
 
-/** The label of an axis: 12,345 is `12.3K`, of an amount `$12.3K`. */
+/** Returns the label of an axis: `12.3K` for 12,345, `$12.3K` for an amount. */
 export function formatAxisValue(value, { prefix = "", suffix = "" } = {}) {
   const size = Math.abs(value);
   if (size > 0 && size < 1) return around(significant(size, SMALL_DIGITS, 0), prefix, suffix, value);

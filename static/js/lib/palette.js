@@ -27,7 +27,7 @@ const DARK = [
 
 /**
  * `limit`, `warning` and `forecast` are tones of a series, `up` and `down` the bars of a waterfall, `hatch` the lines
- * over buckets that are not complete.
+ * over incomplete buckets.
  */
 export function chartTheme(isDark, font) {
   return {
@@ -46,7 +46,7 @@ export function chartTheme(isDark, font) {
   };
 }
 
-/** Gives a series the same colour in all charts of a page, and the series of one chart different ones. */
+/** Assigns a series the same colour in all charts of a page, and the series of one chart different colours. */
 export class ColorAssignment {
   #indexes = new Map();
 
@@ -55,8 +55,8 @@ export class ColorAssignment {
   }
 
   /**
-   * A Map from the name of each series without a colour of its own to its index in `colors`.
-   * A chart of one such series has the first colour.
+   * Returns a Map from the name of each series without an own colour to its index in `colors`.
+   * A chart with one such series has the first colour.
    */
   assign(series) {
     const names = series.filter((item) => !item.rest && !item.tone).map((item) => item.name);

@@ -1,5 +1,5 @@
-// Where the widgets of a dashboard stand: columns and rows from 0, sizes from 1, as finops/dashboards/placement.py has
-// them.
+// Positions of the widgets of a dashboard: columns and rows from 0, sizes from 1, as in
+// finops/dashboards/placement.py.
 
 const COLUMNS = 12;
 const MAX_HEIGHT = 20;
@@ -19,8 +19,8 @@ function clamp(value, low, high) {
 }
 
 /**
- * The place one step further: `name` is left, right, up, down, narrower, wider, shorter or taller. It stays on the
- * board.
+ * Returns the position after one step: `name` is left, right, up, down, narrower, wider, shorter or taller. The widget
+ * stays on the dashboard.
  */
 export function stepPlace({ x, y, w = 1, h = 1 }, name) {
   const step = { x: 0, y: 0, w: 0, h: 0, ...STEPS[name] };
@@ -33,7 +33,7 @@ export function stepPlace({ x, y, w = 1, h = 1 }, name) {
   };
 }
 
-/** For screen readers: columns and rows count from 1 there. */
+/** Returns the position for screen readers: columns and rows count from 1. */
 export function placeText(title, { x, y, w = 1, h = 1 }) {
   return `${title}: column ${x + 1}, row ${y + 1}, ${w} wide, ${h} high.`;
 }
@@ -45,7 +45,7 @@ const KEYS = {
   ArrowDown: ["down", "taller"],
 };
 
-/** The step that an arrow key says; with Shift it resizes. Undefined for any other key. */
+/** Returns the step of an arrow key; with Shift it resizes. Undefined for other keys. */
 export function stepOfKey(key, isResizing) {
   return KEYS[key]?.[isResizing ? 1 : 0];
 }
@@ -54,7 +54,7 @@ export function sameLayout(one, other) {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** The layout that is saved, from Gridstack's nodes in the order of their ids: those leave out a size of 1. */
+/** Returns the layout to save, from Gridstack's nodes in the order of their ids: nodes omit a size of 1. */
 export function layoutOf(nodes) {
   const places = nodes.map(({ el, x, y, w = 1, h = 1 }) => ({ id: Number(el.dataset.widget), x, y, w, h }));
   return places.sort((a, b) => a.id - b.id);

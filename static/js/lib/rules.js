@@ -1,8 +1,8 @@
-// The rules of a cost tag, as their document has them (finops/allocation/rules/). A condition is a test of one
-// dimension, or {all: […]}, {any: […]} or {not: condition}. The editor shows a condition that is no test as a group of
-// one of four kinds: all, any, none, not_all.
+// The rules of a cost tag in the form of their document (finops/allocation/rules/). A condition is a test of one
+// dimension, or {all: […]}, {any: […]} or {not: condition}. The editor shows a condition that is not a test as a group
+// of one of four kinds: all, any, none, not_all.
 
-/** The kind of group that shows the condition, and the conditions in it. A single test is a group "all of these". */
+/** Returns the kind of group that shows the condition, and its conditions. A single test is a group "all of these". */
 export function groupOf(condition) {
   if ("all" in condition) return { kind: "all", conditions: condition.all };
   if ("any" in condition) return { kind: "any", conditions: condition.any };
@@ -12,7 +12,7 @@ export function groupOf(condition) {
   return "all" in inner ? { kind: "not_all", conditions: inner.all } : { kind: "none", conditions: [inner] };
 }
 
-/** The condition that a group stands for. */
+/** Returns the condition of a group. */
 export function conditionOf(kind, conditions) {
   if (kind === "all" && conditions.length === 1) return conditions[0];
   if (kind === "all" || kind === "any") return { [kind]: conditions };
@@ -20,7 +20,7 @@ export function conditionOf(kind, conditions) {
   return { not: { [kind === "none" ? "any" : "all"]: conditions } };
 }
 
-/** Where the condition at `index` of `count` stands within `conditionOf` of their group: a path of keys and indexes. */
+/** Returns the path, within `conditionOf` of their group, of the condition at `index` of `count`. */
 export function pathInGroup(kind, count, index) {
   if (kind === "all" && count === 1) return [];
   if (kind === "all" || kind === "any") return [kind, index];
@@ -28,7 +28,7 @@ export function pathInGroup(kind, count, index) {
   return ["not", kind === "none" ? "any" : "all", index];
 }
 
-/** How a rule is called: its name, else what it copies or the value that it sets. */
+/** Returns the name of a rule, or else the tag that it copies or the value that it sets. */
 export function ruleTitle(rule) {
   if (rule.name) return rule.name;
   return rule.copy ? `Copy of ${rule.copy.keys.join(", ") || "a tag"}` : rule.value || "New rule";
@@ -39,19 +39,19 @@ export function emptyRule() {
   return { when: { dimension: "service", op: "in", values: [] }, value: "" };
 }
 
-/** The rule again; a name says that it is a copy. */
+/** Returns a copy of the rule whose name says that it is a copy. */
 export function duplicateRule(rule) {
   const copy = structuredClone(rule);
   return copy.name ? { ...copy, name: `${copy.name} (copy)` } : copy;
 }
 
-/** `map` of a copied tag from pairs of before and after; rows without either are left out. Undefined without any. */
+/** Returns `map` of a copied tag from pairs of before and after; empty pairs are left out. Undefined without pairs. */
 export function renameMap(pairs) {
   const complete = pairs.filter(([before, after]) => before || after);
   return complete.length ? Object.fromEntries(complete) : undefined;
 }
 
-/** Form elements by the path of what they edit in the document, for messages about a place in it. */
+/** Form elements by the path of the part of the document that they edit, to show messages at their field. */
 export class PathIndex {
   #elements = new Map();
 
@@ -63,7 +63,7 @@ export class PathIndex {
     this.#elements.set(JSON.stringify(path), element);
   }
 
-  /** The element of the longest start of the path that has one and that `isShown` accepts; null without any. */
+  /** Returns the element of the longest prefix of the path that has one and that `isShown` accepts, or null. */
   nearest(path, isShown) {
     for (let length = path.length; length > 0; length -= 1) {
       const element = this.#elements.get(JSON.stringify(path.slice(0, length)));

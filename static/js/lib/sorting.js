@@ -1,6 +1,6 @@
 // The order of a table's rows by the values of one column.
 
-/** A number, or a lower-case text; numbers as text ("12", "0.5") count as numbers. */
+/** Returns a number, or a lower-case text; numbers as text ("12", "0.5") become numbers. */
 export function sortKey(text) {
   return text !== "" && Number.isFinite(Number(text)) ? Number(text) : text.toLowerCase();
 }
@@ -12,13 +12,13 @@ export function compareKeys(a, b) {
   return a < b ? -1 : 1;
 }
 
-/** `order` is `ascending` or `descending`. Of `{key, isRest}`; the rest of a list stays last in either order. */
+/** Sorts `{key, isRest}`; `order` is `ascending` or `descending`. The row of other groups stays last in both orders. */
 export function compareRows(a, b, order) {
   return a.isRest - b.isRest || (order === "ascending" ? 1 : -1) * compareKeys(a.key, b.key);
 }
 
 /**
- * The order that a click on a column's header asks for: numbers start with the largest, the next click turns it around.
+ * Returns the order after a click on a column's header: numbers begin with the largest, the next click reverses it.
  */
 export function nextOrder(current, isNumeric) {
   const [first, second] = isNumeric ? ["descending", "ascending"] : ["ascending", "descending"];

@@ -1,22 +1,22 @@
-// What an upload of files sends, and what its response means.
+// The request of an upload of files, and the meaning of its response.
 import { formatMegabytes } from "./numbers.js";
 
-/** A message for files that are larger together than the server takes; empty if they are not. */
+/** Returns a message if the files together are larger than the server accepts; empty if they are not. */
 export function sizeError(files, maxBytes) {
   const bytes = [...files].reduce((sum, file) => sum + file.size, 0);
   if (bytes <= maxBytes) return "";
   return `The files have ${formatMegabytes(bytes)}; this server takes ${formatMegabytes(maxBytes)} at once.`;
 }
 
-/** Of an XMLHttpRequest's progress: the bar's percentage and the text beside it. */
+/** Returns the bar's percentage and the text beside it for the progress of an XMLHttpRequest. */
 export function uploadProgress({ loaded, total }) {
   const percent = Math.floor((loaded / total) * 100);
   return { percent, text: `${percent} % of ${formatMegabytes(total)}` };
 }
 
 /**
- * One of: `url` of the page that opens, `fieldErrors` (messages by field name), or a `message` for the whole form. The
- * body of an error page is not JSON: its status says enough.
+ * Returns one of: `url` of the page that opens, `fieldErrors` (messages by field name), or a `message` for the whole
+ * form. The body of an error page is not JSON, so its status is used.
  */
 export function uploadResult(status, body) {
   let response;

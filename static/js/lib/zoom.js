@@ -1,12 +1,12 @@
-// The question of a range of a chart's buckets.
+// The query for a range of a chart's buckets.
 
 const DAY_MS = 86_400_000;
 const MAX_DAYS_BY_DAY = 366;
 const MAX_PINCH = 4;
 
 /**
- * The query string of the days from the first to the last bucket (indexes). `zoom` is of the chart's JSON: `url` the
- * question without days, `from` and `to` the days of each bucket, `byDay` up to how many days are shown by day.
+ * Returns the query string of the days from the first to the last bucket (indexes). `zoom` is part of the chart's JSON:
+ * `url` the query without days, `from` and `to` the days of each bucket, `byDay` the maximum number of days by day.
  */
 export function zoomQuery(zoom, first, last) {
   return dayQuery(zoom, zoom.from[first], zoom.to[last]);
@@ -27,9 +27,9 @@ function isoDay(ms) {
 }
 
 /**
- * The query string of the days that two fingers leave in sight: what was below them at `start` is below them at `end`.
- * Both are places from 0 to 1 on the axis, left finger first. Apart shows fewer days; together more, before and after
- * the range, up to `today` (ISO). Undefined where nothing changes.
+ * Returns the query string of the days that are visible after a pinch: the days below both fingers at `start` are below
+ * them at `end`. Both are positions from 0 to 1 on the axis, left finger first. Moving them apart shows fewer days;
+ * together more, before and after the range, up to `today` (ISO). Undefined if nothing changes.
  */
 export function pinchQuery(zoom, start, end, today) {
   const count = zoom.from.length;
