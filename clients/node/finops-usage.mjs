@@ -39,7 +39,7 @@ export class PushFailed extends Error {
 }
 
 export class UsageClient {
-    /** `url`: the console. `timeout`: milliseconds per request. `attempts`: the maximum number of requests per batch. */
+    /** `url`: the console. `timeout`: milliseconds per request. `attempts`: maximum requests per batch. */
     constructor(url, key, { timeout = 30_000, attempts = 8, sleep = wait } = {}) {
         this.endpoint = `${url.replace(/\/+$/, "")}/api/usage/events`;
         Object.assign(this, { key, timeout, attempts, sleep });
