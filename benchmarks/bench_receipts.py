@@ -1,6 +1,7 @@
 """What receipts cost an answer (ADR 0080): processor time of the thread that answers `querySpend` over REST, in turns of random order.
 
-*Without* issues none, *again* issues one that is stored already, *new* one that is not and waits for the writer's thread. *Receipt* is the
+*Without* issues none, *again* issues one that is stored already, *new* one that is not and waits for the writer's thread; their answers are
+computed each time. *Cached* is a repeated question as the product answers it (ADR 0119). *Receipt* is the
 time inside the two functions that issue one, of turns of their own: it is exact to a microsecond where the difference of whole calls
 shakes by more than it is. The column of the writer is the time of that thread for one receipt alone; it stores all of half a second by
 one statement. PostgreSQL's own time is in none of them. *Statements* is how many more a call with a receipt has than one without.
@@ -32,15 +33,15 @@ from benchmarks.table import Row
 from finops.demo.people import SLUG, demo_account, demo_user
 from finops.lib.call_stack import in_one_chunk
 from finops.receipts import records
-from mcpserver import execution, results
-from mcpserver.receipts.issue import receipt_of
+from mcpserver import cached_answers, execution, results
+from mcpserver.receipts.issue import ReceiptIssuer, receipt_of
 from tests.live_settings import STORAGES
 
 SECONDS: Final = float(os.environ.get("BENCH_SECONDS", "8"))
 """Processor time of a query."""
 CALLS: Final = 5
 RECEIPTS: Final = 500
-VARIANTS: Final = ("without", "again", "new")
+VARIANTS: Final = ("without", "again", "new", "cached")
 QUESTIONS: Final[dict[str, dict[str, Any]]] = {
     "month to date": {},
     "last month by service, compared": {
@@ -78,14 +79,16 @@ def _row(name: str, call: Call) -> Row:
                 seconds[variant].append(_time(lambda: call(handler)))
             if variant == "new":
                 writer.append(_time(records.recorder.flush, calls=1))
-    without, again, new = (seconds[variant] for variant in VARIANTS)
-    inside = median(_receipt_times(lambda: call(handler)))
+    without, again, new, cached = (seconds[variant] for variant in VARIANTS)
+    with _variant("again"):
+        inside = median(_receipt_times(lambda: call(handler)))
     return {
         "query": name,
         "turns": len(without),
         "without, µs of CPU": round(median(without)),
         "again, %": percent(again, without),
         "new, %": percent(new, without),
+        "cached, µs": round(median(cached)),
         "receipt, µs": round(inside),
         "receipt, %": round(100 * inside / median(without), 2),
         "statements": _statements("again", lambda: call(handler))
@@ -99,20 +102,22 @@ def _receipt_times(call: Callable[[], object]) -> list[float]:
     times: list[float] = []
     issued, encode = receipt_of, results.encode_figures
 
-    def timed_receipt(*arguments: Any) -> Callable[[bytes], str] | None:
+    def timed_receipt(*arguments: Any) -> ReceiptIssuer | None:
         start = thread_time()
-        issue = issued(*arguments)
+        receipt = issued(*arguments)
         spent = thread_time() - start
-        if issue is None:
-            return None
+        return None if receipt is None else _TimedReceipt(receipt, spent)
 
-        def timed_issue(figures: bytes) -> str:
+    class _TimedReceipt(ReceiptIssuer):
+        def __init__(self, receipt: ReceiptIssuer, spent: float) -> None:
+            super().__init__(receipt._record_of)
+            self._spent = spent
+
+        def __call__(self, figures: bytes) -> str:
             issue_began = thread_time()
-            code = issue(figures)
-            times.append((spent + encoding[-1] + thread_time() - issue_began) * 1_000_000)
+            code = super().__call__(figures)
+            times.append((self._spent + encoding[-1] + thread_time() - issue_began) * 1_000_000)
             return code
-
-        return timed_issue
 
     encoding: list[float] = []
 
@@ -155,8 +160,12 @@ def _variant(variant: str) -> Iterator[None]:
     if variant == "new":
         # Known as stored only once the writer has stored it: each call of the turn queues it.
         records.forget()
-    if variant == "without":
-        with patch.object(execution, "receipt_of", lambda *_: None):
-            yield
-    else:
+    if variant == "cached":
         yield
+        return
+    with patch.object(cached_answers, "lookup_of", lambda *_: None):
+        if variant == "without":
+            with patch.object(execution, "receipt_of", lambda *_: None):
+                yield
+        else:
+            yield

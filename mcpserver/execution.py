@@ -23,7 +23,9 @@ from finops.lake.engine.answer_inputs import record_inputs
 from finops.lake.engine.routing import cluster_sentence, record_routes
 from finops.lib.cost_access import LimitedCostAccess, cost_access
 from finops.lib.errors import UserError
+from mcpserver import cached_answers
 from mcpserver.answer_links import link_of
+from mcpserver.cached_answers import EncodedAnswer
 from mcpserver.coerce import decode_arguments
 from mcpserver.context import ToolCall
 from mcpserver.receipts.issue import currency_argument, receipt_of
@@ -79,30 +81,53 @@ def _run(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> ToolOutcom
     sent_arguments = arguments
     arguments, display = display_of_arguments(tool, arguments, call)
     decoded = decode_arguments(tool.arguments, arguments, tool=tool.name)
-    conversion = None
-    is_read = tool.access is ToolAccess.READ
-    with (
-        record_routes() as routes,
-        record_inputs() as inputs,
-        call_transaction(call, read_only=is_read, is_within_limit=tool.name in TOOLS),
-    ):
-        if display is None:
-            answer = tool.handler(call, decoded)
-        else:
-            with display_scope(display):
+    with record_routes() as routes, record_inputs() as inputs:
+        lookup = cached_answers.lookup_of(tool, sent_arguments, call) if display is None else None
+        if lookup is not None and (cached := lookup.find()) is not None:
+            return _outcome(tool, cached, sent_arguments, display, call)
+        conversion = None
+        with (
+            call_transaction(
+                call, read_only=tool.access is ToolAccess.READ, is_within_limit=tool.name in TOOLS
+            ),
+            cached_answers.answering(lookup) as is_determined,
+        ):
+            if display is None:
                 answer = tool.handler(call, decoded)
-                conversion = conversion_of(display)
+            else:
+                with display_scope(display):
+                    answer = tool.handler(call, decoded)
+                    conversion = conversion_of(display)
     if first := call.limit_sentence(tool.name):
         answer = msgspec.structs.replace(answer, summary=f"{first} {getattr(answer, 'summary', '')}".strip())
     if last := cluster_sentence(routes):
         answer = msgspec.structs.replace(answer, summary=f"{getattr(answer, 'summary', '')} {last}".strip())
     receipt = receipt_of(tool, sent_arguments, display, call, inputs, answer) if tool.has_receipt else None
-    encoded = encode_to_size(answer, MAX_ANSWER_BYTES, conversion, receipt)
+    encoded = EncodedAnswer(
+        answer=encode_to_size(answer, MAX_ANSWER_BYTES, conversion, receipt),
+        console_url=getattr(answer, "console_url", ""),
+        is_truncated=bool(getattr(answer, "truncated", False)),
+        receipt=receipt.code if receipt else "",
+    )
+    outcome = _outcome(tool, encoded, sent_arguments, display, call)
+    if lookup is not None and is_determined() and receipt and not last and not outcome.is_error:
+        lookup.store(encoded)
+    return outcome
+
+
+def _outcome(
+    tool: Tool,
+    encoded: EncodedAnswer,
+    arguments: Mapping[str, Any],
+    display: Display | None,
+    call: ToolCall,
+) -> ToolOutcome:
+    """The outcome of an answer, with a link to its CSV for the call's credential if it leaves out rows."""
     csv_uri = ""
-    if tool.csv is not None and bool(getattr(answer, "truncated", False)):
-        csv_uri = link_of(tool.name, {**sent_arguments, **currency_argument(tool, display)}, call)
+    if tool.csv is not None and encoded.is_truncated:
+        csv_uri = link_of(tool.name, {**arguments, **currency_argument(tool, display)}, call)
     return _limit_answer_size(
-        tool, ToolOutcome(answer=encoded, console_url=getattr(answer, "console_url", ""), csv_uri=csv_uri)
+        tool, ToolOutcome(answer=encoded.answer, console_url=encoded.console_url, csv_uri=csv_uri)
     )
 
 

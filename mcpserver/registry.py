@@ -93,6 +93,9 @@ class Tool:
     """Whether hosts with MCP Apps show the answers as chart and table (`mcp_app/figures.js`)."""
     has_receipt: bool = False
     """Whether the answers have a receipt (`mcpserver/receipts/`): they contain amounts of cost."""
+    is_cacheable: bool = False
+    """Whether answers may be cached (`cached_answers.py`): the handler takes the sources from `current_sources()`, and
+    its answer depends on nothing but these, the arguments, the account and statements that it runs."""
     csv: CsvReader | None = None
     """Function that returns all rows of an answer, for a link in a `truncated` answer (`answer_links.py`)."""
     question: Callable[[ToolCall, Any], str] | None = None
@@ -166,6 +169,7 @@ class ToolRegistry:
         converts: bool = False,
         has_view: bool = False,
         has_receipt: bool = False,
+        is_cacheable: bool = False,
         csv: CsvReader | None = None,
         question: Callable[[ToolCall, Any], str] | None = None,
     ) -> Callable[[Handler], Handler]:
@@ -193,6 +197,7 @@ class ToolRegistry:
                     converts=converts,
                     has_view=has_view,
                     has_receipt=has_receipt,
+                    is_cacheable=is_cacheable,
                     csv=csv,
                     question=question,
                 )

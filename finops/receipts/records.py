@@ -106,8 +106,13 @@ def receipt_content(answer: bytes, *inputs: int | str) -> bytes:
 
 def note(record: ReceiptRecord, code: str) -> None:
     """Queue the receipt for storage unless it is already stored. Never waits and never raises."""
-    if (record.account_id, code) not in _stored:
+    if not is_stored(record.account_id, code):
         recorder.note(_CodedRecord(record=record, code=code))
+
+
+def is_stored(account_id: int, code: str) -> bool:
+    """Return whether this process knows that the receipt is stored."""
+    return (account_id, code) in _stored
 
 
 class _CodedRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -27,8 +27,8 @@ def receipt_of(
     call: ToolCall,
     inputs: AnswerInputs,
     answer: msgspec.Struct,
-) -> Callable[[bytes], str] | None:
-    """A function that issues and stores the receipt of an answer's figures. None if the answer cannot be computed
+) -> ReceiptIssuer | None:
+    """The receipt of an answer, to be issued with its figures. None if the answer cannot be computed
     again: the bills changed during the computation, or its arguments are too long or contain a secret, which is never
     stored."""
     encoded = _encode({**arguments, **currency_argument(tool, display)})
@@ -37,9 +37,8 @@ def receipt_of(
     if len(inputs.manifests) != 1 or len(encoded) > MAX_ARGUMENT_BYTES or has_secret:
         return None
     (manifest,) = inputs.manifests.values()
-
-    def issue(figures: bytes) -> str:
-        record = ReceiptRecord(
+    return ReceiptIssuer(
+        lambda figures: ReceiptRecord(
             account_id=call.account.pk,
             at=inputs.at,
             name=tool.name,
@@ -55,11 +54,24 @@ def receipt_of(
             answer=figures,
             summary=str(getattr(answer, "summary", "")),
         )
-        code = record.code()
-        records.note(record, code)
-        return codes.shown(code)
+    )
 
-    return issue
+
+class ReceiptIssuer:
+    """The receipt of one answer. A call with the answer's figures issues it, stores it and returns its code for display."""
+
+    __slots__ = ("_record_of", "code")
+
+    def __init__(self, record_of: Callable[[bytes], ReceiptRecord]) -> None:
+        self._record_of = record_of
+        self.code = ""
+        """The code as it is stored; empty until the receipt is issued."""
+
+    def __call__(self, figures: bytes) -> str:
+        record = self._record_of(figures)
+        self.code = record.code()
+        records.note(record, self.code)
+        return codes.shown(self.code)
 
 
 def currency_argument(tool: Tool, display: Display | None) -> dict[str, str]:
@@ -77,4 +89,4 @@ def cost_access_digest(call: ToolCall) -> str:
     return hashlib.sha256(_encode(limits)).hexdigest()[:32]
 
 
-__all__ = ["cost_access_digest", "currency_argument", "receipt_of"]
+__all__ = ["ReceiptIssuer", "cost_access_digest", "currency_argument", "receipt_of"]

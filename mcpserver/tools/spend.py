@@ -17,6 +17,7 @@ from finops.exchange_rates.display import current_display
 from finops.lib.listing import CsvTable
 from finops.lib.query_page import ALL_ROWS
 from finops.lib.sentences import truncate
+from mcpserver.cached_answers import current_sources
 from mcpserver.context import ToolCall
 from mcpserver.registry import ToolAccess, tool
 from mcpserver.results import fits, page_that_fits, with_console_url
@@ -39,6 +40,7 @@ def _csv(call: ToolCall, query: SpendQuery) -> CsvTable:
     access=ToolAccess.READ,
     has_view=True,
     has_receipt=True,
+    is_cacheable=True,
     csv=_csv,
     converts=True,
     description="""
@@ -63,7 +65,9 @@ def _csv(call: ToolCall, query: SpendQuery) -> CsvTable:
     ],
 )
 def query_spend(call: ToolCall, arguments: SpendQuery) -> SpendAnswer:
-    answer = queries.query_spend(call.account, arguments, deadline=call.deadline, with_notes=True)
+    answer = queries.query_spend(
+        call.account, arguments, sources=current_sources(), deadline=call.deadline, with_notes=True
+    )
     answer = with_console_url(call, EXPLORER, answer, arguments, replace(arguments, filters=[]))
     return queries.fit_to_size(answer, fits, arguments.order_by)
 
