@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from allauth.account import app_settings
 from allauth.account.adapter import DefaultAccountAdapter
@@ -35,6 +35,10 @@ CONFIRMATION_SENT: Final = "account/messages/email_confirmation_sent.txt"
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
+    error_messages: ClassVar[dict[str, Any]] = {
+        **DefaultAccountAdapter.error_messages,
+        "email_password_mismatch": "The email or password is incorrect.",
+    }
     _quiet = False
 
     def format_email_subject(self, subject: str) -> str:

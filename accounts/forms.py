@@ -40,7 +40,18 @@ def take_error(form: forms.Form | forms.ModelForm[Any], error: UserError | Valid
         form.add_error(None, error)
         return
     for name, problems in error.error_dict.items():
-        form.add_error(name if name in form.fields else None, problems)
+        for problem in problems:
+            field = name if name in form.fields else _named_field(form, problem)
+            form.add_error(field, problem)
+
+
+def _named_field(form: forms.Form | forms.ModelForm[Any], problem: ValidationError) -> str | None:
+    """Return the field of a violated unique constraint of several columns, which Django reports without a field: its
+    message has "with this name" or "with this key"."""
+    text = " ".join(problem.messages)
+    return next(
+        (name for name in ("name", "key") if name in form.fields and f"with this {name}" in text), None
+    )
 
 
 class FormErrors(AbstractContextManager[None, bool]):
@@ -160,7 +171,10 @@ class NewAccountForm(forms.Form):
 
 class InvitationForm(forms.Form):
     email = forms.EmailField(
-        label="Email", max_length=254, help_text="The invitation link is valid for 7 days."
+        label="Email",
+        max_length=254,
+        help_text="The invitation link is valid for 7 days.",
+        error_messages={"required": "Enter an email address."},
     )
     role = forms.ChoiceField(choices=Role.below_owner(), initial=Role.VIEWER)
 

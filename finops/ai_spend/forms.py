@@ -20,19 +20,23 @@ def _codes() -> list[tuple[str, str]]:
 class AiPriceForm(forms.Form):
     model = forms.CharField(
         max_length=MAX_MODEL,
+        error_messages={"required": "Enter a model."},
         help_text="As in usage or in the bill, such as claude-sonnet-4-5.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     token_type = forms.ChoiceField(
-        label="Token type", choices=[("", "Choose…"), *((name, name) for name in ALL_TOKEN_TYPES)]
+        label="Token type",
+        choices=[("", "Choose…"), *((name, name) for name in ALL_TOKEN_TYPES)],
+        error_messages={"required": "Choose a token type."},
     )
     price_per_million = forms.CharField(
         label="Price per million tokens",
         max_length=40,
+        error_messages={"required": "Enter a price, such as 2.50."},
         help_text="With a decimal point, such as 2.50.",
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
-    currency = forms.ChoiceField(choices=_codes)
+    currency = forms.ChoiceField(choices=_codes, error_messages={"required": "Choose a currency."})
     valid_from = forms.DateField(
         label="From",
         initial=clock.today,
@@ -44,6 +48,7 @@ class AiPriceForm(forms.Form):
 class AiPriceUploadForm(forms.Form):
     file = forms.FileField(
         label="CSV file",
+        error_messages={"required": "Choose a CSV file."},
         widget=forms.ClearableFileInput(attrs={"accept": ".csv,text/csv"}),
         help_text=f"Columns {', '.join(COLUMNS)}. Prices of the same model, token type and date are replaced.",
     )

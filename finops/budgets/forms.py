@@ -67,6 +67,7 @@ class BudgetForm(forms.Form):
         min_value=1,
         max_value=100,
         help_text="Also warns when the forecast reaches the amount.",
+        error_messages={"required": "Enter a percentage from 1 to 100."},
     )
 
     def __init__(self, account: Account, *args: Any, budget: Budget | None = None, **kwargs: Any) -> None:

@@ -91,7 +91,8 @@ def config_of_values(
     try:
         config = with_external_id(msgspec.convert(fields, connector.Config), external_id)
     except msgspec.ValidationError as error:  # a __post_init__ that compares several fields
-        raise UserError(_sentence(str(error))) from error
+        sentence = _sentence(str(error))
+        raise UserError(f"{sentence[:1].upper()}{sentence[1:]}") from error
     if stored_config is not None:
         kept_secrets = [name for name in stored_secrets or {} if _is_blank(values.get(name, ""))]
         _check_receiver(fields_by_name, config, stored_config, kept_secrets)
@@ -153,4 +154,4 @@ def _convert(field: msgspec.structs.FieldInfo, value: object) -> Any:
 def _sentence(text: str) -> str:
     """Return msgspec's message as a sentence, without its path and quotation marks."""
     text = text.split(" - at `")[0].replace("`", "")
-    return f"{text[:1].lower()}{text[1:]}."
+    return f"{text[:1].lower()}{text[1:].removesuffix('.')}."

@@ -236,7 +236,8 @@ def _quiet(example: str) -> dict[str, str]:
 
 
 def _with_article(title: str) -> str:
-    word = title if title[1:2].isupper() else f"{title[:1].lower()}{title[1:]}"
+    first_word = title.split(" ")[0]
+    word = title if first_word != first_word.capitalize() else f"{title[:1].lower()}{title[1:]}"
     return f"the {word}"
 
 

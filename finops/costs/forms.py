@@ -164,12 +164,14 @@ class ImportReviewForm(forms.Form):
         min_value=1,
         max_value=100,
         label="Decrease (%)",
+        error_messages={"required": "Enter a percentage from 1 to 100."},
         help_text="Imports that reduce a billing month's cost by this share need review.",
     )
     growth_percent = forms.IntegerField(
         min_value=1,
         max_value=100_000,
         label="Increase (%)",
+        error_messages={"required": "Enter a percentage from 1 to 100,000."},
         help_text=(
             "Imports that increase a billing month's cost by this share need review (cost per "
             "day if days are added)."
@@ -180,6 +182,7 @@ class ImportReviewForm(forms.Form):
         max_digits=20,
         decimal_places=2,
         label="Minimum change",
+        error_messages={"required": "Enter an amount, such as 10."},
         help_text="Smaller changes need no review. In the bill's currency, for example 10.",
     )
 
@@ -251,6 +254,7 @@ class InvoiceTotalForm(forms.Form):
         max_digits=33,
         decimal_places=18,
         label="Invoice total",
+        error_messages={"required": "Enter an amount, such as 1234.56."},
         help_text="In the invoice's currency, for example 1234.56.",
     )
     note = forms.CharField(max_length=1000, required=False, label="Note", help_text="Source of the amount.")

@@ -22,10 +22,11 @@ class RateForm(forms.Form):
     day = forms.DateField(
         label="Date", initial=clock.today, widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"})
     )
-    base = forms.ChoiceField(label="From", choices=_codes)
-    quote = forms.ChoiceField(label="To", choices=_codes)
+    base = forms.ChoiceField(label="From", choices=_codes, error_messages={"required": "Choose a currency."})
+    quote = forms.ChoiceField(label="To", choices=_codes, error_messages={"required": "Choose a currency."})
     rate = forms.CharField(
         max_length=60,
+        error_messages={"required": "Enter a rate, such as 1.0876."},
         help_text="Units of the second currency per unit of the first, such as 1.0876.",
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
@@ -41,6 +42,7 @@ class RateForm(forms.Form):
 class RateUploadForm(forms.Form):
     file = forms.FileField(
         label="CSV file",
+        error_messages={"required": "Choose a CSV file."},
         widget=forms.ClearableFileInput(attrs={"accept": ".csv,text/csv"}),
         help_text="Columns date, from, to, rate. Rates of the same date and currencies are replaced.",
     )

@@ -36,7 +36,10 @@ class AccountNameForm(forms.Form):
     """The name of an account, typed as a confirmation; the service compares it."""
 
     name = forms.CharField(
-        label="Name of the account", max_length=100, widget=forms.TextInput({"autocomplete": "off"})
+        label="Name of the account",
+        max_length=100,
+        widget=forms.TextInput({"autocomplete": "off"}),
+        error_messages={"required": "Enter the exact name of the account."},
     )
 
     def __init__(self, account: Account, data: Mapping[str, Any] | None = None) -> None:

@@ -274,6 +274,8 @@ def _lists_of(group: ModelGroup, row: Row) -> Iterator[RelatedList]:
 
 def _field_value(row: Row, field: Field) -> FieldValue:
     label, text = field_label(field), field_text(row, field)
+    if isinstance(text, list) and text and all(isinstance(each, str | int) for each in text):
+        return FieldValue(label, cell_html(", ".join(map(str, text))))
     if isinstance(field, models.JSONField):
         json_text = json.dumps(text, indent=2, ensure_ascii=False, default=str) if text else ""
         return FieldValue(label, cell_html(""), pre=json_text)

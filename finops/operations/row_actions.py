@@ -125,7 +125,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         ),
         "suspend": RowAction(
             "Suspend account",
-            "Pages, keys and connected apps get 403 immediately, and no task runs. Data is kept. Members see the reason.",
+            "Pages, keys and connected apps get 403 immediately, and no task runs. Data is kept. Members see that the account is suspended.",
             service_call(suspend_account, "account", "The account is suspended."),
             lambda account: account.suspended_at is None,
             True,
@@ -165,7 +165,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         "limits": RowAction(
             "Change limits",
             "Empty fields have the server's default. New values count from the next request or task. A shorter retention deletes "
-            "older data with the next clean-up, for good.",
+            "older data permanently with the next clean-up.",
             _change_limits,
             form=LimitsForm,
         ),
@@ -204,7 +204,11 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
             "Remove operator",
             "The person keeps the memberships of accounts.",
             service_call(
-                change_operator_role, "user", "The person is no operator.", may_look=False, may_act=False
+                change_operator_role,
+                "user",
+                "The person is no longer an operator.",
+                may_look=False,
+                may_act=False,
             ),
             lambda user: user.is_staff or user.is_superuser,
             True,

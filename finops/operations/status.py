@@ -105,5 +105,6 @@ def _local_versions() -> list[tuple[str, str]]:
     return [
         ("FinOps Console", project["version"]),
         ("Python", platform.python_version()),
-        *((name, version(name)) for name in ("Django", "duckdb")),
+        ("Django", version("Django")),
+        ("DuckDB", version("duckdb")),
     ]

@@ -132,7 +132,7 @@ def _compactions(db: DatabaseStatus) -> Tile:
 
 
 def _syncs(db: DatabaseStatus) -> Tile:
-    notes = [f"{numbers.number(db.syncs_late)} late", f"of {_count(db.connections, 'connection')}"]
+    notes = [f"of {_count(db.connections, 'connection')}", f"{numbers.number(db.syncs_late)} late"]
     is_bad = db.syncs_failing + db.syncs_late > 0
     href = list_href(CostConnection, sort="-failures")
     return Tile("Syncs failing", numbers.number(db.syncs_failing), notes, href, is_bad)

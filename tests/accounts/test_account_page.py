@@ -35,7 +35,7 @@ def test_a_wrong_password_is_said_in_the_products_look(cast: Cast) -> None:
     answer = Client().post("/auth/login/", {"login": cast.member.email, "password": "wrong"})
 
     page = answer.content.decode()
-    assert "not correct" in page
+    assert "The email or password is incorrect." in page
     assert 'class="alert alert-danger"' in page
 
 

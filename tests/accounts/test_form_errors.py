@@ -24,6 +24,10 @@ class NameForm(forms.Form):
         (UserError("Gone.", field="no_such_field"), {"__all__": ["Gone."]}),
         (ValidationError({"name": "Too long."}), {"name": ["Too long."]}),
         (ValidationError("Not so."), {"__all__": ["Not so."]}),
+        (
+            ValidationError({"__all__": ["A team with this name already exists."]}),
+            {"name": ["A team with this name already exists."]},
+        ),
     ],
 )
 def test_a_refusal_stands_beside_its_field_else_above_the_form(

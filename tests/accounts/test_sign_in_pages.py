@@ -30,6 +30,19 @@ def test_pages_before_signing_in_are_in_sentence_case(db: None, url: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("url", "next_page"),
+    [("password/reset/key/1-abc-def", "/auth/password/reset/"), ("confirm-email/abc", "/auth/login/")],
+)
+def test_a_link_of_an_email_that_is_no_longer_valid_leads_to_a_new_one(
+    db: None, url: str, next_page: str
+) -> None:
+    page = Client().get(f"/auth/{url}/").content.decode()
+
+    assert "This link is no longer valid" in page
+    assert f'href="{next_page}"' in page
+
+
+@pytest.mark.parametrize(
     "url",
     ["profile", "email", "password/change", "2fa", "sessions", "security-log", "logout", "reauthenticate"],
 )

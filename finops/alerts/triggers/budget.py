@@ -204,7 +204,7 @@ def _facts(account: Account, crossing: Crossing) -> list[Fact]:
     ]
     if status.forecast is not None and not crossing.is_over:
         facts.append(Fact("Forecast", amount_with_share(status.forecast, crossing.amount, currency)))
-    facts += [Fact("Period", dates.day_range(days.start, days.end)), Fact("Of", status.scope_name)]
+    facts += [Fact("Period", dates.day_range(days.start, days.end)), Fact("Scope", status.scope_name)]
     if status.other_currencies and not crossing.is_over:
         amounts = [numbers.money(each.amount, each.currency) for each in status.other_currencies]
         facts.append(Fact("Not counted", sentences.join_with_and(amounts)))

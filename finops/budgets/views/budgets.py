@@ -64,7 +64,7 @@ BUDGETS = ListPage[BudgetEntry](
             css="nowrap",
         ),
         Column("scope", "Scope", lambda row: row.status.scope, shown=False),
-        Column("scope_name", "Of", lambda row: row.status.scope_name, shown=False),
+        Column("scope_name", "Scope name", lambda row: row.status.scope_name, shown=False),
         Column("period", "Period", lambda row: row.status.period, shown=False),
         Column("start", "From", lambda row: row.status.start_date, shown=False),
         Column("end", "To", lambda row: row.status.end_date, shown=False),

@@ -130,6 +130,7 @@ class ActedForm(forms.Form):
 
     acted_on = forms.DateField(
         label="Done on",
+        error_messages={"required": "Enter a day."},
         widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
         help_text="Savings are measured from bills after this day.",
     )

@@ -105,6 +105,8 @@ def _from_to(first: date, last: date) -> str:
 _RULES: Final = (
     _rule(r" \((?:get|list|query)[A-Z]\w*\)", lambda _tool: ""),
     _rule(r"\busage_filters\b", lambda _argument: "usage filters"),
+    _rule(r"\bmode per_customer\b", lambda _argument: "by customer"),
+    _rule(r"\buse mode total\b", lambda _argument: "show the total"),
     _rule(
         _START + r"(?P<sign>[+-])?(?P<number>\d[\d,]*\.\d{2,}) (?P<currency>[A-Z]{3})" + _END,
         _amount,

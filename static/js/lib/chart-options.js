@@ -260,6 +260,7 @@ export function chartOptions(data, theme, { colorIndexes, tooltip, animationDura
     yAxis: valueAxes(data, {
       type: "value",
       splitNumber: axisParts(height),
+      ...(data.places === 0 && !data.money && { minInterval: 1 }),
       axisLabel: { color: theme.text, formatter: (value) => formatAxisValue(value, data.money) },
       splitLine: { lineStyle: { color: theme.line } },
     }),

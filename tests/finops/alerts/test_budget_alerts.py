@@ -58,7 +58,7 @@ def test_a_threshold_that_is_reached_is_told_once_with_figures_and_a_link(
         ("Spent", "$190.00 (82.6%)"),
         ("Forecast", "$310.00 (134.8%)"),
         ("Period", "Mar 1 – 31"),
-        ("Of", "Whole account"),
+        ("Scope", "Whole account"),
         ("Data through", "Mar 19"),
     ]
     assert message["url"] == f"http://127.0.0.1:8000/a/acme/budgets/{budget.pk}/"
@@ -294,7 +294,7 @@ def test_a_budget_of_one_source_is_told_of_its_own_cost(acme: Account, bill: Cos
 
     (sent,) = services.evaluate(acme)
 
-    assert {fact["label"]: fact["value"] for fact in sent.message["facts"]}["Of"] == "Bill"
+    assert {fact["label"]: fact["value"] for fact in sent.message["facts"]}["Scope"] == "Bill"
     assert AlertDelivery.objects.count() == 1
 
 

@@ -96,13 +96,13 @@ def test_the_whole_list_asks_the_lake_once_for_each_grouping(cast: Cast, payer: 
 def test_an_account_without_budgets_is_offered_one_from_what_it_spent(cast: Cast, payer: Account) -> None:
     page = signed_in(cast.member).get(PAGE).content.decode()
 
-    assert "No budget yet" in page
+    assert "No budgets yet" in page
     assert "?name=Everything&amp;amount=300.00&amp;currency=USD" in page
     assert "New budget" not in get_page(signed_in(cast.viewer), PAGE)
 
 
 def test_a_page_of_an_account_without_data_still_says_what_to_do(cast: Cast, acme: Account) -> None:
-    assert "No budget yet" in get_page(signed_in(cast.member), PAGE)
+    assert "No budgets yet" in get_page(signed_in(cast.member), PAGE)
     budget = create_budget(acme, "Empty", 100)
 
     page = get_page(signed_in(cast.viewer), f"{PAGE}{budget.pk}/")
@@ -143,7 +143,7 @@ def test_the_explorer_opens_with_the_budgets_days_and_scope(cast: Cast, payer: A
 
 def test_the_overview_brings_the_budgets_at_risk(cast: Cast, payer: Account) -> None:
     client = signed_in(cast.viewer)
-    assert "No budget yet" in get_page(client, f"{PAGE}at-risk/")
+    assert "No budgets yet" in get_page(client, f"{PAGE}at-risk/")
     three(payer)
 
     assert f'hx-get="{PAGE}at-risk/"' in client.get("/a/acme/").content.decode()

@@ -161,6 +161,7 @@ def test_a_name_that_is_taken_is_refused(cast: Cast) -> None:
     answer = client.post(NEW, FORM)
 
     assert "A cost source with this name already exists." in text_of(answer, status=422)
+    assert 'id="id_name_error"' in answer.content.decode()
     assert rows_of(cast) == (1, 1, 1)
 
 

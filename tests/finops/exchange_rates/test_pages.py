@@ -67,6 +67,8 @@ def test_a_member_enters_a_rate(acme: Account, member: Client) -> None:
         ({"quote": "EUR"}, "The rate is from EUR to itself."),
         ({"day": "1980-01-01"}, "1980-01-01 is before 1990-01-01 or more than a year ahead."),
         ({"base": "ABC"}, "Select a valid choice."),
+        ({"base": ""}, "Choose a currency."),
+        ({"rate": ""}, "Enter a rate, such as 1.0876."),
     ],
 )
 def test_a_wrong_rate_is_refused_in_the_form(

@@ -259,6 +259,10 @@ def test_what_is_written_reads_back_as_the_rounded_amount(amount: Decimal, local
             "4,690,276 documents = $0.05897; 1 seat, 3 'GB', Oct 'day'",
         ),
         ("2 more sources have problems (getDataHealth).", "2 more sources have problems."),
+        (
+            "mode per_customer needs a key. Set usage_filters, or use mode total without customers.",
+            "by customer needs a key. Set usage filters, or show the total without customers.",
+        ),
         ("", ""),
     ],
 )

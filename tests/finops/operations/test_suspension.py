@@ -38,6 +38,7 @@ def test_members_see_why_and_where_else_they_may_go(cast: Cast) -> None:
     assert answer.status_code == 403
     assert "Acme is suspended" in answer.content.decode()
     assert 'href="/a/elsewhere/"' in answer.content.decode()
+    assert 'action="/auth/logout/"' in answer.content.decode()
     assert client.post("/a/acme/settings/mcp-keys/new/", {"name": "x"}).status_code == 403
     assert client.get("/a/elsewhere/").status_code == 200
     assert signed_in(cast.stranger).get("/a/acme/").status_code == 404

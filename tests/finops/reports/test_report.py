@@ -168,7 +168,7 @@ def test_an_account_without_cost_is_led_to_its_sources(cast: Cast, acme: Account
     page = get_page(signed_in(cast.viewer), PAGE)
 
     assert "No reports yet" in page
-    assert "Connect a source" in page
+    assert "View connections" in page
 
 
 def test_a_section_that_cannot_be_read_says_so_and_the_others_stand(
