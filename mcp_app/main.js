@@ -244,19 +244,28 @@ function legend(drawn, theme) {
 function table(figure) {
   const rows = figure.rows.slice(0, state.rows);
   const onPick = pickOf();
-  const head = figure.columns.map((name, index) => make("th", { scope: "col", class: index ? "number" : "" }, [name]));
+  // Explicit roles: in some browsers cards (style.css) would be no table for screen readers.
+  const head = figure.columns.map((name, index) =>
+    make("th", { scope: "col", role: "columnheader", class: index ? "number" : "" }, [name]),
+  );
   const body = rows.map((row) => {
     const isPickable = onPick && row.filter;
-    const name = isPickable ? button(row.name, () => onPick(row.filter), { class: "link" }) : row.name;
-    const cells = row.cells.map((cell) => make("td", { class: "number" }, [cell]));
-    return make("tr", {}, [make("th", { scope: "row" }, [name]), ...cells]);
+    const text = make("span", { class: "name" }, [row.name]);
+    const name = isPickable ? button("", () => onPick(row.filter), { class: "link" }) : text;
+    if (isPickable) name.append(text);
+    const cells = row.cells.map((cell, index) =>
+      make("td", { role: "cell", class: "number", "data-label": figure.columns[index + 1] }, [
+        make("span", {}, [cell]),
+      ]),
+    );
+    return make("tr", { role: "row" }, [make("th", { scope: "row", role: "rowheader" }, [name]), ...cells]);
   });
   const hidden = figure.rows.length - rows.length;
   return make("div", {}, [
-    make("table", {}, [
+    make("table", { role: "table" }, [
       make("caption", {}, [`${figure.label}${figure.currency ? `, ${figure.currency}` : ""}`]),
-      make("thead", {}, [make("tr", {}, head)]),
-      make("tbody", {}, body),
+      make("thead", { role: "rowgroup" }, [make("tr", { role: "row" }, head)]),
+      make("tbody", { role: "rowgroup" }, body),
     ]),
     hidden > 0 ? make("p", { class: "note" }, [`${hidden} more rows in full screen`]) : null,
   ]);
@@ -318,8 +327,13 @@ function shrink() {
 function show() {
   root.replaceChildren(...content().filter(Boolean));
   const data = root.querySelector("table");
-  // Amounts break only where they would not fit otherwise.
-  if (data && data.offsetWidth > root.clientWidth) data.className = "tight";
+  if (data) data.className = fits(data) ? "" : "cards";
+}
+
+/** Whether the columns are wide enough to read: no amount breaks, and names have their width or eight letters. */
+function fits(data) {
+  data.className = "measured";
+  return data.offsetWidth <= root.clientWidth;
 }
 
 function height() {
