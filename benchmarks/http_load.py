@@ -64,10 +64,15 @@ async def _load(
     turns = _Turns(heads, bodies, time.perf_counter() + seconds)
     loop = asyncio.get_running_loop()
     start = time.perf_counter()
-    clients = [
-        (await loop.create_connection(lambda: _Connection(turns), host, port))[1] for _ in range(connections)
-    ]
-    await asyncio.gather(*(client.done for client in clients))
+
+    async def client() -> None:
+        """Ask until the end, on a new connection after each that the server closes with an answer (`Connection: close`)."""
+        is_open = True
+        while is_open:
+            _transport, connection = await loop.create_connection(lambda: _Connection(turns), host, port)
+            is_open = await connection.done
+
+    await asyncio.gather(*(client() for _ in range(connections)))
     return Load(turns.timings, time.perf_counter() - start)
 
 
@@ -88,7 +93,8 @@ class _Turns:
 
 class _Connection(asyncio.Protocol):
     def __init__(self, turns: _Turns) -> None:
-        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        """Whether there is more to ask, on another connection."""
         self._turns, self._received, self._asked_at = turns, bytearray(), 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -113,16 +119,19 @@ class _Connection(asyncio.Protocol):
         if not head.startswith(b"HTTP/1.1 200") or b'"isError":true' in body:
             self._end(RuntimeError(f"the server answered {bytes(head + ends + body[:500])!r}"))
             return
+        if b"\r\nconnection: close" in head.lower():
+            self._end(more=True)
+            return
         self._ask()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._end(RuntimeError(f"the server closed the connection: {error}"))
 
-    def _end(self, error: Exception | None = None) -> None:
+    def _end(self, error: Exception | None = None, *, more: bool = False) -> None:
         if self.done.done():
             return
         if error is None:
-            self.done.set_result(None)
+            self.done.set_result(more)
         else:
             self.done.set_exception(error)
         self._transport.close()

@@ -13,12 +13,12 @@ from django.test import RequestFactory
 
 from benchmarks.push_events import BATCH, bodies
 from benchmarks.table import Row
-from finops.lake.usage import inbox
-from finops.lib import clock
+from finops.lake.usage.payload import keys_of
 from finops.lib.ratelimit import rate_limiter
 from ingestion import parsing
 from ingestion.parsing import Batch
-from ingestion.services import accept, event_ids, ledger
+from ingestion.services import accept, event_ids
+from ingestion.services.event_ids import DedupResult
 from ingestion.services.keys import authenticate_usage_key, lock_active_key
 from ingestion.views.push import PATH, push
 
@@ -57,39 +57,22 @@ def steps(key: str) -> Row:
 def _store(
     measure_step: Callable[[str, Callable[[], Any]], Any], credential: Any, batch: parsing.Batch, turn: int
 ) -> None:
-    account, now, batch_id = credential.account, clock.now(), uuid4()
+    account, batch_id = credential.account, uuid4()
     named = Batch(batch.events, batch.names, [f"{turn}-{at}" for at in range(len(batch.events))])
 
-    def ledger_row() -> None:
-        ledger.write_batch(
-            batch_id=batch_id,
-            credential=credential,
-            received_at=now,
-            stored=batch.events,
-            duplicates=0,
-            rejected=0,
-        )
-
     def store() -> None:
-        inbox.append(
-            account=account,
-            source_id=credential.source_id,
-            batch=batch_id,
-            received_at=now,
-            events=batch.events,
+        accept._store(
+            credential,
+            batch,
+            batch_id,
+            DedupResult(batch.events, batch.names, 0, [], 0),
+            keys_of(batch.events),
         )
 
-    names = parsing.last_names(batch.events, batch.names)
-    metrics = {event.metric for event in batch.events}
     opened = transaction.atomic()
     opened.__enter__()
     measure_step("key, locked", lambda: lock_active_key(credential.key_id))
-    measure_step(
-        "customers and metrics",
-        lambda: accept._upsert_customers_and_metrics(account.pk, names, metrics, now),
-    )
-    measure_step("inbox", store)
-    measure_step("ledger", ledger_row)
+    measure_step("events, ledger, customers and metrics", store)
     measure_step("commit", lambda: opened.__exit__(None, None, None))
     with transaction.atomic():
         measure_step(

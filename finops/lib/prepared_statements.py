@@ -6,10 +6,11 @@ push request), and bytes double in size. Errors are Django's, and queries are co
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import psycopg
 from django.db import connection
@@ -57,6 +58,28 @@ def fetch(statement: str, values: Sequence[Any] | dict[str, Any]) -> list[tuple[
         cursor.execute(statement, values)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
     return rows
+
+
+class Statement(NamedTuple):
+    """A statement with the values of its placeholders, in order."""
+
+    text: str
+    values: Sequence[Any]
+
+
+def execute_together(*statements: Statement) -> None:
+    """Run statements as one, in one round trip. All but the last write rows (INSERT, UPDATE, DELETE); none reads what
+    another writes."""
+    text = _joined(tuple(one.text for one in statements))
+    execute(text, [value for one in statements for value in one.values])
+
+
+@functools.lru_cache(maxsize=64)
+def _joined(texts: tuple[str, ...]) -> str:
+    # PostgreSQL runs every writing part of a WITH, also one that nothing refers to.
+    *writes, last = texts
+    parts = [f"write_{number} AS ({text})" for number, text in enumerate(writes)]
+    return f"WITH {', '.join(parts)} {last}" if parts else last
 
 
 @contextmanager

@@ -6,7 +6,7 @@ Idempotency-Key, new dimension keys of the source, event ids, customers, metrics
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from datetime import datetime
 from functools import partial
 from uuid import UUID, uuid4
@@ -17,6 +17,7 @@ from django.db import transaction
 from accounts.models import Account
 from finops.lake.usage import inbox
 from finops.lib import clock, prepared_statements
+from finops.lib.prepared_statements import Statement
 from finops.lib.telemetry import metrics
 from ingestion.models import UsageMetric
 from ingestion.parsing import Batch, last_names
@@ -38,8 +39,8 @@ def accept_events(
 
     A retry gets the response of the first push. A dry run gets the response that it would get, and stores nothing.
     Raises RevokedKeyError if the key is no longer valid, also for a batch without a valid event, and
-    IdempotencyKeyConflict. Cost: one statement to check the key, one for the ledger; with events two more: customers
-    and metrics, COPY; one or two more with event ids, with an Idempotency-Key, with rejected events.
+    IdempotencyKeyConflict. Cost: one statement to check the key, and one for events, ledger, customers and metrics;
+    one or two more with event ids, with an Idempotency-Key, with rejected events.
     """
     if not lock_active_key(credential.key_id):
         raise RevokedKeyError
@@ -78,18 +79,8 @@ def _dry_run_receipt(credential: PushCredential, batch: Batch, retry: Retry | No
 def _store(
     credential: PushCredential, batch: Batch, batch_id: UUID, dedup_result: DedupResult, keys: Collection[str]
 ) -> None:
-    now = clock.now()
-    store_events(
-        account=credential.account,
-        source_id=credential.source_id,
-        batch=batch_id,
-        received_at=now,
-        dedup_result=dedup_result,
-        keys=keys if len(dedup_result.events) == len(batch.events) else None,
-    )
-    if batch.gauges:
-        set_gauges(credential.account.pk, batch.gauges, now)
-    ledger.write_batch(
+    now, account = clock.now(), credential.account
+    ledger_row = ledger.insert_of(
         batch_id=batch_id,
         credential=credential,
         received_at=now,
@@ -97,9 +88,20 @@ def _store(
         duplicates=dedup_result.duplicates,
         rejected=len(dedup_result.rejected),
     )
+    event_statements = _event_statements(
+        account=account,
+        source_id=credential.source_id,
+        batch=batch_id,
+        received_at=now,
+        dedup_result=dedup_result,
+        keys=keys if len(dedup_result.events) == len(batch.events) else None,
+    )
+    prepared_statements.execute_together(ledger_row, *event_statements)
+    if batch.gauges:
+        set_gauges(account.pk, batch.gauges, now)
     ledger.write_rejected_events(
         batch_id=batch_id,
-        account_id=credential.account.pk,
+        account_id=account.pk,
         source_id=credential.source_id,
         received_at=now,
         batch=batch,
@@ -116,23 +118,46 @@ def store_events(
     dedup_result: DedupResult,
     keys: Collection[str] | None = None,
 ) -> None:
-    """Insert new events into the inbox, with their customers and metrics, in the caller's transaction.
+    """Insert up to a thousand new events into the inbox, with their customers and metrics, in the caller's transaction.
 
     `keys`: their dimension keys, if they are known already.
     """
-    if not dedup_result.events:
-        return
-    names = last_names(dedup_result.events, dedup_result.names)
-    metrics = {event.metric for event in dedup_result.events}
-    _upsert_customers_and_metrics(account.pk, names, metrics, received_at)
-    inbox.append(
+    statements = _event_statements(
         account=account,
         source_id=source_id,
         batch=batch,
         received_at=received_at,
-        events=dedup_result.events,
+        dedup_result=dedup_result,
         keys=keys,
     )
+    if statements:
+        prepared_statements.execute_together(*statements)
+
+
+# Migration 0009 has the function, with its reasons.
+_UPSERT = "SELECT ingestion_upsert_customers_and_metrics(%s, %s::json, %s::text[], %s::timestamptz)"
+
+
+def _event_statements(
+    *,
+    account: Account,
+    source_id: int,
+    batch: UUID,
+    received_at: datetime,
+    dedup_result: DedupResult,
+    keys: Collection[str] | None,
+) -> list[Statement]:
+    """Return what stores new events: their row of the inbox, then missing customers and metrics and changed names."""
+    events = dedup_result.events
+    if not events:
+        return []
+    row = inbox.insert_of(
+        account=account, source_id=source_id, batch=batch, received_at=received_at, events=events, keys=keys
+    )
+    # One JSON text: psycopg takes a millisecond longer for arrays of a thousand names.
+    names = msgspec.json.encode(last_names(events, dedup_result.names)).decode()
+    metric_names = list({event.metric for event in events})
+    return [row, Statement(_UPSERT, (account.pk, names, metric_names, received_at))]
 
 
 def set_gauges(account_id: int, names: Collection[str], now: datetime) -> None:
@@ -140,20 +165,3 @@ def set_gauges(account_id: int, names: Collection[str], now: datetime) -> None:
     # Unscoped: the account comes from the request's credential. Metrics first seen at `now` are of this transaction.
     new = UsageMetric.objects.unscoped().filter(account_id=account_id, name__in=names, first_seen_at=now)
     new.update(aggregation=UsageMetric.Aggregation.LAST)
-
-
-# Migration 0009 has the function, with its reasons.
-_UPSERT = """
-SELECT ingestion_upsert_customers_and_metrics(
-    %(account)s, %(names)s::json, %(metrics)s::text[], %(now)s::timestamptz)
-"""
-
-
-def _upsert_customers_and_metrics(
-    account_id: int, names: Mapping[str, str | None], metrics: Collection[str], now: datetime
-) -> None:
-    """Insert missing customers and metrics, and update the names of customers."""
-    # One JSON text: psycopg takes a millisecond longer for arrays of a thousand names.
-    as_json = msgspec.json.encode(names).decode()
-    values = {"account": account_id, "now": now, "names": as_json, "metrics": list(metrics)}
-    prepared_statements.execute(_UPSERT, values)

@@ -12,7 +12,8 @@ from uuid import UUID
 from django.db import connection
 
 from finops.lake.usage.payload import InboxEvent
-from finops.lib import clock, prepared_statements
+from finops.lib import clock
+from finops.lib.prepared_statements import Statement
 from ingestion.models import UsageBatch, UsageSource
 from ingestion.parsing import Batch, Rejection
 from ingestion.services.keys import PushCredential
@@ -30,7 +31,7 @@ VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, '')
 """
 
 
-def write_batch(
+def insert_of(
     *,
     batch_id: UUID,
     credential: PushCredential,
@@ -38,14 +39,15 @@ def write_batch(
     stored: Sequence[InboxEvent],
     duplicates: int,
     rejected: int,
-) -> None:
+) -> Statement:
+    """Return the statement that stores the row of a push."""
     moments = [event.event_time for event in stored]
     first, last = (min(moments).date(), max(moments).date()) if moments else (None, None)
     values = (
         *(batch_id, credential.account.pk, credential.source_id, UsageBatch.Origin.PUSH.value, received_at),
         *(len(stored) + duplicates, rejected, duplicates, first, last),
     )
-    prepared_statements.execute(_BATCH, values)
+    return Statement(_BATCH, values)
 
 
 def write_day_batch(

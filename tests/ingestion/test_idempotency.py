@@ -119,7 +119,7 @@ def test_a_refused_request_uses_no_key(cast: Cast, door: Door, settings: Any) ->
 
 def test_a_push_that_failed_uses_no_key(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr("finops.lake.usage.inbox.append", lambda **_: 1 / 0)
+        patched.setattr("ingestion.services.ledger.write_rejected_events", lambda **_: 1 / 0)
         assert door.push(event(), idempotency_key="k").status_code == 500
 
     answer = door.push(event(), idempotency_key="k")

@@ -18,7 +18,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.lib import clock
 from ingestion import services
-from ingestion.models import Customer, UsageMetric
+from ingestion.models import Customer, UsageBatch, UsageMetric
 from ingestion.services import RevokedKeyError, accept_events
 from ingestion.services.keys import authenticate_usage_key, lock_active_key
 from ingestion.views.push import push
@@ -176,14 +176,15 @@ def test_a_push_that_fails_midway_leaves_nothing(
     door: Door, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(**_: Any) -> None:
-        raise RuntimeError("on the way to the inbox")
+        raise RuntimeError("after events, customers, metrics and ledger")
 
-    monkeypatch.setattr("finops.lake.usage.inbox.append", broken)
+    monkeypatch.setattr("ingestion.services.ledger.write_rejected_events", broken)
 
     answer = door.push(event(customer_name="A"))
 
     assert answer.status_code == 500
     assert (inbox(), customers(cast.account), metrics(cast.account)) == ([], {}, [])
+    assert not UsageBatch.objects.unscoped().exists()
 
 
 def test_the_service_stores_under_the_key_and_says_the_batch(cast: Cast, door: Door) -> None:
