@@ -13,6 +13,7 @@ import json
 import secrets
 import zlib
 from datetime import datetime
+from functools import cache
 
 from django.conf import settings
 from django.db import transaction
@@ -20,7 +21,7 @@ from django.db import transaction
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account, MCPKey
-from accounts.reader_limits import assign_limit
+from accounts.reader_limits import assign_limit, limited_readers_column
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.prepared_statements import fetch
@@ -128,8 +129,14 @@ UPDATE accounts_mcpkey k
  WHERE k.lookup = %(lookup)s AND k.digest = %(digest)s AND k.revoked_at IS NULL
    AND (k.expires_at IS NULL OR k.expires_at > %(now)s) AND a.id = k.account_id
 RETURNING k.id, k.name::text, k.scope::text, k.lookup::text, k.digest, a.id, a.name::text, a.slug::text,
-    a.fiscal_start_month, a.holiday_country::text, a.display_currency::text, a.suspended_at, a.limits::text
+    a.fiscal_start_month, a.holiday_country::text, a.display_currency::text, a.suspended_at, a.limits::text, {limited}
 """
+
+
+@cache
+def _use() -> str:
+    """Return the statement. All limits are registered before the first request."""
+    return _USE.format(limited=limited_readers_column())
 
 
 def authenticate_mcp_key(plaintext: str, *, client: str = "") -> MCPKey | None:
@@ -142,7 +149,7 @@ def authenticate_mcp_key(plaintext: str, *, client: str = "") -> MCPKey | None:
         return None
     digest = digest_of(plaintext)
     values = {"lookup": lookup, "digest": digest, "now": clock.now(), "client": client[:120]}
-    row = next(iter(fetch(_USE, values)), None)
+    row = next(iter(fetch(_use(), values)), None)
     if row is None or not hmac.compare_digest(bytes(row[4]), digest):
         return None
     names = (
@@ -155,4 +162,5 @@ def authenticate_mcp_key(plaintext: str, *, client: str = "") -> MCPKey | None:
         "suspended_at",
     )
     account = Account.with_columns(**dict(zip(names, row[5:12], strict=True)), limits=json.loads(row[12]))
+    account.has_limited_readers = row[13]
     return MCPKey(id=row[0], name=row[1], scope=row[2], lookup=row[3], account=account)

@@ -23,7 +23,8 @@ class ReaderLimit:
     `assign` gets the limited row, the value and the actor; it raises UserError for an unknown value. `accept` copies an
     invitation's limit to its member. `join` gives a member whom an identity provider adds the limit that the person had
     when leaving (`leave` stores it), else the provider's; `of_provider` is its choice. `own_choices` are those for an app
-    that a person connects, by account: none where the person is limited."""
+    that a person connects, by account: none where the person is limited. `has_readers` is an SQL condition: whether the
+    account `a` has a reader with a limit."""
 
     label: str
     choices: Callable[[Account], list[tuple[str, str]]]
@@ -33,10 +34,16 @@ class ReaderLimit:
     leave: Callable[[Membership], None]
     of_provider: Callable[[IdentityProvider], str]
     own_choices: Callable[[Sequence[Membership]], dict[int, list[tuple[str, str]]]]
+    has_readers: str
 
 
 reader_limits: Registry[ReaderLimit] = Registry("limit of readers")
 """The kind of limit that a form offers under `limit`; at most one."""
+
+
+def limited_readers_column() -> str:
+    """Return an SQL condition, whether the account `a` has readers with a limit, for statements that check a credential."""
+    return " OR ".join([each.has_readers for each in reader_limits.values()]) or "false"
 
 
 def assign_limit(row: Limited, choice: str, actor: Actor) -> None:

@@ -153,6 +153,9 @@ class Account(models.Model):
         User, null=True, blank=True, editable=False, on_delete=models.SET_NULL, related_name="+"
     )
 
+    has_limited_readers: bool | None = None
+    """Whether a reader of the account has a limit (`reader_limits.py`), read by the check of a credential; None: not read."""
+
     class Meta:
         ordering = ["name"]
         constraints = [

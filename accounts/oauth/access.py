@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 from datetime import datetime
+from functools import cache
 
 from accounts.models import Account, OAuthApplication, OAuthConnection, Role, User
 from accounts.oauth.provider import WRITE_SCOPE
 from accounts.oauth.resource import resource
 from accounts.oauth.tokens import ACCESS_PREFIX, checksum, looks_like
+from accounts.reader_limits import limited_readers_column
 from finops.lib import clock
 from finops.lib.prepared_statements import fetch
 
@@ -47,7 +49,7 @@ used AS (
 )
 SELECT c.id, c.access::text, c.scope::text, c.role::text, c.service_account::text, u.id, u.email::text, u.name::text,
        p.id, p.client_id::text, p.name::text, a.id, a.name::text, a.slug::text, a.fiscal_start_month,
-       a.holiday_country::text, a.display_currency::text, a.suspended_at, a.limits::text
+       a.holiday_country::text, a.display_currency::text, a.suspended_at, a.limits::text, {limited}
   FROM used c
   LEFT JOIN accounts_user u ON u.id = c.user_id
   JOIN accounts_account a ON a.id = c.account_id
@@ -57,6 +59,12 @@ SELECT c.id, c.access::text, c.scope::text, c.role::text, c.service_account::tex
     OR GREATEST(a.second_factor_required_at, c.joined_at) + a.second_factor_grace_days * interval '1 day' > %(now)s
     OR EXISTS (SELECT FROM mfa_authenticator f WHERE f.user_id = c.user_id AND f.type IN ('totp', 'webauthn')))
 """
+
+
+@cache
+def _use() -> str:
+    """Return the statement. All limits are registered before the first request."""
+    return _USE.format(limited=limited_readers_column())
 
 
 def use_access_token(token: str, *, client: str = "") -> TokenUse | None:
@@ -75,26 +83,28 @@ def use_access_token(token: str, *, client: str = "") -> TokenUse | None:
         "now": clock.now(),
         "client": client[:120],
     }
-    row = next(iter(fetch(_USE, values)), None)
+    row = next(iter(fetch(_use(), values)), None)
     if row is None:
         return None
     (pk, access, scope, role, service_account, *person) = row[:8]
     client_row, account_row = row[8:11], row[11:]
+    account = Account.with_columns(
+        id=account_row[0],
+        name=account_row[1],
+        slug=account_row[2],
+        fiscal_start_month=account_row[3],
+        holiday_country=account_row[4],
+        display_currency=account_row[5],
+        suspended_at=account_row[6],
+        limits=json.loads(account_row[7]),
+    )
+    account.has_limited_readers = account_row[8]
     connection = OAuthConnection(
         id=pk,
         access=access,
         user=None if service_account else User(id=person[0], email=person[1], name=person[2]),
         application=OAuthApplication(id=client_row[0], client_id=client_row[1], name=client_row[2]),
-        account=Account.with_columns(
-            id=account_row[0],
-            name=account_row[1],
-            slug=account_row[2],
-            fiscal_start_month=account_row[3],
-            holiday_country=account_row[4],
-            display_currency=account_row[5],
-            suspended_at=account_row[6],
-            limits=json.loads(account_row[7]),
-        ),
+        account=account,
     )
     may_write = (
         access == OAuthConnection.Access.READ_WRITE

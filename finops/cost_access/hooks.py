@@ -27,5 +27,6 @@ reader_limits.add(
         leave=leave_limit,
         of_provider=limit_of_provider,
         own_choices=own_limit_choices,
+        has_readers="EXISTS (SELECT FROM cost_access_costaccessassignment l WHERE l.account_id = a.id)",
     ),
 )
