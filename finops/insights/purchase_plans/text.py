@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -10,6 +11,7 @@ from typing import Final
 
 from finops.insights.purchase_plans.figures import WINDOWS
 from finops.insights.purchase_plans.schemas import PurchasePlan
+from finops.lib.formats.sentences import without_warnings
 from finops.lib.periods import DateRange
 from finops.lib.sentences import exact_number, join_with_and, money, percent_text
 
@@ -22,6 +24,8 @@ BACK_TEST: Final = (
 )
 BY_HOUR: Final = "A commitment covers each hour separately and costs the same when unused. Usage at standard prices counts, not spot."
 EACH_PROVIDER: Final = "Each provider has a plan of its own, also the AWS rule. It is assumed that the provider sells hourly commitments for this usage."
+_SECOND_SENTENCE: Final = re.compile(r"\. (?=Back-test of |There are too few days for a back-test)")
+_FIGURES: Final = re.compile(r" \((?:[\d.]+ % used|unused) in the last 60 days, saving [^()]* on demand\)")
 BY_DAY: Final = "Where bills have no hours, usage is spread evenly over the day. This overstates savings."
 
 
@@ -57,6 +61,13 @@ def summary(
         caveats.append(f"{by_day} {noun} no hourly usage, which overstates savings")
     caveats_clause = f"; {'; '.join(caveats)}" if caveats else ""
     return f"{_advice(plans, history.days)}{caveats_clause}{clause}. {_back_tests(plans)}"
+
+
+def lead(answer_summary: str, warnings: Sequence[str]) -> str:
+    """Return the first sentence of a summary for a page: with all caveats, without the figures in brackets of each
+    commitment and without the clauses of `warnings`, which the page shows below it."""
+    sentence = _SECOND_SENTENCE.split(without_warnings(answer_summary, warnings))[0]
+    return f"{_FIGURES.sub('', sentence).removesuffix('.')}."
 
 
 def _advice(plans: Sequence[PurchasePlan], history: int) -> str:

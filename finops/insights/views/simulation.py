@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from django.http import HttpResponseBase
@@ -11,6 +12,7 @@ from accounts.doors import AccountRequest, account_page
 from finops.costs.views.query_page import CostQueryPage
 from finops.insights.purchase_plans.queries import plan_purchase
 from finops.insights.purchase_plans.schemas import PurchasePlanAnswer, PurchasePlanQuery
+from finops.insights.purchase_plans.text import lead
 from finops.insights.simulation.page_query import SimulationPageQuery
 from finops.insights.simulation.queries import simulate_cost
 from finops.insights.simulation.schemas import SimulationAnswer
@@ -69,6 +71,9 @@ class PurchasePlanPage(CostQueryPage[PurchasePlanQuery, PurchasePlanAnswer]):
 
     def answer(self, query: PurchasePlanQuery) -> PurchasePlanAnswer:
         return plan_purchase(self.request.account, query)
+
+    def result(self, query: PurchasePlanQuery, answer: PurchasePlanAnswer) -> Mapping[str, Any]:
+        return {"lead": lead(answer.summary, answer.warnings)}
 
     def csv(self, query: PurchasePlanQuery) -> HttpResponseBase:
         plans = self.answer(query).plans

@@ -18,6 +18,7 @@ from finops.insights.commitments.purchases import UsageSlot, covered_per_hour, p
 from finops.insights.purchase_plans.figures import best_capacity, tolerated_fall
 from finops.insights.purchase_plans.queries import plan_purchase
 from finops.insights.purchase_plans.schemas import PurchasePlan, PurchasePlanAnswer, PurchasePlanQuery
+from finops.insights.purchase_plans.text import lead
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange, each_day
 from tests.finops.insights.commitments.test_commitments import commitment_line, on_demand
@@ -85,6 +86,9 @@ def test_each_provider_has_a_plan_of_its_own(acme: Account) -> None:
     assert ", 1 USD per hour more for AWS (" in answer.summary
     assumption = "assuming that each provider sells hourly commitments for this usage"
     assert [assumption in each.summary for each in (answer, one)] == [True, False]
+    assert lead(answer.summary, answer.warnings) == (
+        f"Recommended: 2 USD per hour more for Google Cloud, 1 USD per hour more for AWS; {assumption}."
+    )
 
 
 def _every_hour(amount: int) -> Callable[[date, int], int]:
