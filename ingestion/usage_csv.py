@@ -18,7 +18,8 @@ def usage_csv(answer: UsageAnswer) -> CsvTable:
     group = [answer.group_by.removeprefix(PREFIX), "name"] if answer.group_by else []
     header = [*group, "metric", "aggregation", "unit", "quantity", "share", "days with data", *buckets]
     days = f"{answer.period.start_date}-{answer.period.end_date}"
-    return CsvTable(f"usage-{answer.metric}-{days}", header, _csv_rows(answer, buckets))
+    name, rows = f"usage-{answer.metric}-{days}", _csv_rows(answer, buckets)
+    return CsvTable(name, header, rows, note=answer.summary, note_after="days with data")
 
 
 def _csv_rows(answer: UsageAnswer, buckets: list[str]) -> Iterator[list[Any]]:

@@ -153,8 +153,7 @@ class Evaluation:
     @cached_property
     def source_states(self) -> SourceStates:
         """No lake query; PostgreSQL: five."""
-        names = {source_id: each.name for source_id, each in self.sources.health.items()}
-        return source_states(self.account, names)
+        return source_states(self.account, self.sources.names_by_id)
 
     def late_sources(self) -> list[AlertCandidate]:
         """Return starts of episodes, and ends of those that were sent. No lake query; PostgreSQL: seven."""

@@ -18,4 +18,5 @@ def bill_versions_csv(answer: BillVersionsAnswer) -> CsvTable:
     """Return the CSV of the lines of an answer, exact figures."""
     header = [name.replace("_", " ") for name in LINE_FIELDS]
     rows = ([getattr(line, name) for name in LINE_FIELDS] for line in answer.lines)
-    return CsvTable(f"bill-versions-{answer.month}", header, rows)
+    name, note_after = f"bill-versions-{answer.month}", header[-1]
+    return CsvTable(name, header, rows, note=answer.summary, note_after=note_after)

@@ -8,7 +8,7 @@ from typing import Final
 from django.db.models import Model
 
 from finops.lib.registry import Registry
-from finops.lib.sentences import join_with_and, truncate
+from finops.lib.sentences import join_first, truncate
 
 DependantFinder = Callable[[Model], list[str]]
 """A function from a row, such as a team, to its dependants in words. At most one query. The account is in scope."""
@@ -45,7 +45,6 @@ def deletion_impact_text(row: Model) -> str:
 
 
 def _sentence(nouns: str, names: list[str]) -> str:
-    more = len(names) - SHOWN
-    shown = [f"“{name}”" for name in names[:SHOWN]] + ([f"{more} more"] if more > 0 else [])
+    shown = join_first([f"“{name}”" for name in names], SHOWN)
     counted = f"1 {nouns.removesuffix('s')}" if len(names) == 1 else f"{len(names)} {nouns}"
-    return f"Also deletes {counted}: {join_with_and(shown)}."
+    return f"Also deletes {counted}: {shown}."

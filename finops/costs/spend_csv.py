@@ -36,7 +36,8 @@ def spend_csv(answer: SpendAnswer, display: Display | None, *, ask: Callable[[],
     ]
     name = "spend" if answer.view.basis in COST_COLUMNS else answer.view.basis.replace("_", "-")
     name = f"{name}-{answer.period.start_date}-{answer.period.end_date}"
-    return CsvTable(name, header, _csv_rows(answer, buckets, original))
+    rows = _csv_rows(answer, buckets, original)
+    return CsvTable(name, header, rows, note=answer.summary, note_after="change ratio")
 
 
 def _original_amounts(

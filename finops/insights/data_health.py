@@ -45,7 +45,7 @@ from finops.lib import clock, disk
 from finops.lib.answers import AccountAnswer
 from finops.lib.periods import DateRange, each_day, month_end
 from finops.lib.registry import Registry
-from finops.lib.sentences import join_with_and, quote
+from finops.lib.sentences import join_first, quote
 from ingestion.queries.activity import usage_deliveries
 
 
@@ -339,10 +339,9 @@ def _summary(
     if not unwell:
         well = "all up to date" if notices.summary else "all healthy"
         return f"{quote(account.name)} has {count} {noun}, {well}; {data}{notices.summary}."
-    names = join_with_and([f"{quote(each.name)} ({_word(each)})" for each in unwell[:NAMED]])
-    more = f" and {len(unwell) - NAMED} more" if len(unwell) > NAMED else ""
+    names = join_first([f"{quote(each.name)} ({_word(each)})" for each in unwell], NAMED)
     verb = "needs" if len(unwell) == 1 else "need"
-    return f"{len(unwell)} of {count} {noun} of {quote(account.name)} {verb} attention: {names}{more}; {data}{notices.summary}."
+    return f"{len(unwell)} of {count} {noun} of {quote(account.name)} {verb} attention: {names}; {data}{notices.summary}."
 
 
 def _hint(connections: Sequence[ConnectionHealth], unwell: Sequence[ConnectionHealth]) -> str:

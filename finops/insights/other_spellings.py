@@ -207,7 +207,7 @@ def _same_rows(question: SpendNoteContext) -> list[str]:
     rows: dict[str, dict[str, list[SpendSum]]] = {}
     for part in question.sums:
         value = part.keys[0]
-        counted = not plan.categories or part.charge_category in plan.categories
+        counted = plan.counts(part.charge_category)
         if value and counted and value != plan.dimensions[0].absent and (meaning := value_meaning(value)):
             rows.setdefault(meaning, {}).setdefault(value, []).append(part)
     sentences = []

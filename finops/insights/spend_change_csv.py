@@ -33,7 +33,8 @@ def spend_change_csv(
         *original.header,
     ]
     name = f"spend-change-{days.start_date}-{days.end_date}" if days else "spend-change"
-    return CsvTable(name, header, _rows(answer, original))
+    rows = _rows(answer, original)
+    return CsvTable(name, header, rows, note=answer.summary, note_after=EFFECTS[-1])
 
 
 def _original_amounts(

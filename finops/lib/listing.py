@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import ROUND_HALF_EVEN, Context, Decimal
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, Generic, Literal, TypeVar
 
 from django.core.paginator import Page, Paginator
@@ -327,19 +327,34 @@ column."""
 
 @dataclasses.dataclass(frozen=True)
 class CsvTable:
-    """A CSV with any rows. `name` is without date and extension; `rows` are read once."""
+    """A CSV with any rows. `name` is without date and extension; `rows` are read once.
+
+    `note` says what the figures leave out or rest on: the first sentence of an answer. The first row has it in the
+    column `note`, which follows the column `note_after`.
+    """
 
     name: str
     header: Sequence[str]
     rows: Iterable[Sequence[Any]]
+    note: str = ""
+    note_after: str = ""
 
     def response(self) -> StreamingHttpResponse:
         """Return it as a download."""
-        return csv_response(self.name, self.header, self.rows)
+        return csv_response(self.name, *self._with_note())
 
     def lines(self) -> Iterator[str]:
         """Yield its lines. With limited cost access the first names the limit."""
-        return _lines([*_limit_lines(), self.header], self.rows)
+        header, rows = self._with_note()
+        return _lines([*_limit_lines(), header], rows)
+
+    def _with_note(self) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
+        if not self.note:
+            return self.header, self.rows
+        at = list(self.header).index(self.note_after) + 1
+        notes = chain([self.note], repeat(None))
+        rows = ([*row[:at], note, *row[at:]] for row, note in zip(self.rows, notes, strict=False))
+        return [*self.header[:at], "note", *self.header[at:]], rows
 
 
 def _limit_lines() -> list[list[str]]:

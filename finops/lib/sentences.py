@@ -32,6 +32,12 @@ def join_with_and(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
 
 
+def join_first(parts: Sequence[str], count: int) -> str:
+    """`a, b and 3 more`: the first `count` parts, and the number of the others."""
+    more = [f"{len(parts) - count:,} more"] if len(parts) > count else []
+    return join_with_and([*parts[:count], *more])
+
+
 Part = tuple[str, Decimal, Decimal | None]
 """A part of a total: its name, its amount, its share."""
 

@@ -90,10 +90,11 @@ def _facts(report: Report) -> list[Fact]:
 
 
 def _spend(total: SpendTotal) -> str:
-    ratio = total.change.ratio if total.change is not None else None
-    return " · ".join(
-        [numbers.money(total.amount, total.currency), *([numbers.change(ratio)] if ratio is not None else [])]
-    )
+    spent, change = numbers.money(total.amount, total.currency), total.change
+    if change is None or change.ratio is None:
+        return spent
+    part = "" if change.current_amount == total.amount else " on complete days"
+    return f"{spent} · {numbers.change(change.ratio)}{part}"
 
 
 def _movers(report: Report) -> list[Fact]:
@@ -160,9 +161,11 @@ def _savings(report: Report) -> str:
     ]
     savings = sentences.join_with_and(amounts) or "None"
     days = (
-        f", by {dates.day_range(answer.period.start_date, answer.period.end_date)}" if answer.period else ""
+        f", from cost of {dates.day_range(answer.period.start_date, answer.period.end_date)}"
+        if answer.period
+        else ""
     )
-    return " ".join([f"{savings}{days}", *map(reader_text, answer.warnings)])
+    return ". ".join([f"{savings}{days}", *map(reader_text, answer.warnings)])
 
 
 def _unit_costs(report: Report) -> list[Fact]:

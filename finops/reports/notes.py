@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from finops.costs.answers import SpendRow, SpendTotal, drop_other_currencies
-from finops.costs.queries.spend_words import amounts_of
+from finops.costs.queries.spend_words import amounts_of, left_out_clause
 from finops.exchange_rates.missing_rates import missing_rate_clause, missing_rate_warnings
 from finops.lake.engine.conversion import display_currency
 from finops.lib.formats import dates, numbers
@@ -39,9 +39,12 @@ def report_notes(report: Report) -> ReportNotes:
     amounts = amounts_of(report.spend.totals)
     spent = join_with_and([numbers.money(each.amount, each.currency) for each in shown_totals(report)])
     so_far = " so far" if report.scope.is_running else ""
-    total = f"{spent or 'No cost'} in {dates.long_month(report.scope.month)}{so_far}{missing_rate_clause(amounts)}"
+    left_out = missing_rate_clause(amounts) + left_out_clause(
+        part for total in shown_totals(report) for part in total.left_out
+    )
+    total = f"{spent or 'No cost'} in {dates.long_month(report.scope.month)}{so_far}{left_out}"
     clauses = "; ".join(_clauses(report))
-    in_sentence = missing_rate_warnings(amounts)
+    in_sentence = [*missing_rate_warnings(amounts), *(f"Source {each}." for each in report.day_clauses)]
     return ReportNotes(
         first_sentence=reader_text(f"{total}{f': {clauses}' if clauses else ''}."),
         rest=[reader_text(each) for each in report.spend.warnings if _adds(each) and each not in in_sentence],
@@ -49,10 +52,11 @@ def report_notes(report: Report) -> ReportNotes:
 
 
 def _clauses(report: Report) -> Iterator[str]:
-    """Return the clauses that have an amount."""
+    """Return the clauses that have an amount, and those on days without bills."""
     for warning in report.spend.warnings:
         if _AMOUNT_FIRST.match(warning):
             yield warning.removesuffix(".").partition(": ")[0]
+    yield from report.day_clauses
     if no_team := [_amount_with_share(row) for row in report.no_team_rows]:
         yield f"{join_with_and(no_team)} not allocated to a team"
     for part in report.other_currencies:

@@ -17,6 +17,7 @@ from finops.budgets.status_rules import EXCEEDED, OK, WARNING
 from finops.costs.answers import MoneyAmount, SpendAnswer
 from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.queries.spend_words import missing_end_words, stopped_words, uncovered_words
 from finops.costs.spend_query import SpendQuery
 from finops.insights.anomalies.queries import list_anomalies
 from finops.insights.anomalies.schemas import AnomaliesAnswer, AnomaliesQuery
@@ -32,7 +33,7 @@ from finops.lake.engine.conversion import (
 )
 from finops.lib import clock
 from finops.lib.errors import UserError, unknown_value
-from finops.lib.periods import add_months, month_end, month_start
+from finops.lib.periods import DateRange, add_months, month_end, month_start
 from finops.lib.query_page import ALL_ROWS
 from finops.reports.report import Report, ReportQuery, ReportScope, Section, UnitCostSection, read_month
 from finops.unitcosts.models import UnitMetric
@@ -123,6 +124,7 @@ def build_report(
         unit_costs=unit_costs,
         more_unit_costs=more_unit_costs,
         other_currencies=reader.other_currencies(),
+        day_clauses=reader.day_clauses(),
         originals=reader.originals(with_teams=with_teams) if with_originals else {},
     )
 
@@ -194,6 +196,13 @@ class _Reader:
             for total in totals
             if total.currency != scope.currency and total.amount
         ]
+
+    def day_clauses(self) -> list[str]:
+        """Return clauses on days of the month that no bill covers, and on sources that stopped. No query."""
+        coverage, days = self.sources.coverage, DateRange(self.scope.days.start, self.scope.last_day)
+        stopped = stopped_words(coverage, coverage.stopped_sources(days), self.sources.names_by_id)
+        words = uncovered_words(coverage, days) + missing_end_words(coverage, days) + stopped
+        return words.split("; ")[1:]
 
     def _spend(self, query: SpendQuery) -> SpendAnswer:
         return query_spend(self.account, query, sources=self.sources, deadline=self.deadline)

@@ -117,6 +117,8 @@ class Report:
     more_unit_costs: int = 0
     other_currencies: Sequence[MoneyAmount] = ()
     """The month's cost in currencies that the reader left out."""
+    day_clauses: Sequence[str] = ()
+    """Days of the month without bills, and sources that deliver no more lines: clauses for the first sentence."""
     originals: Mapping[str, SpendAnswer] = field(default_factory=dict)
     """In a converted report: Services, Trend and Teams as billed."""
 

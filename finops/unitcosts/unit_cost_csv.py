@@ -33,7 +33,7 @@ def unit_cost_csv(
     header = CUSTOMER_HEADER if by_customer else TOTAL_HEADER
     rows = _customer_rows(answer) if by_customer else _total_rows(answer)
     cells = ([*row, *original.cells(key, row[header.index("currency")])] for key, row in rows)
-    return CsvTable(name, [*header, *original.header], cells)
+    return CsvTable(name, [*header, *original.header], cells, note=answer.summary, note_after=FIGURES[-1])
 
 
 def _customer_rows(answer: UnitCostAnswer) -> Iterator[KeyedRow]:

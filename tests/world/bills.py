@@ -79,11 +79,11 @@ class Bills:
     def bring(self, name: str, lines: Iterable[Line], *, on: date) -> CostSource:
         """Import these lines on a day."""
         self.files += 1
-        path = self.folder / f"bill-{self.files}.csv"
+        path, rows = self.folder / f"bill-{self.files}.csv", list(lines)
         with path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS)
+            writer = csv.DictWriter(file, dict.fromkeys([*COLUMNS, *(name for row in rows for name in row)]))
             writer.writeheader()
-            writer.writerows(lines)
+            writer.writerows(rows)
         with at(on):
             source = self.source(name)
             services.import_files(account=self.account, source=source, paths=[path], actor=self.cast.actor)

@@ -131,7 +131,6 @@ def _by_day(
 
 def _billed_days(costs: AiCosts, prices: PriceList) -> list[BilledDay]:
     """Cost in the chosen view, by model, token type and day; different names of one model are added up."""
-    categories = costs.plan.categories
     return [
         BilledDay(
             (prices.model_name(_value(part.keys[0])) if _value(part.keys[0]) else "", _value(part.keys[1])),
@@ -140,7 +139,7 @@ def _billed_days(costs: AiCosts, prices: PriceList) -> list[BilledDay]:
             part.amount,
         )
         for part in costs.sums.sums
-        if part.bucket is not None and (not categories or part.charge_category in categories)
+        if part.bucket is not None and costs.plan.counts(part.charge_category)
     ]
 
 

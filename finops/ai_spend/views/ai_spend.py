@@ -16,7 +16,7 @@ from finops.ai_spend.queries import review_ai_spend
 from finops.costs.views.query_page import COST_OPTIONS, CostQueryPage
 from finops.exchange_rates.csv_columns import CsvRow
 from finops.lib.choices import GRANULARITIES
-from finops.lib.listing import csv_response
+from finops.lib.listing import CsvTable
 from ingestion.models import UsageMetric
 from ingestion.queries import metrics_of
 
@@ -34,7 +34,7 @@ GROUPS: Final = [
 BUCKETS: Final = [choice for choice in GRANULARITIES if choice[0] != "none"]
 FIGURES: Final = (
     *("currency", "billed", "billed tokens", "billed per 1000 tokens"),
-    *("usage tokens", "estimated from usage", "note"),
+    *("usage tokens", "estimated from usage", "reason"),
 )
 
 
@@ -95,7 +95,8 @@ class AiSpendPage(CostQueryPage[AiSpendQuery, AiSpendAnswer]):
             [*row.group, *_figures(row), *original.cells(tuple(row.group), row.currency)]
             for row in answer.rows
         )
-        return csv_response(f"ai-spend-{days[0]}-{days[1]}", header, cells)
+        name = f"ai-spend-{days[0]}-{days[1]}"
+        return CsvTable(name, header, cells, answer.summary, FIGURES[-1]).response()
 
 
 @account_page()

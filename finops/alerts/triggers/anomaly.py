@@ -205,7 +205,7 @@ def _facts(account: Account, row: AnomalyRow, target: str) -> list[Fact]:
     if target and row.currency != target:
         facts.append(Fact("Conversion", f"No exchange rate from {row.currency} to {target}"))
     if row.ongoing:
-        facts.append(Fact("At month end", signed_amount(row.month_end_impact, row.currency)))
+        facts.append(Fact("Impact by month end", signed_amount(row.month_end_impact, row.currency)))
     return [*facts, *(Fact(f"By {cause.dimension}", _cause(cause)) for cause in row.root_causes)]
 
 

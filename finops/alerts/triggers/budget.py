@@ -167,9 +167,9 @@ def _sentences(crossing: Crossing) -> list[str]:
     if crossing.is_over:
         return [f"{dates.day_range(days.start, days.end)}: {figure} {of} spent, {threshold}."]
     left_out = _left_out_clause(status)
+    incomplete = numbers.money(status.not_final, status.currency) if status.not_final else ""
+    of_it = f", {incomplete} of it on incomplete days" if incomplete else ""
     if not _is_forecast(crossing):
-        incomplete = numbers.money(status.not_final, status.currency) if status.not_final else ""
-        of_it = f", {incomplete} of it on incomplete days" if incomplete else ""
         spent = f"{figure} {of} spent since {dates.day(days.start)}{of_it}{left_out}, {threshold}."
         if status.forecast is None:
             return [spent]
@@ -177,7 +177,7 @@ def _sentences(crossing: Crossing) -> list[str]:
         return [spent, f"The forecast for {dates.day(days.end)} is {forecast}."]
     texts = [f"The forecast for {dates.day(days.end)} is {figure} {of}{left_out}, {threshold}."]
     if status.spent is not None:
-        texts.append(f"Spent so far: {numbers.money(status.spent, status.currency)}.")
+        texts.append(f"Spent so far: {numbers.money(status.spent, status.currency)}{of_it}.")
     return texts
 
 

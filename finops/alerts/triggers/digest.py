@@ -160,7 +160,10 @@ def digest_message(account: Account, digest: DueDigest, sources: Sources, deadli
 
 
 def _sentences(figures: DigestFigures) -> list[str]:
-    days, earlier = figures.digest.days, figures.digest.earlier
+    days, compared = figures.digest.days, figures.spend.answer.comparison
+    earlier = figures.digest.earlier
+    if compared is not None:
+        earlier = DateRange(compared.previous_start_date, compared.previous_end_date)
     spent = f"{sentences.quote(figures.account.name)} spent {totals_text(figures.totals)}, {dates.day_range(days.start, days.end)}{figures.spend.caveat}"
     changes = [text for total in figures.totals[:MOST_CURRENCIES] if (text := change_text(total))]
     comparison = (

@@ -49,12 +49,13 @@ def spend_chart(totals: Sequence[SpendTotal], granularity: str) -> ColumnChart |
 
 
 def change_text(total: SpendTotal) -> str:
-    """Format a change: `+$120.00 (+4.1%)`; empty without a comparison."""
+    """Format a change: `+$120.00 (+4.1%)`; empty without a comparison. If not all days are compared, it says so."""
     change = total.change
     if change is None or change.change is None:
         return ""
     share = "" if change.ratio is None else f" ({numbers.change(change.ratio)})"
-    return f"{signed_amount(change.change, total.currency)}{share}"
+    part = "" if change.current_amount == total.amount else " on complete days"
+    return f"{signed_amount(change.change, total.currency)}{share}{part}"
 
 
 def share(part: Decimal, whole: Decimal) -> str:

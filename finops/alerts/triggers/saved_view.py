@@ -199,10 +199,11 @@ def _total_facts(totals: Sequence[SpendTotal]) -> list[Fact]:
 
 def _row_text(row: SpendRow) -> str:
     change = row.change.ratio if row.change else None
+    part = " on complete days" if row.change and row.change.current_amount != row.amount else ""
     parts = [
         numbers.money(row.amount, row.currency),
         "" if row.share is None else numbers.percent(row.share),
-        "" if change is None else numbers.change(change),
+        "" if change is None else f"{numbers.change(change)}{part}",
     ]
     return " · ".join(filter(None, parts))
 

@@ -14,7 +14,7 @@ from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend import read_spend
 from finops.costs.queries.spend_answer import assemble
 from finops.costs.queries.spend_lake import UNITS
-from finops.costs.queries.spend_words import amounts_of, caveat_clause, not_final_warning
+from finops.costs.queries.spend_words import amounts_of, caveat_clause, left_out_clause, not_final_warning
 from finops.costs.spend_query import SpendQuery
 from finops.exchange_rates.missing_rates import missing_rate_clause, missing_rate_warnings, without_rate
 from finops.lake.engine.conversion import display_currency
@@ -26,8 +26,9 @@ MOST_NOTES: Final = 3
 
 @dataclass(frozen=True)
 class MessageSpend:
-    """A spend answer for a message. `caveat`: a clause for the end of the first sentence, with the amount of
-    incomplete days and of cost without an exchange rate; empty if the total is complete. `notes`: the other warnings.
+    """A spend answer for a message. `caveat`: a clause for the end of the first sentence, with the amounts of
+    incomplete days, of cost without an exchange rate and of charge categories that are not counted; empty if the total is
+    complete. `notes`: the other warnings.
     `missing_rate`: why a change cannot be computed, if amounts have no exchange rate."""
 
     answer: SpendAnswer
@@ -47,11 +48,17 @@ def message_spend(account: Account, query: SpendQuery, *, sources: Sources, dead
     answer = assemble(facts, sums)
     amounts = {} if facts.plan.basis in UNITS else amounts_of(answer.totals)
     missing = missing_rate_warnings(amounts)
+    left_out = left_out_clause(part for total in answer.totals for part in total.left_out).removeprefix(", ")
+    caveat = caveat_clause(facts, sums)
     in_first_sentence = {*missing, *not_final_warning(facts, sums)}
     return MessageSpend(
         answer=drop_other_currencies(answer, display_currency()),
-        caveat=reader_text(caveat_clause(facts, sums) + missing_rate_clause(amounts)),
-        notes=tuple(reader_text(each) for each in answer.warnings if each not in in_first_sentence),
+        caveat=reader_text(f"{f' ({left_out})' if left_out else ''}{missing_rate_clause(amounts)}{caveat}"),
+        notes=tuple(
+            reader_text(each)
+            for each in answer.warnings
+            if each not in in_first_sentence and f"{each[0].lower()}{each[1:].rstrip('.')}" not in caveat
+        ),
         missing_rate=_missing_rate(amounts, missing),
     )
 

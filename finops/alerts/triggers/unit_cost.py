@@ -18,7 +18,7 @@ from finops.alerts.triggers.complete_period import CompletePeriod
 from finops.alerts.triggers.figures import amount, share
 from finops.alerts.triggers.spend import limit_notes
 from finops.costs.queries.sources import Sources
-from finops.costs.queries.spend_words import incomplete_words
+from finops.costs.queries.spend_words import incomplete_words, left_out_clause
 from finops.exchange_rates.missing_rates import missing_rate_clause, missing_rate_warnings
 from finops.lib import sentences
 from finops.lib.drawings.chart import ColumnChart, DrawnSeries, to_values
@@ -138,15 +138,16 @@ def _costs(answer: UnitCostAnswer) -> dict[str, Decimal]:
 
 
 def _caveat(answer: UnitCostAnswer, period: CompletePeriod, sources: Sources) -> str:
-    """Return what is left out: days of usage, cost without an exchange rate, cost of sources that stopped."""
+    """Return what is left out: days of usage, cost without an exchange rate or of charge categories that
+    are not counted, cost of sources that stopped."""
     usage = (
         f", with usage on {answer.usage_days} of {period.days.days} days"
         if answer.usage_days < answer.cost_days
         else ""
     )
-    names = {source_id: each.name for source_id, each in sources.health.items()}
-    incomplete = incomplete_words(sources.coverage, period.days, {}, names)
-    return reader_text(f"{usage}{missing_rate_clause(_costs(answer))}{incomplete}")
+    incomplete = incomplete_words(sources.coverage, period.days, {}, sources.names_by_id)
+    left_out = left_out_clause(part for total in answer.totals for part in total.left_out)
+    return reader_text(f"{usage}{missing_rate_clause(_costs(answer))}{left_out}{incomplete}")
 
 
 def _notes(answer: UnitCostAnswer, period: CompletePeriod) -> list[str]:

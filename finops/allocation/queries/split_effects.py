@@ -50,7 +50,7 @@ def effects_of(
 
 
 def _is_counted(plan: SpendPlan, lot: CostGroup) -> bool:
-    return lot.when.inside and (not plan.categories or lot.other[0] in plan.categories)
+    return lot.when.inside and plan.counts(lot.other[0])
 
 
 def _add(sums: dict[Key, int], key: Key, amount: int) -> None:

@@ -206,8 +206,8 @@ def split_effect(
     plan = asking.plan(dimension, days)
     result = asking.apply_splits(plan, [split_of(split)])
     sums = run_plan(account, plan, deadline, asking.sources.manifest)
-    counted = [part for part in sums if _is_counted(plan, part)]
-    moves = [part for part in result.moves if _is_counted(plan, part)]
+    counted = [part for part in sums if plan.counts(part.charge_category)]
+    moves = [part for part in result.moves if plan.counts(part.charge_category)]
     currencies = sorted({part.currency for part in counted})
     return SplitEffectAnswer(
         view=asking.view,
@@ -217,10 +217,6 @@ def split_effect(
         moved=[part for effect in result.effects for part in effect.applied.moved],
         warnings=[*dimension.warnings, *result.warnings],
     )
-
-
-def _is_counted(plan: SpendPlan, part: SpendSum) -> bool:
-    return not plan.categories or part.charge_category in plan.categories
 
 
 def _effect_total(

@@ -21,7 +21,12 @@ TWO_MONTHS: Final = 62
 
 
 def summary_of(
-    account: Account, span: Span, facts: SpendFacts, totals: Sequence[ForecastTotal], not_final: str = ""
+    account: Account,
+    span: Span,
+    facts: SpendFacts,
+    totals: Sequence[ForecastTotal],
+    view: str,
+    not_final: str,
 ) -> str:
     """Return the summary in one sentence: the expected cost, its band, the part already spent, and the change."""
     when = f"from {span.period.start} to {span.period.end}"
@@ -35,10 +40,7 @@ def summary_of(
     if not forecast_totals:
         return f"The spend of {quote(account.name)}{filtered} {when} cannot be forecast: {totals[0].reason.rstrip('.')}{facts.source_notes.clause}."
     totals_text = join_with_and([_total_text(total) for total in forecast_totals])
-    return (
-        f"{quote(account.name)} is forecast to spend {totals_text}{filtered} {when} "
-        f"({facts.view.label}){not_final}."
-    )
+    return f"{quote(account.name)} is forecast to spend {totals_text}{filtered} {when} ({view}){not_final}."
 
 
 def _total_text(total: ForecastTotal) -> str:

@@ -31,13 +31,15 @@ from finops.costs.queries.closed_months import restatement_clause
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import plan_of, read_sums_of, resolve_query
-from finops.costs.queries.spend_answer import truncation_note
+from finops.costs.queries.spend_answer import left_out_parts, truncation_note
 from finops.costs.queries.spend_facts import SpendFacts
 from finops.costs.queries.spend_lake import ONE_TIME_FEES, SpendPlan, SpendSum
 from finops.costs.queries.spend_words import (
     NAMED_SOURCES,
     SOURCE_NAME_LENGTH,
     incomplete_words,
+    left_out_clause,
+    stopped_words,
     uncovered_words,
 )
 from finops.costs.spend_query import SpendQuery
@@ -94,7 +96,8 @@ def forecast_figures(
     """Return the answer of `forecast_spend` together with its days."""
     sources, today = (sources or load_sources(account)).for_planning, clock.today()
     span = _span(account, query, sources.coverage, today)
-    facts, sums = _read(account, query, span, sources, deadline)
+    facts, every = _read(account, query, span, sources, deadline)
+    sums = [part for part in every if facts.plan.counts(part.charge_category)]
     whole = [_outlook(facts, span, sums, currency) for currency in sorted({part.currency for part in sums})]
     totals = [total_of(each, span, query.granularity) for each in whole]
     totals.sort(key=lambda total: (-abs(total.expected or total.actual), total.currency))
@@ -104,11 +107,12 @@ def forecast_figures(
     converted = [total for total in totals if total.currency not in without_rate(read)] or totals
     in_period = {total.currency: total.actual or read[total.currency] for total in totals}
     not_final = no_values_clause(facts.dimensions) + missing_rate_clause(in_period)
-    not_final += _not_final(facts, span, whole)
+    not_final += _not_final(facts, span, whole, sums)
     not_final += restatement_clause(sources, [span.period, span.previous], facts.plan.basis)
+    view = f"{facts.view.label}{_left_out(facts.plan, span, every)}"
     answer = ForecastAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=summary_of(account, span, facts, converted, not_final),
+        summary=summary_of(account, span, facts, converted, view, not_final),
         view=facts.view,
         period=AppliedForecastPeriod(
             start_date=span.period.start,
@@ -133,8 +137,18 @@ def forecast_figures(
     return ForecastFigures(answer, sorted(whole, key=lambda each: order[each.currency]), span)
 
 
-def _not_final(facts: SpendFacts, span: Span, whole: Sequence[Outlook]) -> str:
-    """Return a clause on cost so far that is not final, and on late sources, whose expected cost counts."""
+def _left_out(plan: SpendPlan, span: Span, sums: Sequence[SpendSum]) -> str:
+    """Return a clause on charge categories that are not counted: their cost so far, or else in the period before."""
+    for days, when in ((span.so_far, " so far"), (span.previous, " in the period before")):
+        parts = [each for each in sums if each.bucket and days.start <= each.bucket <= days.end]
+        if clause := left_out_clause(left_out_parts(plan, parts), when):
+            return clause
+    return ""
+
+
+def _not_final(facts: SpendFacts, span: Span, whole: Sequence[Outlook], sums: Sequence[SpendSum]) -> str:
+    """Return a clause on cost so far that is not final, on late sources, whose expected cost counts, on sources that
+    stopped, whose later days count as 0, and on filter values without cost."""
     amounts = {each.currency: each.incomplete for each in whole if each.incomplete}
     text = incomplete_words(span.coverage, span.so_far, amounts, facts.names)
     if span.coverage.days_with_data(span.so_far):
@@ -146,7 +160,12 @@ def _not_final(facts: SpendFacts, span: Span, whole: Sequence[Outlook]) -> str:
         if through and since and since <= end < through and source in facts.names
     ]
     text += f"; {join_with_and(late[:NAMED_SOURCES])} treated as expected" if late else ""
-    return text + facts.source_notes.clause
+    with_cost = {source for end in {each.end for each in sums} - {-1} for source in facts.plan.ends[end][1]}
+    stopped = stopped_words(
+        span.coverage, with_cost & {*span.coverage.stopped_sources(span.so_far)}, facts.names
+    )
+    text += f"{stopped}; days without lines count as 0" if stopped else ""
+    return text + facts.findings.clause + facts.source_notes.clause
 
 
 def _span(account: Account, query: ForecastQuery, coverage: Coverage, today: date) -> Span:
@@ -200,7 +219,7 @@ def _read(
         findings=look_up(account, plan, deadline, sources.manifest) if plan.filters else FilterFindings(),
         split_result=split_result,
     )
-    return facts, [part for part in sums if not plan.categories or part.charge_category in plan.categories]
+    return facts, sums
 
 
 def _groups(facts: SpendFacts, span: Span, sums: Sequence[SpendSum]) -> list[Outlook]:
@@ -223,12 +242,8 @@ def _outlook(
     own_sums = [part for part in sums if part.currency == currency]
     parts = _parts(facts.plan, own_sums)
     costs = total_by_day(parts)
-    reason, through, since = (
-        _stale(span),
-        span.coverage.complete_through_for_most,
-        span.coverage.complete_through,
-    )
-    projection, late = None, None
+    through, since = span.coverage.complete_through_for_most, span.coverage.complete_through
+    reason, projection, late = _stale(span), None, None
     if not reason and through is not None and since is not None:
         late = complete_late_days(parts, span.covered_days, through, since, span.period)
         projection, reason = project_period(

@@ -17,7 +17,7 @@ from finops.budgets.queries import ForecastFigures, forecast_figures
 from finops.costs.views.choices import default_basis
 from finops.costs.views.query_page import COST_OPTIONS, CostQueryPage
 from finops.exchange_rates.csv_columns import CsvRow, OriginalAmounts
-from finops.lib.listing import csv_response
+from finops.lib.listing import CsvTable
 
 
 class ForecastPage(CostQueryPage[ForecastQuery, ForecastFigures]):
@@ -78,9 +78,11 @@ def _csv(figures: ForecastFigures, original: OriginalAmounts) -> HttpResponseBas
     name = f"forecast-{answer.period.start_date}-{answer.period.end_date}"
     if answer.group_by:
         header = [*answer.group_by, "name", *AMOUNTS, *EARLIER, *original.header]
-        return csv_response(name, header, _group_rows(answer, original))
-    header = ["day or month", "currency", "spent", "expected", "from", "to", *original.header]
-    return csv_response(name, header, _total_rows(charts_of(figures), original))
+        rows, note_after = _group_rows(answer, original), "reason"
+    else:
+        header = ["day or month", "currency", "spent", "expected", "from", "to", *original.header]
+        rows, note_after = _total_rows(charts_of(figures), original), "to"
+    return CsvTable(name, header, rows, note=answer.summary, note_after=note_after).response()
 
 
 def _amounts(figures: ForecastFigures) -> Iterator[CsvRow]:

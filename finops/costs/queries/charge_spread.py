@@ -258,7 +258,7 @@ def _buckets(plan: SpendPlan, period: DateRange) -> Iterator[tuple[date | None, 
 
 
 def _change(plan: SpendPlan, moves: Sequence[SpendSum]) -> list[MoneyAmount]:
-    counted = [move for move in moves if not plan.categories or move.charge_category in plan.categories]
+    counted = [move for move in moves if plan.counts(move.charge_category)]
     currencies = sorted({move.currency for move in counted})
     return [
         MoneyAmount(

@@ -103,9 +103,8 @@ class CostSums:
     def by_value(self) -> list[ValueCost]:
         """Return the counted cost by value of the first dimension and currency."""
         costs: dict[tuple[str, str], ValueCost] = {}
-        categories = self.facts.plan.categories
         for part in self.sums:
-            if categories and part.charge_category not in categories:
+            if not self.facts.plan.counts(part.charge_category):
                 continue
             value, label = part.keys[0] or "", part.labels[0] or ""
             cost = costs.setdefault((value, part.currency), ValueCost(value, part.currency))

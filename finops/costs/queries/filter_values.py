@@ -44,8 +44,8 @@ class FilterFindings:
 
     used: list[AppliedFilter] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
-    """Clauses on values that no line of these days has, for the first sentence."""
+    clause: str = ""
+    """Values that no line of these days has, for the end of the first sentence; starts with a semicolon."""
 
 
 def look_up(
@@ -89,7 +89,7 @@ def look_up(
     return FilterFindings(
         [_applied_filter(item, labels_by_filter.get(id(item))) for item in plan.filters],
         warnings,
-        [each.clause for each in unknown[:SHOWN_MISSING]],
+        "".join(f"; {each.clause}" for each in unknown[:SHOWN_MISSING]),
     )
 
 

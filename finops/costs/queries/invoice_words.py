@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import date
 from decimal import Decimal
 
+from finops.costs.coverage import Coverage, complete_data_words
 from finops.costs.invoice_answers import InvoiceQuery, InvoiceRow
+from finops.lib.answers import group_by
 from finops.lib.money import currencies_by_amount, exact_sum
-from finops.lib.sentences import join_with_and, money, quote
+from finops.lib.periods import month_end
+from finops.lib.sentences import join_first, join_with_and, money, quote
 
 NAMED = 3
 
@@ -36,10 +40,9 @@ def _differences_clause(rows: Sequence[InvoiceRow]) -> str:
     if not rows:
         return ""
     ranked = sorted(rows, key=lambda row: -(row.difference or Decimal(0)).copy_abs())
-    named = [_difference(row) for row in ranked[:NAMED]]
-    more = f" and {len(ranked) - NAMED} more" if len(ranked) > NAMED else ""
+    named = join_first([_difference(row) for row in ranked], NAMED)
     verb = "differs" if len(rows) == 1 else "differ"
-    return f"{_invoices(len(rows))} {verb} from the lines: {', '.join(named)}{more}"
+    return f"{_invoices(len(rows))} {verb} from the lines: {named}"
 
 
 def _difference(row: InvoiceRow) -> str:
@@ -50,14 +53,30 @@ def _difference(row: InvoiceRow) -> str:
 
 
 def _amounts(rows: Sequence[InvoiceRow], status: str, words: str) -> str:
-    by_currency: dict[str, Decimal] = {}
-    for row in rows:
-        if row.status == status:
-            by_currency[row.currency] = exact_sum(
-                [by_currency.get(row.currency, Decimal(0)), row.lines_amount or Decimal(0)]
-            )
-    texts = [money(by_currency[currency], currency) for currency in currencies_by_amount(by_currency)]
+    texts = _sums([row for row in rows if row.status == status])
     return f"{join_with_and(texts)} {words}" if texts else ""
+
+
+def _sums(rows: Sequence[InvoiceRow]) -> list[str]:
+    """Return the sum of the lines in each currency, largest first."""
+    sums = {
+        currency: exact_sum(row.lines_amount or Decimal(0) for row in own_rows)
+        for currency, own_rows in group_by(rows, lambda row: row.currency).items()
+    }
+    return [money(sums[currency], currency) for currency in currencies_by_amount(sums)]
+
+
+def incomplete_months_clause(rows: Sequence[InvoiceRow], coverage: Coverage) -> str:
+    """Return a clause on the lines of months whose last days have no complete cost data; not of closed periods."""
+    through = coverage.complete_through or date.min
+    running = [
+        row for row in rows if row.period_status != "Closed" and through < month_end(row.billing_period)
+    ]
+    if not running:
+        return ""
+    months = sorted({f"{row.billing_period:%Y-%m}" for row in running})
+    verb = "is" if len(months) == 1 else "are"
+    return f"; {_span(months)} {verb} incomplete, with lines of {join_with_and(_sums(running))}: {complete_data_words(coverage)}"
 
 
 def _not_final(rows: Sequence[InvoiceRow]) -> str:
@@ -93,10 +112,7 @@ def duplicate_invoice_warnings(invoices: Sequence[str]) -> list[str]:
     """Return warnings on sources that have the details of the same invoice."""
     if not invoices:
         return []
-    named = join_with_and(
-        [quote(each) for each in invoices[:NAMED]]
-        + ([f"{len(invoices) - NAMED} more"] if len(invoices) > NAMED else [])
-    )
+    named = join_first([quote(each) for each in invoices], NAMED)
     return [f"Two sources have Invoice Detail of {named}; the one imported last is counted."]
 
 

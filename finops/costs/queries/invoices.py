@@ -84,8 +84,10 @@ def _reconciliation(
     notes = source_notes(account, sources)
     warnings = [*notes.warnings, *records.warnings, *restatement_sentences(sources)]
 
+    problems = words.incomplete_months_clause(rows, sources.coverage) + notes.clause
+
     def answer_of(limit: int) -> InvoiceAnswer:
-        return _answer(account, query, months, rows, limit, warnings, notes.clause)
+        return _answer(account, query, months, rows, limit, warnings, problems)
 
     return largest_that_fits(answer_of, query.limit, fits)
 

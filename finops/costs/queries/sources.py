@@ -83,7 +83,11 @@ class Sources:
     @property
     def names(self) -> dict[str, str]:
         """Names by the source id of cost lines."""
-        return {str(source_id): source.name for source_id, source in self.health.items()}
+        return {str(source_id): name for source_id, name in self.names_by_id.items()}
+
+    @property
+    def names_by_id(self) -> dict[int, str]:
+        return {source_id: source.name for source_id, source in self.health.items()}
 
     @property
     def for_planning(self) -> Sources:

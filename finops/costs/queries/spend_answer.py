@@ -41,6 +41,7 @@ from finops.costs.queries.spend_words import (
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_TOP, SpendOrder
 from finops.exchange_rates.missing_rates import missing_rate_warnings
 from finops.lake.engine.conversion import display_currency
+from finops.lib.answers import group_by
 from finops.lib.money import currencies_by_amount, exact_difference, exact_sum, ratio
 from finops.lib.periods import DateRange
 from finops.lib.sentences import truncate
@@ -68,11 +69,11 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
             facts.view,
             totals,
             rows,
-            no_values_clause(facts.dimensions)
-            + "".join(f"; {each}" for each in facts.findings.missing if totals)
+            caveat_clause(facts, sums)
+            + no_values_clause(facts.dimensions)
+            + (facts.findings.clause if totals else "")
             + split_preview_clause(facts)
             + facts.related_notes.clause
-            + caveat_clause(facts, sums)
             + _comparison_clause(facts, totals)
             + restatement_clause(facts.sources, facts.plan.ranges, facts.plan.basis),
         ),
@@ -156,13 +157,13 @@ def total_of(
 ) -> SpendTotal:
     """Return the total of one currency, its parts, and what the view leaves out."""
     parts = [part for part in sums if part.currency == currency]
-    counted = [part for part in parts if _is_counted(facts.plan, part)]
-    left_out = [part for part in parts if not _is_counted(facts.plan, part)]
+    counted = [part for part in parts if facts.plan.counts(part.charge_category)]
+    left_out = left_out_parts(facts.plan, parts)
     return SpendTotal(
         amount=exact_sum(part.amount for part in counted),
         currency=currency,
         inside=[] if facts.plan.basis in UNITS else _inside(counted, currency),
-        left_out=_by_category(left_out, currency),
+        left_out=left_out,
         left_out_amount=exact_sum(part.amount for part in left_out),
         whole_amount=exact_sum(part.amount for part in parts),
         change=_add_one_sided_charges(facts, counted, _change(facts, counted, currency)),
@@ -190,20 +191,17 @@ def _inside(counted: Sequence[SpendSum], currency: str) -> list[PartAmount]:
     return [_part(name, (part for part in counted if part.part == name), currency) for name in PARTS]
 
 
-def _is_counted(plan: SpendPlan, part: SpendSum) -> bool:
-    return not plan.categories or part.charge_category in plan.categories
-
-
 def _part(name: str, parts: Iterable[SpendSum], currency: str) -> PartAmount:
     return PartAmount(part=name, amount=exact_sum(part.amount for part in parts), currency=currency)
 
 
-def _by_category(parts: Sequence[SpendSum], currency: str) -> list[PartAmount]:
-    names = sorted({part.charge_category or "(none)" for part in parts})
-    return [
-        _part(name, (part for part in parts if (part.charge_category or "(none)") == name), currency)
-        for name in names
-    ]
+def left_out_parts(plan: SpendPlan, sums: Sequence[SpendSum]) -> list[PartAmount]:
+    """Return the cost that a plan does not count, by currency and charge category."""
+    left_out = group_by(
+        (part for part in sums if not plan.counts(part.charge_category)),
+        lambda part: (part.currency, part.charge_category or "(none)"),
+    )
+    return [_part(name, parts, currency) for (currency, name), parts in sorted(left_out.items())]
 
 
 def _rows(
@@ -213,7 +211,7 @@ def _rows(
         return []
     places: dict[int, list[SpendSum]] = {}
     for group in sums:
-        if group.currency == total.currency and _is_counted(facts.plan, group):
+        if group.currency == total.currency and facts.plan.counts(group.charge_category):
             places.setdefault(group.place, []).append(group)
     count = max((group.groups for groups in places.values() for group in groups), default=0)
     rows = [_row(facts, groups, total, buckets, count) for groups in places.values()]
@@ -272,10 +270,8 @@ def _series(groups: Sequence[SpendSum], buckets: Sequence[Bucket]) -> Series:
 def _change(facts: SpendFacts, groups: Sequence[SpendSum], currency: str) -> Change | None:
     if facts.compared is None or facts.compared.previous is None:
         return None
-    current, previous = (
-        exact_sum(group.compared for group in groups),
-        exact_sum(group.previous for group in groups),
-    )
+    current = exact_sum(group.compared for group in groups)
+    previous = exact_sum(group.previous for group in groups)
     reason = not_comparable(facts.sources.coverage, facts.compared.previous)
     if not reason:
         return change_between(current, previous, currency)

@@ -129,7 +129,7 @@ def sum_counted_cost(
     """Return the counted sums by the values of these dimensions of the plan and the currency."""
     totals: dict[tuple[Keys, str], Decimal] = {}
     for part in sums:
-        if not plan.categories or part.charge_category in plan.categories:
+        if plan.counts(part.charge_category):
             key = tuple(part.keys[place] for place in places), part.currency
             totals[key] = exact_sum([totals.get(key, ZERO), part.amount])
     return totals
@@ -199,7 +199,7 @@ class SpendFacts:
     @property
     def names(self) -> dict[int, str]:
         """Names of sources, by id."""
-        return {source: each.name for source, each in self.sources.health.items()}
+        return self.sources.names_by_id
 
     @cached_property
     def source_notes(self) -> SourceNotes:

@@ -69,6 +69,9 @@ class SpendPlan:
     ends: tuple[tuple[date, tuple[int, ...]], ...] = ()
     """Sources by their last complete day, where the sums distinguish them."""
 
+    def counts(self, charge_category: str | None) -> bool:
+        return not self.categories or charge_category in self.categories
+
     @property
     def ranges(self) -> list[DateRange]:
         if self.previous is None:

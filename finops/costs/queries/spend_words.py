@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import partial
 
 from accounts.models import Account
-from finops.costs.answers import AppliedCostView, SpendRow, SpendTotal
+from finops.costs.answers import AppliedCostView, PartAmount, SpendRow, SpendTotal
 from finops.costs.comparison import one_sided_words, source_override_sentences
 from finops.costs.coverage import Coverage
 from finops.costs.queries.spend_facts import SpendFacts
@@ -21,6 +21,7 @@ from finops.lib.periods import DateRange
 from finops.lib.sentences import (
     by_currency,
     dimension_text,
+    join_first,
     join_with_and,
     largest_parts,
     money,
@@ -69,21 +70,20 @@ def summary_of(
     totals = [total for total in totals if total.currency not in without_rate(amounts)] or totals
     spent = join_with_and([_total_text(total) for total in totals])
     return (
-        f"{quote(account.name)} spent {spent}{filtered} {when} ({view.label}{_left_out_categories(totals)})"
+        f"{quote(account.name)} spent {spent}{filtered} {when} ({view.label}{left_out_clause(part for total in totals for part in total.left_out)})"
         f"{left_out}{incomplete}{_largest_rows_text(totals, rows)}."
     )
 
 
-def _left_out_categories(totals: Sequence[SpendTotal]) -> str:
-    """Describe the cost of charge categories that the totals do not count: ", without 50.00 USD of Tax"."""
-    parts = [part for total in totals for part in total.left_out if part.amount]
+def left_out_clause(left_out: Iterable[PartAmount], when: str = "") -> str:
+    """Describe the cost of charge categories that are not counted: ", without 50.00 USD of Tax"; `when` follows."""
+    parts = sorted((part for part in left_out if part.amount), key=lambda part: -abs(part.amount))
     if not parts:
         return ""
-    parts.sort(key=lambda part: -abs(part.amount))
     texts = [f"{money(part.amount, part.currency)} of {part.part}" for part in parts[:NAMED_CATEGORIES]]
     if len(parts) > NAMED_CATEGORIES:
         texts.append(_more_text(len(parts) - NAMED_CATEGORIES, "charge category"))
-    return f", without {join_with_and(texts)}"
+    return f", without {join_with_and(texts)}{when}"
 
 
 def _more_text(count: int, noun: str) -> str:
@@ -254,24 +254,43 @@ def caveat_clause(facts: SpendFacts, sums: Sequence[SpendSum]) -> str:
 
 def not_final(facts: SpendFacts, sums: Sequence[SpendSum]) -> str:
     """Return a clause on incomplete days, sources that compare other days, and sources that deliver no new data."""
-    amounts = incomplete_amounts(sums, facts.plan.categories)
+    amounts = incomplete_amounts(facts.plan, sums)
     coverage, days = facts.sources.coverage, facts.plan.days
-    clause = incomplete_words(coverage, days, amounts, facts.names) + uncovered_words(coverage, days)
-    clause += _stopped_words(coverage, days, amounts, facts.names)
+    clause = days_clause(coverage, days, amounts, facts.names)
     source_overrides = source_override_sentences(facts.compared, facts.names) if facts.compared else []
     clause += "".join(f"; {each[0].lower()}{each[1:].rstrip('.')}" for each in source_overrides)
     return clause + facts.source_notes.clause
 
 
-def _stopped_words(
+def days_clause(
     coverage: Coverage, days: DateRange, amounts: Mapping[str, Decimal], names: Mapping[int, str]
 ) -> str:
-    """Return a clause on sources without lines on the last days, where `incomplete_words` has only their amount."""
-    first_of = coverage.incomplete_from(days)
+    """Return a clause on incomplete days with their amounts, days without bills, and sources without lines on the last
+    days, of which `incomplete_words` has only the amount."""
+    first_of = coverage.incomplete_from(days) if amounts else {}
+    stopped = [
+        source
+        for source in coverage.stopped_sources(days)
+        if first_of.get(source, date.max) <= coverage.sources[source].last_day
+    ]
+    clause = incomplete_words(coverage, days, amounts, names) + uncovered_words(coverage, days)
+    clause += missing_end_words(coverage, days) if amounts else ""
+    return clause + stopped_words(coverage, stopped, names)
+
+
+def missing_end_words(coverage: Coverage, days: DateRange) -> str:
+    """Return a clause on the last days of a period that is over, if no bill covers them."""
+    newest = max((span.end for span in coverage.covered), default=days.start)
+    is_missing = days.start <= newest < days.end < coverage.today
+    return f"; no cost lines after {newest}" if is_missing else ""
+
+
+def stopped_words(coverage: Coverage, sources: Iterable[int], names: Mapping[int, str]) -> str:
+    """Return a clause on the last day of sources that stopped."""
     stopped = [
         f"{truncate(names[source], SOURCE_NAME_LENGTH)!r} has no cost lines after {coverage.sources[source].last_day}"
-        for source in coverage.stopped_sources(days)
-        if amounts and source in names and first_of.get(source, date.max) <= coverage.sources[source].last_day
+        for source in sources
+        if source in names
     ]
     more = [f"{len(stopped) - NAMED_SOURCES} more sources have none"] if len(stopped) > NAMED_SOURCES else []
     return "".join(f"; {each}" for each in [*stopped[:NAMED_SOURCES], *more])
@@ -279,7 +298,7 @@ def _stopped_words(
 
 def not_final_warning(facts: SpendFacts, sums: Sequence[SpendSum]) -> list[str]:
     """Return the same as a warning for pages, which do not show the summary."""
-    amounts = incomplete_amounts(sums, facts.plan.categories)
+    amounts = incomplete_amounts(facts.plan, sums)
     if not amounts:
         return []
     text = join_with_and([money(amount, currency) for currency, amount in amounts.items()])
@@ -310,11 +329,11 @@ SOURCE_NAME_LENGTH = 60
 NAMED_SOURCES = 3
 
 
-def incomplete_amounts(sums: Iterable[SpendSum], categories: Sequence[str] = ()) -> dict[str, Decimal]:
+def incomplete_amounts(plan: SpendPlan, sums: Iterable[SpendSum]) -> dict[str, Decimal]:
     """Return the amounts on incomplete days by currency, largest first; zeros are left out."""
     by_currency: dict[str, list[Decimal]] = {}
     for part in sums:
-        if part.incomplete and (not categories or part.charge_category in categories):
+        if part.incomplete and plan.counts(part.charge_category):
             by_currency.setdefault(part.currency, []).append(part.incomplete)
     amounts = {currency: exact_sum(parts) for currency, parts in by_currency.items()}
     return {currency: amounts[currency] for currency in currencies_by_amount(amounts) if amounts[currency]}
@@ -374,9 +393,4 @@ def _missing_clause(
         for source in sources
         if source in names
     ]
-    more = f" and {len(named) - NAMED_SOURCES} more" if len(named) > NAMED_SOURCES else ""
-    return (
-        f"; no day is complete of {join_with_and(named[:NAMED_SOURCES]) if not more else ', '.join(named[:NAMED_SOURCES])}{more}"
-        if named
-        else ""
-    )
+    return f"; no complete day of {join_first(named, NAMED_SOURCES)}" if named else ""

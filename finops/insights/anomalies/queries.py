@@ -154,7 +154,7 @@ def not_complete(sources: Sources, query: AnomaliesQuery) -> str:
     because they are incomplete, or no bill covers them; empty if there are none."""
     last = query.end_date or sources.coverage.today
     first = query.start_date or last - timedelta(days=RECENT_DAYS)
-    names = {source: each.name for source, each in sources.health.items()}
+    names = sources.names_by_id
     source_name = query.source.strip().casefold()
     source_ids = [source for source, name in names.items() if source_name in ("", name.casefold())]
     coverage = sources.coverage.of_sources(source_ids)

@@ -16,7 +16,7 @@ import pyarrow as pa
 from finops.costs.dated_names import newest
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.models import ContractCommitment
-from finops.costs.queries.spend_lake import NO_CURRENCY, TRUNCATIONS
+from finops.costs.queries.spend_lake import NO_CURRENCY, TRUNCATIONS, is_incomplete
 from finops.lib.money import round_amount
 from finops.lib.sentences import money, truncate
 
@@ -36,6 +36,7 @@ class CommitmentBuild:
 
     filters: tuple[ResolvedFilter, ...]
     granularity: str
+    incomplete: tuple[tuple[int, date], ...] = ()
 
     @property
     def tag_keys(self) -> list[str]:
@@ -58,6 +59,7 @@ class CommitmentBuild:
             bucket=start,
             eligible=lines.commitment_program_eligibility_details.contains('"ProgramType"').fill_null(False),
             currency=lines.currency.coalesce(NO_CURRENCY),
+            late=is_incomplete(lines, self.incomplete) if self.incomplete else ibis.literal(False),
         )
         sums = {name: keyed[name].sum() for name in _AMOUNTS}
         missing = {
@@ -67,6 +69,7 @@ class CommitmentBuild:
         return keyed.group_by(list(_KEYS)).aggregate(
             **sums,
             **missing,
+            incomplete=keyed.effective_cost.sum(where=keyed.late),
             name=newest(keyed, keyed.commitment_name),
             term=keyed.charge_description.max(),
             first_day=keyed.charge_date.min(),
@@ -100,6 +103,8 @@ class CommitmentSum:
     description: str
     first_day: date
     last_day: date
+    incomplete: Decimal = Decimal(0)
+    """The part of the effective cost that is on incomplete days."""
     eligible: bool = False
     """Whether the lines' CommitmentProgramEligibilityDetails (FOCUS 1.4) name a program."""
 
@@ -132,6 +137,7 @@ def _read(row: dict[str, Any]) -> CommitmentSum:
         description=row["term"] or "",
         first_day=row["first_day"],
         last_day=row["last_day"],
+        incomplete=row["incomplete"] or Decimal(0),
         eligible=row["eligible"],
     )
 

@@ -17,7 +17,7 @@ from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.source_notes import SourceNotes, source_notes
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import resolve_query
-from finops.costs.queries.spend_words import uncovered_words
+from finops.costs.queries.spend_words import days_clause
 from finops.costs.spend_query import DEFAULT_PERIOD, SpendQuery, read_period
 from finops.insights.commitments import text
 from finops.insights.commitments.figures import (
@@ -46,7 +46,7 @@ from finops.insights.commitments.schemas import (
 from finops.insights.cost_scope import CostReader
 from finops.lib.answers import group_by, largest_that_fits
 from finops.lib.errors import unknown_value
-from finops.lib.money import currencies_by_amount
+from finops.lib.money import currencies_by_amount, exact_sum
 from finops.lib.periods import DateRange
 
 FEW = 5
@@ -120,7 +120,7 @@ def _without_buckets(facts: CommitmentFacts, fits: Fits) -> CommitmentAnswer:
 def _read(account: Account, query: CommitmentQuery, deadline: float | None) -> CommitmentFacts:
     sources = load_sources(account)
     question = resolve_query(account, _spend_question(query), sources)
-    build = CommitmentBuild(question.filters, query.granularity)
+    build = CommitmentBuild(question.filters, query.granularity, question.incomplete)
     reader = CostReader(account, sources, deadline)
     sums = read_sums(reader.run(question.days, build, build.tag_keys))
     return CommitmentFacts(
@@ -224,7 +224,7 @@ def _assemble(facts: CommitmentFacts, top: int) -> CommitmentAnswer:
             facts.query,
             facts.days,
             totals,
-            uncovered_words(facts.sources.coverage, facts.days) + facts.source_notes.clause,
+            _not_final(facts, totals) + facts.findings.clause + facts.source_notes.clause,
         ),
         period=AppliedPeriod(
             start_date=facts.days.start,
@@ -241,6 +241,19 @@ def _assemble(facts: CommitmentFacts, top: int) -> CommitmentAnswer:
         warnings=[*facts.source_notes.warnings, *facts.warnings, *warnings],
         hint=text.hint_of(totals, rows),
     )
+
+
+def _not_final(facts: CommitmentFacts, totals: Sequence[CommitmentTotal]) -> str:
+    """Return a clause on incomplete days, with the cost of commitments on them, and on days without bills."""
+    late = {
+        total.currency: exact_sum(
+            each.incomplete for each in facts.sums if each.commitment and each.currency == total.currency
+        )
+        for total in totals
+    }
+    amounts = {currency: amount for currency, amount in late.items() if amount}
+    clause = days_clause(facts.sources.coverage, facts.days, amounts, facts.sources.names_by_id)
+    return clause.replace(", of which ", "; ", 1)
 
 
 def _total(facts: CommitmentFacts, currency: str, eligibility: Eligibility) -> CommitmentTotal:

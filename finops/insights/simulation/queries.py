@@ -11,7 +11,7 @@ from accounts.models import Account
 from finops.costs.answers import AccountRef, AppliedPeriod
 from finops.costs.queries.source_notes import SourceNotes, source_notes
 from finops.costs.queries.sources import load_sources
-from finops.costs.queries.spend_words import uncovered_words
+from finops.costs.queries.spend_words import days_clause
 from finops.costs.spend_query import DEFAULT_PERIOD
 from finops.insights.commitments.purchases import covered_per_hour, hours_of, purchase_outcome
 from finops.insights.cost_scope import CostReader
@@ -87,7 +87,7 @@ def simulate_cost(
             lines=[(each, effect_of(each, resolved.shares, prices)) for each in sums],
             counted=_complete_days(days, sources.coverage.first_day, through),
             is_unfinished=through is None or through < days.end,
-            uncovered=uncovered_words(sources.coverage, days),
+            not_final=days_clause(sources.coverage, days, _late(sums), sources.names_by_id),
             notes=source_notes(account, sources, build.filters, days),
         )
     )
@@ -103,7 +103,7 @@ class Simulation:
     lines: Sequence[Simulated]
     counted: DateRange | None
     is_unfinished: bool
-    uncovered: str
+    not_final: str
     notes: SourceNotes
 
     @property
@@ -117,17 +117,17 @@ def _assemble(simulation: Simulation) -> SimulationAnswer:
     every = (_total(currency, lines, purchases) for currency in currencies)
     totals, left_out = [total for total in every if total is not None], _left_out(lines)
     results = [each.result for each in purchases]
-    late, notes = _sums_of(sums, currencies, "late"), simulation.notes
+    notes = simulation.notes
     return SimulationAnswer(
         account=AccountRef(slug=simulation.account.slug, name=simulation.account.name),
         summary=text.summary(
             days,
             totals,
             left_out,
-            late,
+            simulation.not_final,
             results,
             simulation.counted,
-            simulation.uncovered + notes.clause + simulation.resolved.usage_clause,
+            simulation.resolved.missing + notes.clause + simulation.resolved.usage_clause,
             filtered=bool(query.filters),
             has_assumptions=simulation.resolved.changes_anything,
         ),
@@ -271,6 +271,11 @@ def _sums_of(
         (currency, exact_sum(getattr(each, name) for each in sums if each.currency == currency))
         for currency in currencies
     ]
+
+
+def _late(sums: Sequence[SimulationSum]) -> dict[str, Decimal]:
+    """Cost on incomplete days by currency, largest first."""
+    return {currency: late for currency, late in _sums_of(sums, _currencies(sums), "late") if late}
 
 
 def _currencies(sums: Sequence[SimulationSum]) -> list[str]:

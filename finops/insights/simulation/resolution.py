@@ -43,13 +43,14 @@ _SHARE_PLACES: Final = Decimal(1).scaleb(-18)
 @dataclass(frozen=True)
 class ResolvedSimulation:
     """A resolved question. `shares`: growth by rule; `notes`: growth of the metrics that usage follows;
-    `usage_clause`: what their usage lacks, for the first sentence."""
+    `usage_clause`: what their usage lacks, and `missing`: values that no line has, both for the first sentence."""
 
     build: SimulationBuild
     days: DateRange
     shares: Sequence[Decimal]
     notes: Sequence[str]
     usage_clause: str
+    missing: str
     warnings: Sequence[str]
     region_build: RegionPriceBuild | None
     tokens: TokenPrices | None
@@ -61,6 +62,7 @@ class _Resolver:
     reader: CostReader
     query: SimulationQuery
     warnings: list[str] = field(default_factory=list)
+    missing: str = ""
 
     def question(self, filters: Sequence[Filter]) -> Question:
         """Raises UserError for a value that no line has."""
@@ -81,6 +83,7 @@ class _Resolver:
                 refuse_all=True,
             )
             self.warnings += findings.warnings
+            self.missing += findings.clause if findings.clause not in self.missing else ""
         return question
 
     def scope(self, dimension: str, values: Sequence[str]) -> Scope:
@@ -124,6 +127,7 @@ def resolve(reader: CostReader, query: SimulationQuery) -> ResolvedSimulation:
         shares=growth.shares,
         notes=growth.notes,
         usage_clause=_usage_clause(reader.account, growth, question.days),
+        missing=resolver.missing,
         warnings=list(dict.fromkeys([*resolver.warnings, *growth.warnings])),
         region_build=RegionPriceBuild(to_regions) if to_regions else None,
         tokens=tokens,

@@ -151,7 +151,7 @@ def summary(
     days: DateRange,
     totals: Sequence[SimulatedTotal],
     left_out: Sequence[LeftOutCost],
-    late: Sequence[tuple[str, Decimal]],
+    not_final: str,
     purchases: Sequence[PurchaseResult],
     counted: DateRange | None,
     clause: str,
@@ -159,15 +159,14 @@ def summary(
     filtered: bool = False,
     has_assumptions: bool = True,
 ) -> str:
-    """The first sentence. `late`: cost on incomplete days, by currency. `counted`: the days on which purchases count."""
+    """The first sentence. `not_final`: a clause on incomplete days. `counted`: the days on which purchases count."""
     if not totals and not left_out:
-        return f"No cost from {days.start} to {days.end}, so nothing to simulate{clause}."
+        return f"No cost from {days.start} to {days.end}, so nothing to simulate{not_final}{clause}."
     amounts = [
         f"{money(each.simulated, each.currency)} instead of {money(each.baseline, each.currency)}"
         for each in totals
     ]
     caveats = [f"{money(each.cost, each.currency)} {each.reason} is left out" for each in left_out]
-    caveats += [f"{money(amount, currency)} is of incomplete days" for currency, amount in late if amount]
     if purchases and counted and counted != days:
         caveats.append(f"purchases count from {counted.start} to {counted.end} alone")
     by_day = max((each.days_by_day for each in purchases), default=0)
@@ -179,5 +178,5 @@ def summary(
     within = " within the filters" if filtered else ""
     if not has_assumptions:
         costs = join_with_and([money(each.baseline, each.currency) for each in totals])
-        return f"{days.start} to {days.end} cost {costs} amortized{within}; no assumption is set, so nothing changes{rest}{clause}."
-    return f"{days.start} to {days.end} would have been {join_with_and(amounts)} amortized under the assumptions{within}{rest}{clause}."
+        return f"{days.start} to {days.end} cost {costs} amortized{within}; no assumption is set, so nothing changes{not_final}{rest}{clause}."
+    return f"{days.start} to {days.end} would have been {join_with_and(amounts)} amortized under the assumptions{within}{not_final}{rest}{clause}."

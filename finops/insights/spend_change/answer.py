@@ -75,6 +75,8 @@ class ChangeFacts:
     """A sentence if there are more change events than were evaluated."""
     left_out: str = ""
     """Days and sources of the query that are on neither side, as the end of a sentence."""
+    left_out_categories: str = ""
+    """Charge categories that do not count, with their cost, after the cost view in the first sentence."""
 
     @cached_property
     def source_notes(self) -> SourceNotes:
@@ -100,13 +102,14 @@ def build_answer(facts: ChangeFacts, top: int) -> SpendChangeAnswer:
     left_out = (
         no_values_clause(dimensions)
         + facts.left_out
+        + facts.findings.clause
         + restatement_clause(facts.sources, sides, facts.view.basis)
     )
     return SpendChangeAnswer(
         account=AccountRef(slug=facts.account.slug, name=facts.account.name),
         summary=text.summary_of(
             facts.account.name,
-            facts.view,
+            f"{facts.view.label}{facts.left_out_categories}",
             days,
             totals,
             moves,
@@ -137,7 +140,6 @@ def describe_left_out(
     days or none."""
     if compared.current is None:
         return ""
-    names = {source: each.name for source, each in sources.health.items()}
     totals = {
         currency: exact_sum(each.left_out for each in own_sums)
         for currency, own_sums in group_by(sums, lambda each: each.currency).items()
@@ -150,7 +152,7 @@ def describe_left_out(
     elif compared.current.end < days.end:
         first = compared.current.end + timedelta(days=1)
         parts.append(f"{day_span(first, days.end)} left out: incomplete")
-    parts += [sentence.rstrip(".") for sentence in source_override_sentences(compared, names)]
+    parts += [sentence.rstrip(".") for sentence in source_override_sentences(compared, sources.names_by_id)]
     return "".join(f"; {each[0].lower()}{each[1:]}" for each in parts)
 
 

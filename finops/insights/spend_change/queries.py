@@ -12,8 +12,9 @@ from accounts.models import Account
 from finops.costs.comparison import ComparisonRanges
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.sources import Sources, load_sources
-from finops.costs.queries.spend import MAX_SUMS, Question, plan_of, resolve_query
-from finops.costs.queries.spend_answer import not_comparable
+from finops.costs.queries.spend import MAX_SUMS, Question, plan_of, resolve_query, run_plan
+from finops.costs.queries.spend_answer import left_out_parts, not_comparable
+from finops.costs.queries.spend_words import left_out_clause
 from finops.exchange_rates.missing_rates import missing_rate_warnings
 from finops.insights.cost_scope import CostReader
 from finops.insights.spend_change.answer import ChangeFacts, build_answer, describe_left_out
@@ -110,7 +111,31 @@ def _facts(reader: CostReader, question: Question, compared: ComparisonRanges) -
         candidates=candidates,
         candidates_note=candidates_note,
         left_out=describe_left_out(question.days, compared, sources, sums),
+        left_out_categories=_left_out_categories(reader, question, plan),
     )
+
+
+def _left_out_categories(reader: CostReader, question: Question, plan: ChangePlan) -> str:
+    """Return a clause on the charge categories that the change does not count, on both sides. One lake query, none if
+    all count."""
+    if not plan.categories:
+        return ""
+    sides = replace(
+        plan_of(question),
+        dimensions=(),
+        compared=plan.current,
+        previous=plan.previous,
+        source_overrides=plan.source_overrides,
+    )
+    sums = run_plan(reader.account, sides, reader.deadline, reader.sources.manifest)
+    clauses = [
+        left_out_clause(
+            left_out_parts(sides, [each._replace(amount=getattr(each, side)) for each in sums]), when
+        )
+        for side, when in (("compared", " now"), ("previous", " before"))
+    ]
+    text = " and".join(each.removeprefix(",") for each in clauses if each)
+    return f",{text}" if text else ""
 
 
 def _missing_rates(sums: Sequence[MeteredSum]) -> str:

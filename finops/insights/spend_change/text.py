@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from finops.costs.answers import AppliedCostView
 from finops.costs.comparison import one_sided_words
 from finops.insights.spend_change.schemas import ChangeTotal, ComparedDays, Move
 from finops.lib.periods import DateRange
@@ -41,7 +40,7 @@ WHY = {
 
 def summary_of(
     account: str,
-    view: AppliedCostView,
+    view: str,
     days: ComparedDays | None,
     totals: Sequence[ChangeTotal],
     moves: Sequence[Move],
@@ -61,7 +60,7 @@ def summary_of(
     before = f"{days.previous_start_date} to {days.previous_end_date}"
     within = " within the filters" if filtered else ""
     than = "than" if any(total.change for total in totals) else "as"
-    return f"{quote(account)} spent {totals_text}{within} {when} {than} from {before} ({view.label}){left_out}{problems}{_largest_moves_text(totals, moves)}."
+    return f"{quote(account)} spent {totals_text}{within} {when} {than} from {before} ({view}){left_out}{problems}{_largest_moves_text(totals, moves)}."
 
 
 def _total_text(total: ChangeTotal) -> str:

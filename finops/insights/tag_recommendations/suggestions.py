@@ -27,7 +27,7 @@ from finops.insights.tag_recommendations.similarity import (
     merges,
     sum_over_keys,
 )
-from finops.lib.sentences import dimension_text, join_with_and, quote, truncate
+from finops.lib.sentences import dimension_text, join_first, quote, truncate
 
 SHOWN, LENGTH = 4, 60
 """Number of names in a sentence, and characters of each."""
@@ -247,9 +247,7 @@ def _suggestion(
 
 def _names_text(names: Sequence[str], shown: int = SHOWN) -> str:
     """Return `'a', 'b' and 3 more`."""
-    more = len(names) - shown
-    parts = [quote(name, LENGTH) for name in names[:shown]]
-    return join_with_and([*parts, f"{more} more"] if more > 0 else parts)
+    return join_first([quote(name, LENGTH) for name in names], shown)
 
 
 def _same_keys_text(group: KeyGroup) -> str:

@@ -14,7 +14,7 @@ from finops.exchange_rates.csv_columns import CsvRow
 from finops.insights.charts import marked_commitment_charts
 from finops.insights.commitments.queries import commitment_utilization
 from finops.insights.commitments.schemas import CommitmentAnswer, CommitmentQuery, CommitmentRow
-from finops.lib.listing import Column, csv_response
+from finops.lib.listing import Column, CsvTable
 
 COLUMNS: list[Column[CommitmentRow]] = [
     Column("commitment", "Commitment", lambda row: row.commitment),
@@ -72,7 +72,8 @@ class CommitmentsPage(CostQueryPage[CommitmentQuery, CommitmentAnswer]):
             [*(column.value(row) for column in COLUMNS), *original.cells(row.commitment, row.currency)]
             for row in answer.rows
         )
-        return csv_response("commitments", header, rows)
+        note_after = COLUMNS[-1].label
+        return CsvTable("commitments", header, rows, answer.summary, note_after).response()
 
 
 def _amounts(answer: CommitmentAnswer) -> Iterator[CsvRow]:

@@ -16,7 +16,7 @@ from finops.insights.purchase_plans.text import lead
 from finops.insights.simulation.page_query import SimulationPageQuery
 from finops.insights.simulation.queries import simulate_cost
 from finops.insights.simulation.schemas import SimulationAnswer
-from finops.lib.listing import csv_response
+from finops.lib.listing import CsvTable, csv_response
 from finops.lib.params import as_arguments
 from ingestion.queries import metrics_of
 
@@ -50,7 +50,7 @@ class SimulationPage(CostQueryPage[SimulationPageQuery, SimulationAnswer]):
 
     def csv(self, query: SimulationPageQuery) -> HttpResponseBase:
         answer = self.answer(query)
-        rows: list[list[Any]] = []
+        rows: list[list[Any]] = [["note", answer.summary, "", ""]]
         for total in answer.totals:
             effects = [each for each in answer.effects if each.currency == total.currency]
             rows.append(["baseline", "", total.currency, total.baseline])
@@ -76,7 +76,7 @@ class PurchasePlanPage(CostQueryPage[PurchasePlanQuery, PurchasePlanAnswer]):
         return {"lead": lead(answer.summary, answer.warnings)}
 
     def csv(self, query: PurchasePlanQuery) -> HttpResponseBase:
-        plans = self.answer(query).plans
+        answer = self.answer(query)
         rows = [
             [
                 *(
@@ -90,10 +90,10 @@ class PurchasePlanPage(CostQueryPage[PurchasePlanQuery, PurchasePlanAnswer]):
                 ),
                 *month.vendor_savings,
             ]
-            for plan in plans
+            for plan in answer.plans
             for month in plan.months
         ]
-        return csv_response("commitment-purchase", MONTHS, rows)
+        return CsvTable("commitment-purchase", MONTHS, rows, answer.summary, MONTHS[-1]).response()
 
 
 @account_page()

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from accounts.models import Account
 from finops.costs.queries.sources import load_sources
 from finops.lib.errors import UserError
+from finops.lib.formats.numbers import plural
 from finops.unitcosts.answers import UnitCostAnswer, UnitCostTotal
 from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries.division import currency_of
@@ -40,10 +41,7 @@ def per_unit(per: int, unit: str | None, metric: str) -> str:
     if money := currency_of(unit):
         return f"{per:,} {money} of {metric}"
     word = unit or metric
-    if per == 1:
-        return word
-    is_word = word.isascii() and word.isalpha() and word.islower() and len(word) > 2
-    return f"{per:,} {word}{'s' if is_word and not word.endswith('s') else ''}"
+    return plural(word, 1) if per == 1 else f"{per:,} {plural(word, per)}"
 
 
 def card_query(metric: UnitMetric) -> UnitCostQuery:

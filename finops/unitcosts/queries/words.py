@@ -8,10 +8,11 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from finops.costs.answers import SpendTotal
 from finops.costs.comparison import NOTHING_COMPLETE
 from finops.costs.queries.spend_answer import no_change_clause
+from finops.costs.queries.spend_words import left_out_clause
 from finops.exchange_rates.missing_rates import missing_rate_clause, without_rate
 from finops.lib.formats.numbers import plural
 from finops.lib.money import ratio
-from finops.lib.sentences import dimension_text, join_with_and, money, percent_text, quote
+from finops.lib.sentences import dimension_text, join_first, join_with_and, money, percent_text, quote
 from finops.lib.usage_problems import clause_warnings, clauses_text
 from finops.unitcosts.answers import MATCHED, NO_COST, NO_USAGE, UnitCostRow, UnitCostTotal
 from finops.unitcosts.queries.facts import Facts
@@ -62,9 +63,10 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
     text = join_with_and([_equation(facts, total) for total in totals]) + missing_rate_clause(costs)
     why = f" {totals[0].reason}" if totals[0].reason else ""
     meaning = MEANING.get(facts.usage.aggregation, "") if not totals[0].reason else ""
-    view = facts.cost.facts.view.label
+    cost = facts.cost.facts
+    view = f"{cost.view.label}{left_out_clause(part for total in totals for part in total.left_out)}"
     caveats = (
-        f"{facts.cost.not_final}{clauses_text(facts.usage_problems)}{_days_clause(facts)}{_comparison_clause(facts)}"
+        f"{facts.cost.not_final}{cost.findings.clause}{clauses_text(facts.usage_problems)}{_days_clause(facts)}{_comparison_clause(facts)}"
         f"{facts.cost.restatement}"
     )
     parts = [
@@ -109,10 +111,8 @@ def _customers_clause(customers: Sequence[str]) -> str:
     """Return a clause on the only customers whose cost and usage count."""
     if not customers:
         return ""
-    named = [quote(each, NAME_LENGTH) for each in customers[:NAMED_ROWS]]
-    more = len(customers) - len(named)
     noun = "customer" if len(customers) == 1 else "customers"
-    return f"; only {noun} {join_with_and([*named, *([f'{more} more'] if more > 0 else [])])}"
+    return f"; only {noun} {join_first([quote(each, NAME_LENGTH) for each in customers], NAMED_ROWS)}"
 
 
 def _equation(facts: Facts, total: UnitCostTotal) -> str:

@@ -49,7 +49,7 @@ UNIT_METRICS = ListPage[UnitMetric](
 )
 CSV_HEADER = [
     *("name", "description", "usage metric", "per", "mode", "splits", "from", "to"),
-    *("currency", "cost", "usage", "unit cost", "share", "change", "change ratio", "reason"),
+    *("currency", "cost", "usage", "unit cost", "share", "change", "change ratio", "reason", "note"),
 ]
 
 
@@ -77,7 +77,7 @@ def _lines(card: Any) -> list[list[Any]]:
     metric, period = card.metric, card.answer.period if card.answer else None
     about = [metric.name, metric.description, metric.usage_metric, metric.per, metric.mode, metric.splits]
     days = [period.start_date, period.end_date] if period else ["", ""]
-    return [
+    lines = [
         [
             *about,
             *days,
@@ -87,6 +87,8 @@ def _lines(card: Any) -> list[list[Any]]:
         ]
         for total in card.totals
     ] or [[*about, *days, *[""] * 7, card.problem]]
+    notes = [card.answer.summary if card.answer else "", *[""] * len(lines)]
+    return [[*line, note] for line, note in zip(lines, notes, strict=False)]
 
 
 @account_page(Role.MEMBER)

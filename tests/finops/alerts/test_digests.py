@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from accounts.models import Account
+from accounts.scoping import account_scope
 from finops.alerts import services
 from finops.alerts.models import AlertDelivery
 from finops.alerts.triggers.digest import due_digest
+from finops.costs.services.cost_view import change_cost_view
 from finops.insights.anomalies.services import detect_if_due
-from tests.cast import ACTOR
+from tests.cast import ACTOR, Cast
 from tests.world.alerts import create_channel, evaluate, subscribe
+from tests.world.bills import Bills, usage
 from tests.world.budgets import create_budget, daily_cost
 from tests.world.costs import add_source
 from tests.world.days import at
@@ -150,6 +154,31 @@ def test_after_three_days_of_waiting_it_goes_out_with_a_note(
         (sent,) = services.evaluate(acme)
 
     assert sent.message["summary"].endswith(note)
+
+
+@pytest.mark.django_db
+def test_a_late_digest_names_the_compared_days_and_the_charge_categories_left_out(
+    cast: Cast, tmp_path: Path
+) -> None:
+    bills = Bills(cast, tmp_path)
+    tax = usage({"Tax": lambda _day: 3}, JANUARY, SUNDAY, ChargeCategory="Tax")
+    compute = usage({"Compute": lambda day: 10 if day < date(2026, 3, 16) else 20}, JANUARY, SUNDAY)
+    bills.bring("AWS", [*compute, *tax], on=MONDAY)
+    with account_scope(cast.account):
+        with at(date(2026, 3, 20)):
+            create_channel(cast.account)
+            subscribe(cast.account)
+            change_cost_view(account=cast.account, actor=ACTOR, basis="billed", charge_categories=["Usage"])
+        with at(MONDAY + timedelta(days=3), 1):
+            (sent,) = services.evaluate(cast.account)
+
+    summary = sent.message["summary"]
+    assert summary.startswith(
+        "'Acme' spent $140.00, Mar 16 – 22 (without $21.00 of Tax), of which $40.00 on Mar 21 – 22 is incomplete"
+    )
+    assert "; +$50.00 (+100%) on complete days vs Mar 9 – 13." in summary
+    facts = {fact["label"]: fact["value"] for fact in sent.message["facts"]}
+    assert facts["Total in USD"].endswith("on complete days")
 
 
 @pytest.mark.django_db

@@ -275,7 +275,7 @@ def test_anomalies_say_in_which_days_of_which_source_nobody_looked(bills: Bills)
 
     with account_scope(bills.account), at(TODAY):
         detect_if_due(bills.account)
-        assert "; no day is complete of 'Slow SaaS' from 2026-11-15." in summary()
+        assert "; no complete day of 'Slow SaaS' from 2026-11-15." in summary()
         assert "; no day is complete from 2026-11-15 on." in summary(source="slow saas")
         assert "complete" not in summary(source="AWS")
         assert "complete" not in summary(end_date=date(2026, 11, 14))

@@ -350,7 +350,7 @@ def test_a_source_without_a_complete_day_in_the_period_is_on_neither_side(bills:
     assert total.change is not None
     assert total.change.ratio == 0
     assert "not compared, no complete day in the period: 'Stopped'" in answer.summary
-    assert "no day is complete of 'Stopped' from 2026-11-14" in answer.summary
+    assert "no complete day of 'Stopped' from 2026-11-14" in answer.summary
 
 
 def test_splits_move_the_same_days_as_the_bills(bills: Bills) -> None:

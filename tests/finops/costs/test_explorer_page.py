@@ -81,6 +81,19 @@ def test_the_csv_has_every_row_with_exact_amounts(account_with_costs: Cast) -> N
     assert {row["currency"] for row in rows} == {"USD", "EUR"}
 
 
+def test_the_csv_says_in_its_first_row_what_the_figures_leave_out(account_with_costs: Cast) -> None:
+    question = {**JANUARY, "group_by": "service", "granularity": "month", "format": "csv"}
+    response = get(account_with_costs, question)
+
+    first, *others = csv_rows(response)
+
+    assert first["note"].startswith("'Acme' spent ")
+    assert "; bills cover 4 of 31 days" in first["note"]
+    assert {row["note"] for row in others} == {""}
+    header = list(first)
+    assert header[header.index("change ratio") + 1 :][:2] == ["note", "2026-01-01"]
+
+
 def test_the_csv_of_buckets_adds_up_to_the_total(account_with_costs: Cast) -> None:
     (usd, *_rest) = csv_rows(
         get(

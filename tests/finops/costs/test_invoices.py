@@ -91,7 +91,7 @@ def test_each_invoice_is_held_against_its_lines(cast: Cast, months: CostSource) 
     assert rows["INV-3", "USD"].not_final == "The invoice is not issued yet."
     assert result.summary == (
         "'Acme', billing month 2026-05: 2 invoices differ from the lines: 'INV-1' was invoiced "
-        "12.34 USD less (2026-05), 'INV-3' was invoiced 7.50 USD more (2026-05, no lines); 1 "
+        "12.34 USD less (2026-05) and 'INV-3' was invoiced 7.50 USD more (2026-05, no lines); 1 "
         "invoice matches exactly; 9.00 USD and 4.00 EUR on no invoice. 1 invoice preliminary: "
         "the invoice or its billing period is open."
     )

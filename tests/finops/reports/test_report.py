@@ -17,6 +17,7 @@ from finops.allocation.queries.teams import list_teams
 from finops.budgets.queries import budget_statuses
 from finops.costs.queries import query_spend
 from finops.costs.queries.sources import load_sources
+from finops.costs.services.cost_view import change_cost_view
 from finops.costs.spend_query import SpendQuery
 from finops.insights.savings.queries import list_savings
 from finops.insights.savings.schemas import SavingsQuery
@@ -28,7 +29,7 @@ from finops.reports.queries import build_report, resolve_scope
 from finops.reports.report import Report, ReportQuery
 from finops.unitcosts.queries import query_unit_cost
 from finops.unitcosts.unit_cost_query import UnitCostQuery
-from tests.cast import Cast, signed_in
+from tests.cast import ACTOR, Cast, signed_in
 from tests.finops.reports.conftest import FEBRUARY, FIRST, bill
 from tests.pages import csv_rows, get_page, text_of
 from tests.world.bills import Bills, usage
@@ -225,6 +226,25 @@ def test_incomplete_days_are_said_first_with_their_amount(cast: Cast, acme: Acco
 
     assert "$40.00 on Feb 25 – 28 is incomplete." in page
     assert page.index("is incomplete") < page.index("Budgets at risk")
+
+
+def test_categories_left_out_and_days_without_bills_are_said_first(
+    cast: Cast, acme: Account, tmp_path: Path
+) -> None:
+    bills, first, today = Bills(cast, tmp_path), date(2026, 1, 1), date(2026, 3, 3)
+    tax = usage({"Tax": lambda _day: 2}, first, date(2026, 2, 26), ChargeCategory="Tax")
+    bills.bring("AWS", [*usage({"Compute": lambda _day: 10}, first, date(2026, 2, 26)), *tax], on=today)
+    bills.bring("GCP", usage({"Run": lambda _day: 5}, first, date(2026, 2, 10)), on=date(2026, 2, 11))
+    change_cost_view(account=acme, actor=ACTOR, basis="billed", charge_categories=["Usage"])
+
+    with at(today):
+        page = get_page(signed_in(cast.viewer), PAGE, month="2026-02")
+        (note, *_rows) = csv_rows(signed_in(cast.viewer).get(PAGE, {"month": "2026-02", "format": "csv"}))
+
+    assert "$310.00 in February 2026, without $52.00 of Tax: " in page
+    assert "; no cost lines after Feb 26; 'GCP' has no cost lines after Feb 10." in page
+    assert page.count("has no cost lines after") == 1
+    assert "without $52.00 of Tax" in note["value"]
 
 
 def test_late_sources_are_said_first(cast: Cast, reported: Account) -> None:

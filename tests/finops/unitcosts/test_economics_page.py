@@ -106,7 +106,7 @@ def test_every_row_is_in_the_csv_exactly(cast: Cast, saas_account: Account) -> N
     rows = csv_of(client, usage_metric="requests", mode="per_customer", period="last_30_days", top=10)
     rows_by_key = {(row["customer id"] or row["values"], row["currency"]): row for row in rows}
 
-    assert rows_by_key["globex", "USD"] | {"reason": ""} == {
+    assert rows_by_key["globex", "USD"] | {"reason": "", "note": ""} == {
         "customer id": "globex",
         "name": "Globex Corporation",
         "status": "matched",
@@ -118,7 +118,9 @@ def test_every_row_is_in_the_csv_exactly(cast: Cast, saas_account: Account) -> N
         "usage": "10.000000000000",
         "unit cost": rows_by_key["globex", "USD"]["unit cost"],
         "reason": "",
+        "note": "",
     }
+    assert rows[0]["note"].startswith("'Acme' from ")
     assert float(rows_by_key["globex", "USD"]["unit cost"]) == 3
     assert rows_by_key["initech", "USD"]["reason"] == "This customer has usage but no cost lines."
     assert {row["from"] for row in csv_of(client, usage_metric="requests", granularity="month")} >= {"all"}

@@ -232,7 +232,8 @@ def test_an_account_without_commitments_is_told_so(acme: Account) -> None:
     assert answer.totals == []
     assert (
         answer.summary
-        == "'Acme' has no commitment in its bills from 2026-01-01 to 2026-01-31; bills cover 1 of 31 days."
+        == "'Acme' has no commitment in its bills from 2026-01-01 to 2026-01-31; no day is complete from 2026-01-06 on; "
+        "bills cover 1 of 31 days."
     )
 
 
