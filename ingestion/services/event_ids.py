@@ -48,6 +48,8 @@ def deduplicate(*, account_id: int, batch: Batch, batch_id: UUID | None) -> Dedu
     Locks the ids until the caller's transaction ends: another push with one of them waits. Without a batch id nothing
     is stored or locked. Cost: one statement, a second if an id exists; none for a batch without ids.
     """
+    if not any(batch.event_ids):
+        return DedupResult(batch.events, batch.names, 0, batch.rejected, len(batch.rounded))
     digests = [None if name is None else sha256(name.encode()).digest()[:16] for name in batch.event_ids]
     contents = [
         None if digest is None else content_of(event)
@@ -60,9 +62,9 @@ def deduplicate(*, account_id: int, batch: Batch, batch_id: UUID | None) -> Dedu
     ]
     first_contents = dict(reversed(claims))
     if batch_id is None:
-        stored_contents = _fetch_contents(account_id, first_contents) if claims else {}
+        stored_contents = _fetch_contents(account_id, first_contents)
     else:
-        stored_contents = _remember(account_id, batch_id, first_contents) if claims else {}
+        stored_contents = _remember(account_id, batch_id, first_contents)
     if not stored_contents and len(first_contents) == len(claims):
         return DedupResult(batch.events, batch.names, 0, batch.rejected, len(batch.rounded))
     return _partition(batch, digests, contents, {**first_contents, **stored_contents}, stored_contents)
