@@ -34,3 +34,9 @@ class AuditEntry(AccountModel):
         """The subject of the action with its dot, and the verb: a long action breaks between them."""
         subject, dot, verb = self.action.partition(".")
         return f"{subject}{dot}", verb
+
+    @property
+    def actor_parts(self) -> tuple[str, str]:
+        """The actor before the @ of an email address, and the rest: a long address breaks between them."""
+        name, at, domain = self.actor_label.partition("@")
+        return name, f"{at}{domain}"

@@ -27,9 +27,9 @@ KEYS = ListPage[MCPKey](
     actions="Revoke",
     muted=lambda key: key.state != "active",
     columns=[
-        Column("name", "Name", lambda key: key.name),
+        Column("name", "Name", lambda key: key.name, css="cell-name"),
         Column("scope", "Scope", lambda key: key.get_scope_display(), css="nowrap"),
-        Column("key", "Key", lambda key: key.masked_key),
+        Column("key", "Key", lambda key: key.masked_key, shown=False),
         Column("by", "Created by", lambda key: key.created_by_label, shown=False),
         Column("created", "Created", lambda key: key.created_at, css="cell-name"),
         Column("used", "Last used", lambda key: key.last_used_at, css="cell-client"),

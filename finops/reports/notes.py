@@ -59,8 +59,11 @@ def _clauses(report: Report) -> Iterator[str]:
     yield from report.day_clauses
     if no_team := [_amount_with_share(row) for row in report.no_team_rows]:
         yield f"{join_with_and(no_team)} not allocated to a team"
-    for part in report.other_currencies:
-        yield f"{numbers.money(part.amount, part.currency)} in {part.currency} not included"
+    others = [
+        f"{numbers.money(part.amount, part.currency)} in {part.currency}" for part in report.other_currencies
+    ]
+    if others:
+        yield f"{join_with_and(others)} not included"
 
 
 def _amount_with_share(row: SpendRow) -> str:

@@ -43,9 +43,9 @@ METRICS = ListPage[MetricRow](
     order="metric",
     columns=[
         Column("metric", "Metric", lambda row: row.info.name),
-        Column("label", "Label", lambda row: row.info.label, css="cell-name"),
+        Column("label", "Label", lambda row: row.info.label),
         Column("aggregation", "Aggregation", lambda row: row.aggregation, css="nowrap"),
-        Column("units", "Units", lambda row: row.info.units, css="cell-name"),
+        Column("units", "Units", lambda row: row.info.units),
         Column("first", "First day", lambda row: row.info.first_day, css="nowrap"),
         Column("last", "Last day", lambda row: row.info.last_day, css="nowrap"),
     ],

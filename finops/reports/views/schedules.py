@@ -60,7 +60,7 @@ SCHEDULES = ListPage[ScheduleRow](
         Column("day", "Day", lambda row: row.schedule.day, css="nowrap"),
         Column("time", "Time", lambda row: f"{row.schedule.hour:02}:00", shown=False),
         Column("zone", "Time zone", lambda row: row.schedule.time_zone, shown=False),
-        Column("format", "Format", lambda row: row.schedule.get_format_display(), css="nowrap"),
+        Column("format", "Format", lambda row: row.schedule.get_format_display(), shown=False),
         Column("state", "State", lambda row: row.state, css="nowrap"),
         Column("next", "Next", lambda row: row.next_at, css="nowrap"),
         Column("sent", "Last sent", lambda row: row.schedule.sent_at, format="ago", css="nowrap"),
