@@ -154,7 +154,7 @@ def test_the_start_page_fetches_them_by_themselves(
 ) -> None:
     cache.clear()
     assert 'hx-get="/admin/certificates/"' in operator.get("/admin/").content.decode()
-    assert "No setting names a server" in operator.get("/admin/certificates/").content.decode()
+    assert "No certificates" in operator.get("/admin/certificates/").content.decode()
     with tls_server(tmp_path) as port:
         settings.PUBLIC_URL = f"https://localhost:{port}"
         page = operator.get("/admin/certificates/").content.decode()

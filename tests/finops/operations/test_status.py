@@ -119,7 +119,7 @@ def test_an_email_that_was_not_sent_is_an_alarm(db: None) -> None:
 def test_the_page_has_components_versions_and_pending_migrations(cast: Cast, operator: Client) -> None:
     page = operator.get("/admin/").content.decode()
 
-    for text in ("Database", "Migrations", "Worker", "Pending migrations", "Django", "PostgreSQL", "duckdb"):
+    for text in ("Database", "Migrations", "Worker", "Pending migrations", "Django", "PostgreSQL", "DuckDB"):
         assert text in page
 
 
