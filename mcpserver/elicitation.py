@@ -143,10 +143,10 @@ def with_choice(params: Mapping[str, Any], call: ToolCall) -> Mapping[str, Any] 
         return params
     content = response.get("content")
     name = content.get(_CHOICE) if isinstance(content, dict) else None
-    chosen = next((each for each in state["choices"] if escape_hidden(each) == name), None)
-    if response.get("action") != "accept" or chosen is None:
+    choice = next((each for each in state["choices"] if escape_hidden(each) == name), None)
+    if response.get("action") != "accept" or choice is None:
         return dict(params) if state.get("has_answer") else None
-    return {**params, "arguments": _replace_text(params.get("arguments"), state["value"], chosen)}
+    return {**params, "arguments": _replace_text(params.get("arguments"), state["value"], choice)}
 
 
 def _about(params: Mapping[str, Any], call: ToolCall) -> str:

@@ -326,7 +326,7 @@ def _short(name: str) -> str:
 def no_values_clause(dimensions: Iterable[Dimension]) -> str:
     """Return a clause of the first sentence on dimensions that no line has: "100 % on '(untagged)'" alone would
     mislead. Empty if each may have values."""
-    return "".join(f"; {each}" for each in dict.fromkeys(one.no_values for one in dimensions) if each)
+    return "".join(f"; {each}" for each in dict.fromkeys(item.no_values for item in dimensions) if each)
 
 
 def _product(context: DimensionContext, _key: str) -> Dimension:

@@ -215,9 +215,9 @@ class _Reader:
         """Return budgets as of the last day, most urgent first; for a team those with its scope."""
         team = self.scope.team
         budgets = budgets_of(self.account)
-        chosen = [each for each in budgets if not team or (each.team is not None and each.team.name == team)]
+        matches = [each for each in budgets if not team or (each.team is not None and each.team.name == team)]
         statuses = budget_statuses(
-            self.account, chosen, day=self.scope.last_day, sources=self.sources, deadline=self.deadline
+            self.account, matches, day=self.scope.last_day, sources=self.sources, deadline=self.deadline
         )
         return sorted(statuses, key=lambda each: (_WORST_FIRST[each.status], each.name.casefold()))
 

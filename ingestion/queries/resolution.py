@@ -73,11 +73,15 @@ def find_key(event_dimensions: EventDimensions, name: str) -> Resolution:
     key = name if name in event_dimensions.keys else name.removeprefix(PREFIX)
     if key in event_dimensions.keys:
         return Resolution(key)
-    case_variants = [one for one in event_dimensions.keys if one.strip().casefold() == key.strip().casefold()]
+    case_variants = [
+        each for each in event_dimensions.keys if each.strip().casefold() == key.strip().casefold()
+    ]
     if len(case_variants) == 1:
         return Resolution(case_variants[0], f"Dimension {key!r} was interpreted as {case_variants[0]!r}.")
     suggestions = case_variants or nearest_choices(key, event_dimensions.keys)
-    advice = f" Nearest: {', '.join(quote(one, SHOWN_LENGTH) for one in suggestions)}." if suggestions else ""
+    advice = (
+        f" Nearest: {', '.join(quote(each, SHOWN_LENGTH) for each in suggestions)}." if suggestions else ""
+    )
     return Resolution(key, f"No events have dimension {key[:100]!r}.{advice} See getAccountContext.")
 
 
@@ -150,7 +154,7 @@ def _unknown_customer_warning(account: Account, value: str) -> str:
         )
         for name in names:
             by_customer.setdefault(next(row[0] for row in candidates if name in row), name)
-    advice = f" Nearest: {', '.join(quote(one, SHOWN_LENGTH) for one in names)}." if names else ""
+    advice = f" Nearest: {', '.join(quote(each, SHOWN_LENGTH) for each in names)}." if names else ""
     problem = f"no customer with the ID or name {value[:SHOWN_LENGTH]!r}"
     offer_choice(NameChoice(CUSTOMER, problem, value, tuple(by_customer.values())))
     return f"{problem[0].upper()}{problem[1:]}.{advice}"
