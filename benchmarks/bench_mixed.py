@@ -33,7 +33,7 @@ from tests.chaos.tenants import Answer
 from tests.servers import ROOT
 
 INSIDE = "benchmarks.mixed_accounts"
-LOOK_SECONDS = 10.0
+SAMPLE_SECONDS = 10.0
 ACCOUNTS_A_CALL = 5
 LOG = ROOT / "var" / "bench" / "mixed.log"
 PAGE_LIMIT_MS = 1_000.0
@@ -42,7 +42,7 @@ FORMS = {"import", "sync", "exchange rate"}
 
 @dataclass
 class ResourceSamples:
-    """Samples every LOOK_SECONDS: minutes since the start, MB by program, queue sizes, and the machine's load."""
+    """Samples every SAMPLE_SECONDS: minutes since the start, MB by program, queue sizes, and the machine's load."""
 
     minutes: list[float] = field(default_factory=list)
     memory: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
@@ -89,7 +89,7 @@ def _load(
         try:
             while clients.poll() is None:
                 _take_sample(console, samples, (time.monotonic() - start) / 60)
-                time.sleep(LOOK_SECONDS)
+                time.sleep(SAMPLE_SECONDS)
         finally:
             clients.terminate()
     if clients.returncode:

@@ -38,7 +38,7 @@ from tests.servers import ROOT, _end, _end_with_the_tests
 MINUTES = float(os.environ.get("BENCH_PUSH_SOAK_MINUTES", "1"))
 A_MINUTE = 1_000
 SENDERS = 4
-LOOK_EVERY = 2.0
+SAMPLE_SECONDS = 2.0
 QUIET_TURNS = 15
 
 
@@ -59,7 +59,7 @@ def measure() -> list[Row]:
         with _worker(environment) as worker:
             pids = {"web": web_server(), "worker": worker, "PostgreSQL": postmaster()}
             samples = _push_and_measure(web, key, ask, pids)
-        quiet = [_after(LOOK_EVERY, ask) for _ in range(QUIET_TURNS)][2:]
+        quiet = [_after(SAMPLE_SECONDS, ask) for _ in range(QUIET_TURNS)][2:]
     finally:
         web.kill()
     return [_row(samples, median(quiet)), *thirds(samples.memory)]
@@ -102,7 +102,7 @@ def _push_and_measure(web: Web, key: str, ask: Callable[[], float], pids: Mappin
                 samples.memory.setdefault(name, []).append(megabytes(pid))
             samples.waiting.append(_inbox_events())
             samples.questions.append(ask())
-            time.sleep(LOOK_EVERY)
+            time.sleep(SAMPLE_SECONDS)
         for future in sending:
             future.result()
     return samples

@@ -101,7 +101,7 @@ def _calls(connection: CostConnection) -> dict[str, int]:
     counts: dict[str, int] = {}
     with _count_calls(type(connector_of("folder")), counts):
         sync = services.queue_sync(connection=connection, actor=ACTOR)
-        assert not services.look_for_changes(sync.pk)
+        assert not services.check_for_changes(sync.pk)
     return {f"unchanged: {name}": count for name, count in counts.items()}
 
 

@@ -23,7 +23,7 @@ with garbage.loading():
     for name in (
         "finops.costs.services.attempts",
         "finops.connections.services.month_fetch",
-        "finops.connections.services.source_looks",
+        "finops.connections.services.source_listings",
         "finops.connections.transports.s3_session",
         "s3fs",
         "ingestion.services.uploads",

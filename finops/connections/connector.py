@@ -126,7 +126,7 @@ class SyncCancellation(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CheckFinding:
-    """One thing that *Test connection* looked at: `title` what ("List objects in s3://bucket/prefix"), `is_ok`, and where it
+    """One check of *Test connection*: `title` what it read ("List objects in s3://bucket/prefix"), `is_ok`, and where it
     is not, `fix`: what to do, naming the missing permission as the provider does. `is_optional`: cost comes without it."""
 
     title: str

@@ -1,4 +1,4 @@
-"""What a sync keeps of each month that it looked at."""
+"""What a sync keeps of each month that it listed."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from accounts.scoping import account_scope
 from finops.connections import services
 from finops.connections.models import CostPush, CostSync
 from finops.connections.services import push_run, pushes
-from finops.connections.services.syncs import LOOK_TASK, MESSAGE_SECONDS, RUN_TASK
+from finops.connections.services.syncs import LISTING_TASK, MESSAGE_SECONDS, RUN_TASK
 
 
 @shared_task(name=RUN_TASK)
@@ -19,10 +19,10 @@ def run_sync(account_id: int, sync_id: int) -> None:
         services.run_sync(sync_id, in_child=True)
 
 
-@shared_task(name=LOOK_TASK)
-def look_for_changes(account_id: int, sync_id: int) -> None:
+@shared_task(name=LISTING_TASK)
+def check_for_changes(account_id: int, sync_id: int) -> None:
     """List the months of one sync, and start `run_sync` if there are months to read."""
-    if _is_of_account(account_id, sync_id) and services.look_for_changes(sync_id, in_child=True):
+    if _is_of_account(account_id, sync_id) and services.check_for_changes(sync_id, in_child=True):
         run_sync.apply_async([account_id, sync_id], expires=MESSAGE_SECONDS)
 
 
@@ -30,7 +30,7 @@ def look_for_changes(account_id: int, sync_id: int) -> None:
 def run_due_syncs() -> None:
     """Every 15 seconds: queue a sync for each due connection, and a task for each sync that no process runs."""
     services.queue_due_syncs()
-    tasks = {LOOK_TASK: look_for_changes, RUN_TASK: run_sync}
+    tasks = {LISTING_TASK: check_for_changes, RUN_TASK: run_sync}
     for name, account_id, sync_id in services.unfinished_syncs():
         tasks[name].apply_async([account_id, sync_id], expires=15)
 

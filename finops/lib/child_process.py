@@ -42,7 +42,7 @@ from finops.lib.memory import limit_lake_memory, machine_memory
 logger = logging.getLogger(__name__)
 
 SERVER: Final = "finops.child_server"
-LOOK_SECONDS: Final = 0.05
+POLL_SECONDS: Final = 0.05
 CANCEL_CHECK_SECONDS: Final = 1.0
 """Seconds between two checks whether the work is still wanted; each may be a query."""
 
@@ -144,9 +144,9 @@ def run(
 
 def _watch(child: _Child, memory: int, deadline: float, should_continue: Callable[[], bool]) -> int:
     """Watch the child until it ends and return its exit code."""
-    last_look = time.monotonic()
+    last_check = time.monotonic()
     while True:
-        wait([child.process.sentinel], LOOK_SECONDS)
+        wait([child.process.sentinel], POLL_SECONDS)
         with _lock:
             code = child.process.exitcode
         if code is not None:
@@ -157,8 +157,8 @@ def _watch(child: _Child, memory: int, deadline: float, should_continue: Callabl
             child.kill(ChildOutcome.MEMORY)
         elif time.monotonic() >= deadline:
             child.kill(ChildOutcome.TIME)
-        elif time.monotonic() - last_look >= CANCEL_CHECK_SECONDS:
-            last_look = time.monotonic()
+        elif time.monotonic() - last_check >= CANCEL_CHECK_SECONDS:
+            last_check = time.monotonic()
             if not should_continue():
                 child.kill(ChildOutcome.CANCELED)
 

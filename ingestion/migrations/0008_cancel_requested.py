@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
             name="cancel_requested_at",
             field=models.DateTimeField(
                 blank=True,
-                help_text="When a person canceled it; the worker looks before each piece.",
+                help_text="When a person canceled it; checked before each chunk.",
                 null=True,
             ),
         ),

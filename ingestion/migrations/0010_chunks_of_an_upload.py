@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
                     name="cancel_requested_at",
                     field=models.DateTimeField(
                         blank=True,
-                        help_text="When a person canceled it; the worker looks before each chunk.",
+                        help_text="When a person canceled it; checked before each chunk.",
                         null=True,
                     ),
                 ),

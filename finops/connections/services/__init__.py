@@ -11,7 +11,7 @@ from finops.connections.services.credentials import config_of
 from finops.connections.services.mapping_samples import fetch_sample, sync_again
 from finops.connections.services.syncs import (
     cancel_sync,
-    look_for_changes,
+    check_for_changes,
     queue_due_syncs,
     queue_sync,
     remove_old_syncs,
@@ -23,10 +23,10 @@ __all__ = [
     "cancel_sync",
     "change_connection",
     "check_config",
+    "check_for_changes",
     "config_of",
     "create_connection",
     "fetch_sample",
-    "look_for_changes",
     "pause_connection",
     "queue_due_syncs",
     "queue_sync",

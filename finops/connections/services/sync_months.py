@@ -35,7 +35,7 @@ from finops.connections.services import event_months, sync_claims, usage_months
 from finops.connections.services.child_answers import BROKEN, NO_SPACE, uploads
 from finops.connections.services.month_fetch import fetch_in_child
 from finops.connections.services.page_caches import page_cache_file
-from finops.connections.services.source_looks import look, look_in_child
+from finops.connections.services.source_listings import list_source_months, list_source_months_in_child
 from finops.connections.services.sync_heartbeat import SyncHeartbeat
 from finops.connections.transports.page_cache import use_page_cache
 from finops.costs.focus.normalise import FocusFile
@@ -103,10 +103,12 @@ def list_months(
     with page_cache_file(sync, connector) as pages:
         if not in_child:
             with use_page_cache(pages):
-                return look(connector, config, month)
-        answer = uploads() / f"sync-{sync.connection_id}-{sync.pk}-{sync.attempts}.look"
-        name, check = f"cost look {sync.pk}", progress.check
-        return look_in_child(connector, config, month, answer=answer, name=name, progress=check, pages=pages)
+                return list_source_months(connector, config, month)
+        answer = uploads() / f"sync-{sync.connection_id}-{sync.pk}-{sync.attempts}.listing"
+        name, check = f"cost listing {sync.pk}", progress.check
+        return list_source_months_in_child(
+            connector, config, month, answer=answer, name=name, progress=check, pages=pages
+        )
 
 
 def sync_month(context: SyncContext, month: BillMonth) -> MonthOutcome:

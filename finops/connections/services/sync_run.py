@@ -52,13 +52,13 @@ MAX_UNREACHABLE: Final = 3
 READ_ACTIONS: Final = (PeriodAction.IMPORTED, PeriodAction.EMPTIED)
 
 
-def run(sync: CostSync, *, in_child: bool, only_look: bool = False) -> None:
+def run(sync: CostSync, *, in_child: bool, list_only: bool = False) -> None:
     """Run one attempt of a claimed sync, with its account in scope. A failure is stored in its row and its
-    connection's; unexpected errors are also raised. With `only_look` the months are listed: with nothing to read the
+    connection's; unexpected errors are also raised. With `list_only` the months are listed: with nothing to read the
     sync is done, else it is queued again."""
     try:
         if _may_begin(sync):
-            _SyncRun(sync, in_child=in_child).run(only_look=only_look)
+            _SyncRun(sync, in_child=in_child).run(list_only=list_only)
     except sync_claims.SyncTakeover:
         logger.warning("connections: sync %s was taken up elsewhere, or went with its source", sync.pk)
     except SyncTimeout:
@@ -101,14 +101,14 @@ class _SyncRun:
         # Results of an earlier attempt whose process died.
         self._results = {each.month: each for each in stored if each.action in READ_ACTIONS}
 
-    def run(self, *, only_look: bool) -> None:
+    def run(self, *, list_only: bool) -> None:
         sync = self._sync
         connector, config = connector_of(sync.connection.connector), config_of(sync.connection)
         bill_months = list_months(sync, connector, config, self._progress, in_child=self._in_child)
         listed = {each.month: each for each in bill_months}
         months = [listed[month] for month in sorted(listed, reverse=True)[:MAX_MONTHS]]
         to_read = self._plan(months, config.column_mapping)
-        if only_look and to_read:
+        if list_only and to_read:
             sync_claims.fence.update(sync, status=SyncStatus.QUEUED, stage="waiting", heartbeat_at=None)
             return
         context = SyncContext(sync, connector, config, frozenset(listed), self._progress, self._in_child)

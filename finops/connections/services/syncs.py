@@ -21,7 +21,7 @@ from finops.lib import clock, disk
 from finops.lib.errors import UserError
 from finops.worker.broker import publish
 
-LOOK_TASK: Final = "connections.look"
+LISTING_TASK: Final = "connections.look"
 RUN_TASK: Final = "connections.run_sync"
 MESSAGE_SECONDS: Final = 3600
 
@@ -52,7 +52,7 @@ def queue_sync(
         raise UserError("A sync of this source is queued or running already.") from None
     _record(sync, actor, "queue")
     account_id, pk = sync.account_id, sync.pk
-    transaction.on_commit(lambda: publish(LOOK_TASK, account_id, pk, expires=MESSAGE_SECONDS))
+    transaction.on_commit(lambda: publish(LISTING_TASK, account_id, pk, expires=MESSAGE_SECONDS))
     return sync
 
 
@@ -103,15 +103,15 @@ def unfinished_syncs() -> list[tuple[str, int, int]]:
     # Unscoped: the queue serves every account.
     rows = CostSync.objects.unscoped().filter(status__in=UNFINISHED_STATUSES).order_by("pk")
     return [
-        (RUN_TASK if months else LOOK_TASK, account_id, pk)
+        (RUN_TASK if months else LISTING_TASK, account_id, pk)
         for account_id, pk, months in rows.values_list("account_id", "pk", "months_listed")
     ]
 
 
-def look_for_changes(sync_id: int, *, in_child: bool = False) -> bool:
+def check_for_changes(sync_id: int, *, in_child: bool = False) -> bool:
     """List the months of a queued sync, with `in_child` in a child process, and end it if nothing changed. Returns
     whether it has months to read: then it is queued for `run_sync`. Safe to call twice, as `run_sync`."""
-    if _run(sync_id, in_child=in_child, only_look=True):
+    if _run(sync_id, in_child=in_child, list_only=True):
         # Unscoped: a worker names the row itself.
         return CostSync.objects.unscoped().filter(pk=sync_id, status=SyncStatus.QUEUED).exists()
     return False
@@ -124,17 +124,17 @@ def run_sync(sync_id: int, *, in_child: bool = False) -> bool:
     Safe to call twice, concurrently, and after kill -9 at any moment: months are replaced atomically, and an imported month is not
     read again. Errors are stored in the row. With `in_child` months are listed, fetched and imported in child processes.
     """
-    return _run(sync_id, in_child=in_child, only_look=False)
+    return _run(sync_id, in_child=in_child, list_only=False)
 
 
-def _run(sync_id: int, *, in_child: bool, only_look: bool) -> bool:
+def _run(sync_id: int, *, in_child: bool, list_only: bool) -> bool:
     if disk.low_disk():
         return False
     with claim_sync(sync_id) as sync:
         if sync is None:
             return False
         with account_scope(sync.account):
-            sync_run.run(sync, in_child=in_child, only_look=only_look)
+            sync_run.run(sync, in_child=in_child, list_only=list_only)
     return True
 
 

@@ -4,7 +4,7 @@ Requests use `finops.lib.outbound`: the checked address is the one connected to,
 deadline from DNS to its last byte. A vendor's base URL is a constant of its connector; the setting CONNECTOR_BASE_URLS overrides it
 by the connector's name, for a proxy or a test.
 
-Retried are incomplete responses, invalid JSON, 408, 429 and 5xx: at most MAX_ATTEMPTS times in a fetch, LOOK_ATTEMPTS in a listing,
+Retried are incomplete responses, invalid JSON, 408, 429 and 5xx: at most MAX_ATTEMPTS times in a fetch, LISTING_ATTEMPTS in a listing,
 and never while a person waits. The delay is Retry-After (seconds or a date), else 1, 2, 4 … seconds with jitter; a longer one than
 MAX_WAIT is left to the schedule of the sync, by `SourceError.retry_after`.
 """
@@ -35,7 +35,7 @@ MAX_FILE_BYTES: Final = 4 * 1024**3
 """Maximum bytes of a page and of a file, after decompression."""
 MAX_PAGES: Final = 10_000
 MAX_ATTEMPTS: Final = 6
-LOOK_ATTEMPTS: Final = 3
+LISTING_ATTEMPTS: Final = 3
 """Attempts of a request in a fetch, and in a listing, which the next sync repeats."""
 MAX_WAIT: Final = 120.0
 """Maximum seconds between two attempts."""
@@ -94,7 +94,7 @@ class HttpApi:
     token: RenewableToken | None = field(default=None, repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
     progress: Progress = field(default=no_progress, repr=False)
-    attempts: int = LOOK_ATTEMPTS
+    attempts: int = LISTING_ATTEMPTS
     page_seconds: float = PAGE_SECONDS
 
     def for_fetch(self, fetch: Fetch) -> Self:

@@ -23,6 +23,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="anomalyrun",
             name="asks_seen",
-            field=models.PositiveIntegerField(default=0, help_text="Those that the last look knew of."),
+            field=models.PositiveIntegerField(default=0, help_text="Number known at the last detection."),
         ),
     ]

@@ -58,13 +58,13 @@ class Migration(migrations.Migration):
                     models.JSONField(
                         blank=True,
                         default=dict,
-                        help_text="Where the next look at changes begins, as the vendor's client keeps it.",
+                        help_text="Cursor of the next poll, in the vendor client's format.",
                     ),
                 ),
                 ("next_poll_at", models.DateTimeField(default=finops.lib.clock.now)),
                 (
                     "polled_at",
-                    models.DateTimeField(blank=True, help_text="The last look that worked.", null=True),
+                    models.DateTimeField(blank=True, help_text="Last successful poll.", null=True),
                 ),
                 (
                     "verified_at",
@@ -76,11 +76,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "failures",
-                    models.PositiveIntegerField(
-                        default=0, help_text="Looks that failed since the last that worked."
-                    ),
+                    models.PositiveIntegerField(default=0, help_text="Failed polls since the last success."),
                 ),
-                ("error", models.TextField(blank=True, help_text="Why the last look failed.")),
+                ("error", models.TextField(blank=True, help_text="Error of the last poll.")),
                 ("created_at", models.DateTimeField(default=finops.lib.clock.now, editable=False)),
                 ("changed_at", models.DateTimeField(default=finops.lib.clock.now, editable=False)),
                 (

@@ -29,7 +29,7 @@ _ATTEMPTS: Final = 2
 """Attempts for a process that dies, for example by the kernel's OOM killer."""
 
 
-def look(
+def list_source_months(
     connector: Connector[Any],
     config: ConnectorConfig,
     month: date | None = None,
@@ -48,7 +48,7 @@ def look(
         raise _timeout(seconds) from error
 
 
-def look_in_child(
+def list_source_months_in_child(
     connector: Connector[Any],
     config: ConnectorConfig,
     month: date | None = None,
@@ -58,7 +58,7 @@ def look_in_child(
     progress: Callable[[], None],
     pages: Path | None = None,
 ) -> list[BillMonth]:
-    """Run `look` in a child process named `name`, which writes its result to a file, and the pages of its lists to
+    """Run `list_source_months` in a child process named `name`, which writes its result to a file, and the pages of its lists to
     `pages`. `progress` is called every second and raises to end the sync. Also raises SourceError if the process took
     too much memory, or died twice."""
 
@@ -68,7 +68,7 @@ def look_in_child(
 
     for attempt in range(_ATTEMPTS):
         result = child_process.run(
-            f"{__name__}.look_to_file",
+            f"{__name__}.list_source_months_to_file",
             connector,
             config,
             month,
@@ -90,7 +90,7 @@ def look_in_child(
     return [BillMonth(*each) for each in months]
 
 
-def look_to_file(
+def list_source_months_to_file(
     connector: Connector[Any],
     config: ConnectorConfig,
     month: date | None,
@@ -101,11 +101,11 @@ def look_to_file(
     """Entry point of the child process."""
 
     def months() -> ChildAnswer:
-        bill_months = look(connector, config, month, seconds)
+        bill_months = list_source_months(connector, config, month, seconds)
         return ChildAnswer(months=[(each.month, each.fingerprint, each.bytes) for each in bill_months])
 
     with use_page_cache(pages):
-        answer_of(months, "look").write(answer)
+        answer_of(months, "listing").write(answer)
 
 
 def _timeout(seconds: float) -> SourceUnavailable:
