@@ -78,7 +78,7 @@ def words_of(client: Client, url: str) -> Words:
     return words
 
 
-def unmarked(words: Words) -> list[str]:
+def fields_without_mark(words: Words) -> list[str]:
     """Required fields with a label that does not say so. Of boxes and choices the group says it."""
     return [
         name
@@ -95,7 +95,7 @@ def test_a_page_before_sign_in_is_in_sentence_case_and_marks_what_is_required(db
     words = words_of(Client(), url)
 
     assert [text for text in words.texts if set(TITLE_CASE.findall(text)) - NAMES] == []
-    assert unmarked(words) == []
+    assert fields_without_mark(words) == []
 
 
 @pytest.mark.parametrize("url", OWN)
@@ -103,7 +103,7 @@ def test_a_page_of_ones_own_is_in_sentence_case_and_marks_what_is_required(cast:
     words = words_of(signed_in(cast.viewer), url)
 
     assert [text for text in words.texts if set(TITLE_CASE.findall(text)) - NAMES] == []
-    assert unmarked(words) == []
+    assert fields_without_mark(words) == []
 
 
 @pytest.mark.slow
@@ -118,7 +118,7 @@ def test_every_form_of_the_console_marks_what_is_required(cast: Cast) -> None:
         if response.status_code == 200 and not response.streaming:
             words = Words()
             words.feed(response.content.decode())
-            found[name] = unmarked(words)
+            found[name] = fields_without_mark(words)
 
     assert {name: fields for name, fields in found.items() if fields} == {}
     assert len(found) > 50

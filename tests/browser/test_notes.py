@@ -56,7 +56,7 @@ def test_a_note_is_written_changed_and_deleted_by_keyboard_alone(
     page.keyboard.press("Enter")
 
     expect(page.get_by_text("Note added.")).to_be_visible()
-    assert drawn_markers(page) == markers_on_charts(page) != []
+    assert marker_labels(page) == markers_on_charts(page) != []
     skip_to_content(page)
     tab_to(page, page.locator("[data-marker-list] > summary"))
     page.keyboard.press("Enter")
@@ -98,19 +98,19 @@ def test_events_on_charts_are_hidden_by_keyboard_and_stay_hidden(new_page: NewPa
     url = "/a/acme/cost-explorer/?period=last_30_days&granularity=day"
     add_note(page, "Hidden for a while")
     page.goto(url)
-    assert drawn_markers(page) == markers_on_charts(page) != []
+    assert marker_labels(page) == markers_on_charts(page) != []
 
     skip_to_content(page)
     tab_to(page, page.get_by_label("Change events on charts"))
     page.keyboard.press("Space")
 
-    assert drawn_markers(page) == []
+    assert marker_labels(page) == []
     page.goto(url)
-    assert drawn_markers(page) == []
+    assert marker_labels(page) == []
     page.get_by_label("Change events on charts").press("Space")
-    assert drawn_markers(page) == markers_on_charts(page)
+    assert marker_labels(page) == markers_on_charts(page)
     page.get_by_role("checkbox", name=re.compile(r"^Note \(")).press("Space")
-    assert len(drawn_markers(page)) < len(markers_on_charts(page))
+    assert len(marker_labels(page)) < len(markers_on_charts(page))
 
 
 def test_a_click_on_a_marker_opens_the_list_at_its_events(new_page: NewPage) -> None:
@@ -118,7 +118,7 @@ def test_a_click_on_a_marker_opens_the_list_at_its_events(new_page: NewPage) -> 
     add_note(page, "Listed at its marker")
     page.goto("/a/acme/cost-explorer/?period=last_30_days&granularity=day")
     chart = page.locator("[data-chart][data-drawn]").first
-    label = drawn_markers(page)[-1]
+    label = marker_labels(page)[-1]
     x = chart.evaluate(
         "(node, label) => echarts.getInstanceByDom(node).convertToPixel({xAxisIndex: 0}, label)", label
     )
@@ -147,7 +147,7 @@ def markers_on_charts(page: Page) -> list[str]:
     return labels
 
 
-def drawn_markers(page: Page) -> list[str]:
+def marker_labels(page: Page) -> list[str]:
     """Labels at which the chart has a marker now."""
     expect(page.locator("[data-chart]:not([data-drawn])")).to_have_count(0)
     labels: list[str] = page.locator("[data-chart]").first.evaluate(

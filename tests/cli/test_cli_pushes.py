@@ -14,7 +14,7 @@ from tests.waiting import wait_until
 EVENT = {"customer_id": "c-1", "metric": "requests", "quantity": 2, "timestamp": "2026-11-20T12:00:00Z"}
 
 
-def imported(shell: Shell, server: LiveServer, *arguments: str, status: int = 0) -> tuple[str, str]:
+def import_output(shell: Shell, server: LiveServer, *arguments: str, status: int = 0) -> tuple[str, str]:
     """Standard output and error of an import, the worker's turn taken meanwhile."""
     process = shell.start("import", *arguments)
 
@@ -36,7 +36,7 @@ def bill(path: Path, *amounts: str, month: str = "2026-05") -> str:
 def test_a_file_replaces_its_month(shell: Shell, live_server_process: LiveServer, tmp_path: Path) -> None:
     first = bill(tmp_path / "first.csv", "1.25", "2.50")
 
-    out, _err = imported(shell, live_server_process, first, "--month", "2026-05")
+    out, _err = import_output(shell, live_server_process, first, "--month", "2026-05")
 
     assert "2026-05: 2 rows; billed 3.75 USD" in out
 
@@ -44,7 +44,7 @@ def test_a_file_replaces_its_month(shell: Shell, live_server_process: LiveServer
 def test_several_files_are_one_month(shell: Shell, live_server_process: LiveServer, tmp_path: Path) -> None:
     files = [bill(tmp_path / f"{number}.csv", str(number)) for number in (1, 2, 3)]
 
-    out, _err = imported(shell, live_server_process, *files, "--month", "2026-05")
+    out, _err = import_output(shell, live_server_process, *files, "--month", "2026-05")
 
     assert "2026-05: 3 rows; billed 6 USD" in out
 
@@ -54,7 +54,7 @@ def test_a_failed_import_is_status_1_with_row_and_reason(
 ) -> None:
     wrong = bill(tmp_path / "wrong.csv", "1", month="2026-04")
 
-    _out, err = imported(shell, live_server_process, wrong, "--month", "2026-05", status=1)
+    _out, err = import_output(shell, live_server_process, wrong, "--month", "2026-05", status=1)
 
     assert "failed, the month is as before:" in err
 

@@ -68,13 +68,13 @@ def test_csv_has_every_row_and_says_on_standard_error_what_it_leaves_out(shell: 
     rows = list(csv.DictReader(done.stdout.splitlines()))
     amounts = [name for name in rows[0] if name.endswith("amount")]
     assert sum(Decimal(row[amounts[0]]) for row in rows) == sum(
-        Decimal(str(_dotted(row, amounts[0]))) for row in body["rows"]
+        Decimal(str(_value_at(row, amounts[0]))) for row in body["rows"]
     )
     assert body["summary"] in done.stderr
     assert all(f"Warning: {warning}" in done.stderr for warning in body["warnings"])
 
 
-def _dotted(row: Any, name: str) -> Any:
+def _value_at(row: Any, name: str) -> Any:
     for part in name.split("."):
         row = row[part]
     return row

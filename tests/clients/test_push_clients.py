@@ -24,7 +24,7 @@ PYTHON = ROOT / "clients" / "python" / "finops_usage.py"
 Push = Callable[..., dict[str, Any]]
 
 
-def stored() -> list[list[str]]:
+def stored_events() -> list[list[str]]:
     """In the server's world: customer and quantity of all events there are."""
     return [[row.customer_id, str(row.quantity.normalize())] for row in inbox()]
 

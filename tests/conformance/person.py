@@ -118,7 +118,7 @@ def _consents(page: httpx.Response) -> Iterator[Form]:
     return (form for form in forms_of(page) if ("decision", "deny") in form.buttons)
 
 
-def said_to_client(url: str) -> dict[str, str]:
+def authorization_response(url: str) -> dict[str, str]:
     """The parameters of an authorization answer, each of which may be there once."""
     pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True)
     assert len(pairs) == len(dict(pairs)), pairs
@@ -140,7 +140,7 @@ def connect(url: str, person: Person, **answers: str) -> str:
             "code_challenge_method": "S256",
             "resource": f"{url}/api/mcp",
         }
-        said = said_to_client(person.answer(f"{url}/oauth/authorize?{urlencode(asked)}", **answers))
+        said = authorization_response(person.answer(f"{url}/oauth/authorize?{urlencode(asked)}", **answers))
         form = {"grant_type": "authorization_code", "client_id": client_id, "code": said["code"]}
         form |= {"redirect_uri": callback, "code_verifier": verifier}
         return str(http.post("/oauth/token", data=form).json()["access_token"])

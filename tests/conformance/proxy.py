@@ -17,7 +17,7 @@ OF_THE_CONNECTION = {"connection", "keep-alive", "transfer-encoding", "content-l
 
 
 @contextmanager
-def authorized(url: str, token: str) -> Iterator[str]:
+def authorizing_proxy(url: str, token: str) -> Iterator[str]:
     """The address of a proxy on localhost to the server of `url`, with the same path."""
     target = urlsplit(url)
     handler = type("Handler", (_Handler,), {"upstream": target.netloc, "token": token})

@@ -92,15 +92,15 @@ messages = st.fixed_dictionaries(
 values = messages | st.lists(messages, max_size=4) | anything
 
 
-def encoded(value: Any) -> bytes:
+def encode(value: Any) -> bytes:
     return json.dumps(value).encode()  # with NaN, Infinity and escaped lone surrogates, which are no JSON
 
 
-cut = st.tuples(values.map(encoded), st.integers(0, 60)).map(lambda pair: pair[0][: -pair[1] or None])
+cut = st.tuples(values.map(encode), st.integers(0, 60)).map(lambda pair: pair[0][: -pair[1] or None])
 nested = st.tuples(st.sampled_from([b"[", b'{"a":', b'[{"a":']), st.integers(1, 3000)).map(
     lambda pair: pair[0] * pair[1]
 )
-bodies = values.map(encoded) | cut | st.binary(max_size=60) | nested
+bodies = values.map(encode) | cut | st.binary(max_size=60) | nested
 
 well_formed = st.tuples(
     methods,
@@ -130,12 +130,12 @@ http_headers = st.dictionaries(
 Pairs = tuple[list[Any], list[Any]]
 
 
-def crossed(left: st.SearchStrategy[Any], right: st.SearchStrategy[Any]) -> st.SearchStrategy[Pairs]:
+def pairs_of_all(left: st.SearchStrategy[Any], right: st.SearchStrategy[Any]) -> st.SearchStrategy[Pairs]:
     """10 of one and 4 of the other, to be paired each with each: 40 inputs for the drawing of 14."""
     return st.tuples(st.lists(left, min_size=10, max_size=10), st.lists(right, min_size=4, max_size=4))
 
 
-def sized(share: float) -> Callable[[Any], Any]:
+def settings_for_share(share: float) -> Callable[[Any], Any]:
     """Hypothesis settings for a share of all inputs."""
     return settings(
         max_examples=max(1, int(INPUTS * share / 40)),
@@ -197,8 +197,8 @@ def call() -> ToolCall:
 
 
 @requirement("http:json-always")
-@sized(0.4)
-@given(sent=crossed(bodies, headers))
+@settings_for_share(0.4)
+@given(sent=pairs_of_all(bodies, headers))
 def test_any_bytes_and_headers_get_a_proper_answer(server: Server, call: ToolCall, sent: Pairs) -> None:
     for body, given_headers in itertools.product(*sent):
         reply = protocol.answer(body, given_headers, server, call)
@@ -206,14 +206,14 @@ def test_any_bytes_and_headers_get_a_proper_answer(server: Server, call: ToolCal
 
 
 @requirement("http:json-always", "rpc:id-echo")
-@sized(0.5)
-@given(sent=crossed(well_formed, versions_spoken))
+@settings_for_share(0.5)
+@given(sent=pairs_of_all(well_formed, versions_spoken))
 def test_any_well_formed_request_gets_an_answer_with_its_id(
     server: Server, call: ToolCall, sent: Pairs
 ) -> None:
     for (method, id_, given_params), version in itertools.product(*sent):
         meta = {"_meta": META} if version == schemas.MODERN else {}
-        body = encoded({"jsonrpc": "2.0", "id": id_, "method": method, "params": {**given_params, **meta}})
+        body = encode({"jsonrpc": "2.0", "id": id_, "method": method, "params": {**given_params, **meta}})
         named = str(given_params.get("uri" if method == "resources/read" else "name", "")) or None
         reply = protocol.answer(
             body, protocol.Headers(version=version, method=method, name=named), server, call
@@ -231,8 +231,8 @@ def unlimited_key(cast: Cast, settings: Any) -> str:
 
 
 @requirement("http:json-always")
-@sized(0.1)
-@given(sent=crossed(bodies, http_headers), chunked=st.booleans())
+@settings_for_share(0.1)
+@given(sent=pairs_of_all(bodies, http_headers), chunked=st.booleans())
 def test_any_http_request_gets_a_proper_answer(unlimited_key: str, sent: Pairs, chunked: bool) -> None:
     credential = {"authorization": f"Bearer {unlimited_key}"}
     for body, given_headers in itertools.product(*sent):
@@ -260,7 +260,7 @@ def test_any_arguments_of_a_registered_tool_get_a_proper_answer(
         given_arguments=st.dictionaries(fields, words | st.lists(words, max_size=2) | anything, max_size=4)
     )
     def ask(given_arguments: dict[str, Any]) -> None:
-        body = encoded(
+        body = encode(
             {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
              "params": {"name": tool.name, "arguments": given_arguments}}
         )  # fmt: skip
@@ -298,7 +298,7 @@ def test_any_arguments_of_a_prompt_and_any_completion_get_a_proper_answer(
             },
         }
         for method, params in asked.items():
-            body = encoded({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+            body = encode({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
             request = RequestFactory().post(
                 PATH, body, content_type="application/json", HTTP_AUTHORIZATION=f"Bearer {unlimited_key}"
             )

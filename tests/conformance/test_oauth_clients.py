@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from tests.conformance import node
-from tests.conformance.person import Person, said_to_client
+from tests.conformance.person import Person, authorization_response
 from tests.conformance.requirements import requirement
 from tests.servers import LiveServer, free_port
 
@@ -157,7 +157,7 @@ def test_the_suite_finds_a_conforming_authorization_server(oauth_server: LiveSer
             said.append(line)
             if found := re.search(rf"{oauth_server.url}/oauth/authorize\?\S+", line):
                 back = Person("member@example.com").answer(found[0])
-                assert said_to_client(back)["iss"] == oauth_server.url
+                assert authorization_response(back)["iss"] == oauth_server.url
                 follow(back)
         assert process.wait() == 0, "".join(said)
 

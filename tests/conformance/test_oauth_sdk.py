@@ -21,7 +21,7 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl
 
 from tests.accounts.oauth.documents import Documents
-from tests.conformance.person import Person, said_to_client
+from tests.conformance.person import Person, authorization_response
 from tests.conformance.requirements import requirement
 from tests.servers import LiveServer
 
@@ -63,7 +63,7 @@ class Connector:
         self.came_back.append(await asyncio.to_thread(self.person.answer, url, **self.answers))
 
     async def _answer(self) -> AuthorizationCodeResult:
-        said = said_to_client(self.came_back[-1])
+        said = authorization_response(self.came_back[-1])
         return AuthorizationCodeResult(code=said.get("code", ""), state=said["state"], iss=said["iss"])
 
     def talk(self, then: Callable[[Client], Awaitable[T]], mode: str = "auto") -> T:
@@ -217,8 +217,8 @@ def test_a_person_who_declines_is_taken_at_her_word(oauth_server: LiveServer) ->
         client.talk(tools)
 
     (back,) = client.came_back
-    assert said_to_client(back)["error"] == "access_denied"
-    assert said_to_client(back)["iss"] == oauth_server.url
+    assert authorization_response(back)["error"] == "access_denied"
+    assert authorization_response(back)["iss"] == oauth_server.url
     assert client.tokens is None
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.conformance import node
 from tests.conformance.fixtures import PATH
-from tests.conformance.proxy import authorized
+from tests.conformance.proxy import authorizing_proxy
 from tests.conformance.requirements import requirement
 from tests.long import also_long
 from tests.servers import LiveServer
@@ -70,7 +70,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_finds_what_the_baseline_says_and_nothing_else(
     live_server_process: LiveServer, keys: dict[str, str], results: Path, revision: str
 ) -> None:
-    with authorized(f"{live_server_process.url}{PATH}", keys["suite"]) as url:
+    with authorizing_proxy(f"{live_server_process.url}{PATH}", keys["suite"]) as url:
         done = node.run(
             node.CONFORMANCE,
             *("server", "--url", url, "--requirements", revision),
@@ -103,7 +103,7 @@ def test_an_older_revision_passes_what_needs_no_fixture(
 ) -> None:
     asked = ("--scenario", scenario, "--spec-version", revision, "--force")
 
-    with authorized(live_server_process.mcp_url, keys["suite"]) as url:
+    with authorizing_proxy(live_server_process.mcp_url, keys["suite"]) as url:
         done = node.run(node.CONFORMANCE, "server", "--url", url, *asked, home=tmp_path)
 
     assert done.returncode == 0, done.stdout

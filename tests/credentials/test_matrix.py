@@ -32,7 +32,7 @@ def _toys(settings: Any) -> None:
     settings.MIDDLEWARE = [TOYS if name == REAL else name for name in settings.MIDDLEWARE]
 
 
-def expected(entry: Entry, place: str) -> Outcome:
+def expected_outcome(entry: Entry, place: str) -> Outcome:
     if place not in entry.opens and place not in entry.special:
         return PLACES[place].refused if entry.is_token else PLACES[place].asked
     outcome = entry.special.get(place, PLACES[place].opened)
@@ -45,7 +45,7 @@ def expected(entry: Entry, place: str) -> Outcome:
 def test_a_credential_opens_its_own_door_and_no_other(cast: Cast, name: str, place: str) -> None:
     client, entry = Client(), ENTRIES[name]
     headers = entry.show(cast, client)
-    before, outcome = fingerprint(), expected(entry, place)
+    before, outcome = fingerprint(), expected_outcome(entry, place)
 
     answer = PLACES[place].ask(client, headers)
 

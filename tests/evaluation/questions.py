@@ -358,11 +358,11 @@ def _about_commitments() -> Iterator[Question]:
         "What did unused reservations and savings plans cost last month?",
     ):
         yield Question(
-            text, "getCommitmentUtilization", {"period": "last_month"}, _used_and_unused, _commitment_parts
+            text, "getCommitmentUtilization", {"period": "last_month"}, _usage_by_status, _commitment_parts
         )
 
 
-def _used_and_unused(raw: RawFiles) -> Figures:
+def _usage_by_status(raw: RawFiles) -> Figures:
     return {
         (*key, status): amount
         for status in ("Used", "Unused")

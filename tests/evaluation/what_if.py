@@ -28,7 +28,7 @@ HOURS = 24
 # Other assumptions
 
 
-def _amortized(
+def _amortized_cost(
     raw: RawFiles, period: str, where: str = "true", measure: str = "EffectiveCost"
 ) -> dict[str, Decimal]:
     start, end = PERIODS[period]
@@ -39,7 +39,7 @@ def _amortized(
     return {currency: amount for currency, amount in raw.rows(statement) if amount is not None}
 
 
-def _simulated(baseline: Mapping[str, Decimal], change: Mapping[str, Decimal]) -> Figures:
+def _simulation_figures(baseline: Mapping[str, Decimal], change: Mapping[str, Decimal]) -> Figures:
     return {
         (currency, part): figure
         for currency, amount in baseline.items()
@@ -53,9 +53,9 @@ def _with_growth(period: str, percent: int, where: str = "true") -> Truth:
     def truth(raw: RawFiles) -> Figures:
         change: dict[str, Decimal] = {}
         for scope, measure in ((USAGE, "EffectiveCost"), (COVERED, "ContractedCost")):
-            for currency, amount in _amortized(raw, period, f"{scope} and ({where})", measure).items():
+            for currency, amount in _amortized_cost(raw, period, f"{scope} and ({where})", measure).items():
                 change[currency] = change.get(currency, Decimal(0)) + amount * percent / 100
-        return _simulated(_amortized(raw, period), change)
+        return _simulation_figures(_amortized_cost(raw, period), change)
 
     return truth
 
@@ -64,13 +64,13 @@ def _without_commitments(period: str) -> Truth:
     """Covered usage costs what was contracted, unused commitments nothing."""
 
     def truth(raw: RawFiles) -> Figures:
-        contracted = _amortized(raw, period, COVERED, "ContractedCost")
-        paid = _amortized(raw, period, f"({COVERED}) or ({UNUSED})")
+        contracted = _amortized_cost(raw, period, COVERED, "ContractedCost")
+        paid = _amortized_cost(raw, period, f"({COVERED}) or ({UNUSED})")
         change = {
             currency: contracted.get(currency, Decimal(0)) - paid.get(currency, Decimal(0))
             for currency in contracted | paid
         }
-        return _simulated(_amortized(raw, period), change)
+        return _simulation_figures(_amortized_cost(raw, period), change)
 
     return truth
 
@@ -84,7 +84,7 @@ def _with_purchase(period: str, per_hour: int) -> Truth:
         covers = Fraction(per_hour * HOURS * 100, 100 - DISCOUNT)
         covered = sum((min(amount, covers) for amount in days.values()), Fraction(0))
         change = per_hour * HOURS * ((end - start).days + 1) - covered
-        return _simulated(_amortized(raw, period), {"USD": _decimal(change)})
+        return _simulation_figures(_amortized_cost(raw, period), {"USD": _decimal(change)})
 
     return truth
 
@@ -298,7 +298,7 @@ def _same(period: str) -> Truth:
     return truth
 
 
-def _verified(answer: Answer) -> Figures:
+def _verification_figures(answer: Answer) -> Figures:
     """The outcome, and the first amount of each currency in the sentence of today."""
     figures: Figures = {(answer["outcome"],): Decimal(1)}
     for text, currency in _AMOUNT.findall(answer["now"]):
@@ -311,4 +311,6 @@ def about_receipts() -> Iterator[Question]:
         ("Is the total that you gave me for last month still right?", "last_month"),
         ("Prove the figure for the last 7 days by its receipt.", "last_7_days"),
     ):
-        yield Question(text, "verifyAnswer", {}, _same(period), _verified, receipt_of={"period": period})
+        yield Question(
+            text, "verifyAnswer", {}, _same(period), _verification_figures, receipt_of={"period": period}
+        )

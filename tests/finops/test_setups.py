@@ -89,7 +89,7 @@ def go_on() -> None:
         create_alert_subscription(account=account, actor=actor, draft=draft)
 
 
-def refusals_of_prepared() -> list[str]:
+def prepared_errors() -> list[str]:
     """What would be wrong with DATABASE_PREPARED=1 here."""
     with override_settings(DATABASE_PREPARED=True):
         return [str(message.id) for message in check_pooler()]

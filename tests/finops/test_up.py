@@ -119,7 +119,7 @@ def var_dir() -> Iterator[Path]:
 
 
 @contextmanager
-def started(
+def start_up(
     var_dir: Path, port: int = 0, listening: socket.socket | None = None, **environment: str
 ) -> Iterator[Console]:
     running = Console(var_dir, port or free_port(), listening=listening, **environment)
@@ -157,7 +157,7 @@ def listening() -> Iterator[socket.socket]:
 def kept(var_dir: Path, listening: socket.socket) -> Iterator[Console]:
     """One run for all tests of a class: a start costs 18 s of CPU."""
     # Each second a program tells that it is not stuck, beat every five.
-    with started(
+    with start_up(
         var_dir, listening.getsockname()[1], listening, HEARTBEAT_SILENT_SECONDS="5", WEB_PROCESSES="2"
     ) as running:
         yield running
@@ -190,16 +190,16 @@ def test_a_restart_refuses_nobody_and_after_sigkill_the_next_start_stops_what_wa
 ) -> None:
     with ExitStack() as consoles:
         port = listening.getsockname()[1]
-        first = consoles.enter_context(started(var_dir, port, listening, WEB_PROCESSES="2"))
+        first = consoles.enter_context(start_up(var_dir, port, listening, WEB_PROCESSES="2"))
         ends_well(first, signal.SIGINT)
         with waiting_clients(first, 2) as answers:
-            second = consoles.enter_context(started(var_dir, port, listening, WEB_PROCESSES="2"))
+            second = consoles.enter_context(start_up(var_dir, port, listening, WEB_PROCESSES="2"))
         assert answers == ["ok"] * 2
 
         left = processes_of(second)
         second.end(signal.SIGKILL)
         assert [pid for pid in left if not is_group_alive(pid)] == []
-        third = consoles.enter_context(started(var_dir, port, listening, WEB_PROCESSES="2"))
+        third = consoles.enter_context(start_up(var_dir, port, listening, WEB_PROCESSES="2"))
         assert stopped_what_was_left(third)
         assert [pid for pid in left if is_group_alive(pid)] == []
         assert json.loads(third.get("/readyz"))["ready"] is True

@@ -25,11 +25,11 @@ from tests.ingestion.push_client import event
 
 def by_hand(batch: list[Any]) -> tuple[dict[int, str], list[int]]:
     """The rules as the interface words them, over Python values."""
-    errors = {index: error for index, one in enumerate(batch) if (error := said_of(one))}
+    errors = {index: error for index, one in enumerate(batch) if (error := error_of(one))}
     return errors, [index for index in range(len(batch)) if index not in errors]
 
 
-def said_of(one: Any) -> str:
+def error_of(one: Any) -> str:
     if not isinstance(one, dict):
         return "event must be an object"
     rules: dict[str, tuple[Callable[[Any], bool], str]] = {

@@ -39,7 +39,7 @@ def response_of(browser: Browser) -> dict[str, str]:
     return form
 
 
-def edited(form: dict[str, str], before: str, after: str) -> dict[str, str]:
+def edit_response(form: dict[str, str], before: str, after: str) -> dict[str, str]:
     text = base64.b64decode(form["SAMLResponse"]).decode()
     assert before in text, text
     return {**form, "SAMLResponse": base64.b64encode(text.replace(before, after).encode()).decode()}
@@ -105,7 +105,7 @@ def test_a_group_or_an_address_that_was_changed_on_the_way_breaks_the_signature(
         saml.will_say(NEW)
         browser = Browser()
 
-        answer = browser.come_back(edited(response_of(browser), before, after))
+        answer = browser.come_back(edit_response(response_of(browser), before, after))
 
         assert answer.status_code == 403
     assert not has_arrived()
@@ -132,7 +132,7 @@ def test_a_second_assertion_beside_the_signed_one_is_not_read(cast: Cast, saml: 
         "around": evil.replace("</saml:Issuer>", f"</saml:Issuer>{signed}", 1),
     }[place]
 
-    answer = browser.come_back(edited(form, signed, inside))
+    answer = browser.come_back(edit_response(form, signed, inside))
 
     assert answer.status_code == 403
     assert not User.objects.filter(email="ceo@acme.test").exists()
@@ -143,7 +143,7 @@ def test_a_comment_does_not_cut_an_address(cast: Cast, saml: Server) -> None:
     add_saml(cast.account, saml, "acme.test")
     saml.will_say({**NEW, "email": "ceo@acme.test.evil.test"})
     browser = Browser()
-    form = edited(response_of(browser), "ceo@acme.test.evil.test", "ceo@acme.test<!---->.evil.test")
+    form = edit_response(response_of(browser), "ceo@acme.test.evil.test", "ceo@acme.test<!---->.evil.test")
 
     assert browser.come_back(form).status_code == 403
     assert not User.objects.filter(email="ceo@acme.test").exists()

@@ -38,7 +38,7 @@ def rows_of(client: Client, query: str = "") -> list[dict[str, str]]:
     return csv_rows(answer)
 
 
-def asked_of(client: Client, query: str = "") -> list[str]:
+def arguments_of(client: Client, query: str = "") -> list[str]:
     return [row["Arguments"] for row in rows_of(client, query)]
 
 
@@ -98,7 +98,7 @@ def test_people_see_calls_with_keys_and_of_their_own_apps_alone(
 
     page = get_html(client)
 
-    assert sorted(asked_of(client)) == ['{"by":"key"}', '{"by":"me"}']
+    assert sorted(arguments_of(client)) == ['{"by":"key"}', '{"by":"me"}']
     assert "listTeams" in page
     assert "listBudgets" not in page
     assert "admin@example.com by claude.ai" not in page
@@ -127,7 +127,7 @@ def test_admins_see_everybodys(cast: Cast, client_for: ClientFor) -> None:
         )
     )
 
-    assert len(asked_of(client_for(cast.admin))) == 3
+    assert len(arguments_of(client_for(cast.admin))) == 3
 
 
 def test_the_calls_of_another_account_are_nowhere(cast: Cast, client_for: ClientFor) -> None:
@@ -136,7 +136,7 @@ def test_the_calls_of_another_account_are_nowhere(cast: Cast, client_for: Client
     page = get_html(client_for(cast.both))
 
     assert "No calls yet" in page
-    assert asked_of(client_for(cast.both)) == []
+    assert arguments_of(client_for(cast.both)) == []
 
 
 @pytest.mark.parametrize(

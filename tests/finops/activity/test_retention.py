@@ -27,7 +27,7 @@ URL = "/a/acme/assistant-activity/retention/"
 ClientFor = Callable[[User], Client]
 
 
-def kept_days(cast: Cast) -> list[int]:
+def call_ages(cast: Cast) -> list[int]:
     """How many days ago the kept calls were, of Acme."""
     with account_scope(cast.account):
         return sorted((clock.today() - call.at.date()).days for call in AssistantCall.objects.all())
@@ -43,7 +43,7 @@ def test_calls_are_kept_for_ninety_days_where_nobody_said_otherwise(cast: Cast) 
 
     sweep()
 
-    assert kept_days(cast) == [0, 89, 90]
+    assert call_ages(cast) == [0, 89, 90]
 
 
 def test_each_account_keeps_as_long_as_it_says(cast: Cast) -> None:
@@ -53,7 +53,7 @@ def test_each_account_keeps_as_long_as_it_says(cast: Cast) -> None:
 
     sweep()
 
-    assert kept_days(cast) == [1, 7]
+    assert call_ages(cast) == [1, 7]
     with account_scope(cast.other_account):
         assert AssistantCall.objects.count() == 4
         assert AssistantCallCount.objects.count() == 4

@@ -53,7 +53,7 @@ def open_event_door(cast: Cast, name: str = "Pipeline") -> EventDoor:
     return EventDoor(source, generate_event_key(source=source, actor=cast.actor)[1])
 
 
-def stored() -> list[ChangeEvent]:
+def stored_events() -> list[ChangeEvent]:
     """Of every account, the oldest first."""
     return list(ChangeEvent.objects.unscoped().order_by("id"))
 

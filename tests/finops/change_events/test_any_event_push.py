@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from finops.change_events.views.push import push
 from tests.cast import Cast
-from tests.finops.change_events.event_client import PATH, EventDoor, event, open_event_door, stored
+from tests.finops.change_events.event_client import PATH, EventDoor, event, open_event_door, stored_events
 from tests.ingestion.event_strategies import as_json
 from tests.ingestion.test_any_push import anything, cut, headers, nested, swapped, with_examples
 
@@ -96,4 +96,4 @@ def test_any_header_is_answered(open_door: EventDoor) -> None:
         assert send(open_door, body, **given).status_code in (200, 400, 413, 415, 422)
 
     any_headers()
-    assert len(stored()) <= 1
+    assert len(stored_events()) <= 1

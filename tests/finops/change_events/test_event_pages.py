@@ -14,7 +14,7 @@ from finops.change_events.models import EventKey, EventSource
 from finops.change_events.openapi import document
 from finops.change_events.snippets import event_snippets
 from tests.cast import Cast, signed_in
-from tests.finops.change_events.event_client import EventDoor, event, reasons, stored
+from tests.finops.change_events.event_client import EventDoor, event, reasons, stored_events
 from tests.pages import csv_rows, get_page, text_of
 
 LIST = "/a/acme/connections/events/"
@@ -86,7 +86,7 @@ def test_names_are_unique_and_a_source_is_renamed_and_deleted(cast: Cast, door: 
     deleted = client.post(f"{door.page}delete/", follow=True)
 
     assert "Source Deploys deleted with its key and events." in text_of(deleted)
-    assert stored() == []
+    assert stored_events() == []
 
 
 def test_the_list_filters_searches_and_exports(cast: Cast, door: EventDoor) -> None:

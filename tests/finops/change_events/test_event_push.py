@@ -17,7 +17,7 @@ from finops.change_events.services.sources import delete_event_source
 from finops.lib import clock
 from ingestion.queries import metered_events
 from tests.cast import ACTOR, Cast
-from tests.finops.change_events.event_client import EventDoor, event, open_event_door, reasons, stored
+from tests.finops.change_events.event_client import EventDoor, event, open_event_door, reasons, stored_events
 
 DIMENSIONS = {f"tag:{place}": "x" for place in range(21)}
 
@@ -37,7 +37,7 @@ def test_an_event_is_stored_as_it_was_sent(door: EventDoor) -> None:
     )
 
     assert reasons(answer, submitted=1) == {}
-    (row,) = stored()
+    (row,) = stored_events()
     assert row.occurred_at == datetime(2026, 11, 20, 12, tzinfo=UTC)
     assert (row.kind, row.title, row.actor) == ("release", "checkout v142", "ana@example.com")
     assert row.url == "https://ci.example/runs/1"
@@ -49,7 +49,7 @@ def test_an_event_is_stored_as_it_was_sent(door: EventDoor) -> None:
 def test_the_time_is_read_under_the_name_of_usage_events_too(door: EventDoor, name: str) -> None:
     assert reasons(door.push(event(**{"occurred_at": ..., name: "2026-03-02T10:00:00Z"})), submitted=1) == {}
 
-    (row,) = stored()
+    (row,) = stored_events()
     assert row.occurred_at == datetime(2026, 3, 2, 10, tzinfo=UTC)
 
 
@@ -67,7 +67,7 @@ def test_without_a_time_it_happened_when_it_was_received(
 
     door.push(event(occurred_at=...), event(occurred_at=None))
 
-    assert [row.occurred_at for row in stored()] == [now, now]
+    assert [row.occurred_at for row in stored_events()] == [now, now]
 
 
 @pytest.mark.parametrize(
@@ -106,14 +106,14 @@ def test_a_wrong_field_is_named_and_the_others_are_stored(
     found = reasons(answer, submitted=3)
     assert list(found) == [1]
     assert found[1].startswith(error)
-    assert [row.title for row in stored()] == ["before", "after"]
+    assert [row.title for row in stored_events()] == ["before", "after"]
 
 
 def test_what_is_no_event_at_all_is_rejected_alone(door: EventDoor) -> None:
     answer = door.push("x", [], 1, None, event())
 
     assert reasons(answer, submitted=5) == dict.fromkeys(range(4), "event must be an object")
-    assert len(stored()) == 1
+    assert len(stored_events()) == 1
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_body_without_events_is_refused_as_a_whole(door: EventDoor, body: byte
 
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == code
-    assert stored() == []
+    assert stored_events() == []
 
 
 def test_the_limits_and_statuses_are_those_of_the_usage_door(cast: Cast, door: EventDoor) -> None:
@@ -159,7 +159,7 @@ def test_an_event_id_is_stored_once_and_other_content_is_rejected(door: EventDoo
 
     assert reasons(answer, submitted=2) == {1: "event_id must not be that of an event with other content"}
     assert answer.headers["Events-Duplicates"] == "1"
-    assert len(stored()) == 1
+    assert len(stored_events()) == 1
 
 
 def test_two_sources_may_use_the_same_event_id(cast: Cast, door: EventDoor) -> None:
@@ -168,7 +168,7 @@ def test_two_sources_may_use_the_same_event_id(cast: Cast, door: EventDoor) -> N
     for each in (door, other):
         assert reasons(each.push(event(event_id="1")), submitted=1) == {}
 
-    assert [row.source_id for row in stored()] == [door.source.pk, other.source.pk]
+    assert [row.source_id for row in stored_events()] == [door.source.pk, other.source.pk]
 
 
 def test_a_retry_under_its_idempotency_key_gets_the_same_answer(door: EventDoor) -> None:
@@ -179,7 +179,7 @@ def test_a_retry_under_its_idempotency_key_gets_the_same_answer(door: EventDoor)
     assert again.content == first.content
     assert again.headers["Idempotent-Replayed"] == "true"
     assert other.status_code == 422
-    assert len(stored()) == 1
+    assert len(stored_events()) == 1
 
 
 def test_a_dry_run_answers_the_same_and_stores_nothing(door: EventDoor) -> None:
@@ -188,7 +188,7 @@ def test_a_dry_run_answers_the_same_and_stores_nothing(door: EventDoor) -> None:
 
     assert dry.json()["accepted"] == 2
     assert dry.headers["Events-Duplicates"] == "1"
-    assert len(stored()) == 1
+    assert len(stored_events()) == 1
     assert door.push(event(), path="?dry_run=maybe").status_code == 400
 
 
@@ -202,7 +202,7 @@ def test_what_is_stored_is_metered_once_and_stays_so_when_the_source_is_deleted(
     assert (month.events, month.duplicates, month.rejected) == (2, 1, 1)
     delete_event_source(source=door.source, actor=cast.actor)
 
-    assert stored() == []
+    assert stored_events() == []
     assert door.push(event()).status_code == 401
     assert metered_events(cast.account, clock.today()) == 2
     assert metered_events(cast.other_account, clock.today()) == 0
@@ -215,4 +215,4 @@ def test_a_revoked_key_is_refused(cast: Cast, door: EventDoor) -> None:
 
     assert answer.status_code == 401
     assert answer.headers["WWW-Authenticate"] == "Bearer"
-    assert stored() == []
+    assert stored_events() == []

@@ -14,7 +14,7 @@ from finops.costs import services
 from finops.costs.models import ColumnMapping, CostImport, CostSource
 from tests.cast import Cast, signed_in
 from tests.finops.costs.mapping.mapped_files import BILL, document
-from tests.finops.costs.test_archives import zipped
+from tests.finops.costs.test_archives import zip_bytes
 from tests.pages import get_page, text_of
 from tests.world.imports import cost_by, total
 
@@ -221,7 +221,7 @@ def test_a_sample_that_is_no_table_says_why(cast: Cast, member: Client) -> None:
     assert "Save mapping" not in page
     member.post(page_url("sample/"), {"sample": SimpleUploadedFile("bill.zip", b"PK\x03\x04rest")})
     assert "bill.zip is not a complete ZIP archive" in get_page(member, page_url())
-    archive = zipped({"bill.csv": BILL.encode()})
+    archive = zip_bytes({"bill.csv": BILL.encode()})
     member.post(page_url("sample/"), {"sample": SimpleUploadedFile("bill.zip", archive)})
     assert "Amount — 1.50 · 0.25" in get_page(member, page_url())
 

@@ -123,11 +123,11 @@ def test_what_stays_broken_ends_after_six_attempts(replay: ReplayServer, pauses:
     assert len(replay.requests) == 6
 
 
-def test_a_fetch_is_patient_a_look_less_and_a_check_not_at_all(
+def test_a_fetch_is_patient_a_listing_less_and_a_check_not_at_all(
     replay: ReplayServer, pauses: list[float], tmp_path: Path
 ) -> None:
     answer(replay, Reply(500))
-    look = api_of(replay, attempts=http.LOOK_ATTEMPTS)
+    look = api_of(replay, attempts=http.LISTING_ATTEMPTS)
     counts = []
     for api in (look.for_fetch(Fetch(tmp_path)), look, look.for_check()):
         replay.requests.clear()
@@ -247,7 +247,7 @@ def test_the_operator_may_set_another_base_url_for_a_connector(
     assert api_of(replay, base_url="https://vendor.example").get("/v1/costs", [], Page).value
 
 
-def paged(replay: ReplayServer, token_after: dict[str, str]) -> list[Page]:
+def all_pages(replay: ReplayServer, token_after: dict[str, str]) -> list[Page]:
     def route(request: ReplayRequest) -> Reply:
         return Reply.of_json({"value": "1", "next_page": token_after.get(request.param("page"))})
 
@@ -260,19 +260,19 @@ def paged(replay: ReplayServer, token_after: dict[str, str]) -> list[Page]:
 
 
 def test_pages_are_read_to_the_last_one(replay: ReplayServer) -> None:
-    assert len(paged(replay, {"": "a", "a": "b", "b": "c" * 4_000})) == 4
+    assert len(all_pages(replay, {"": "a", "a": "b", "b": "c" * 4_000})) == 4
 
 
 def test_a_vendor_that_gives_a_page_twice_is_left(replay: ReplayServer) -> None:
     with pytest.raises(SourceError, match="returned the same page twice"):
-        paged(replay, {"": "a", "a": "b", "b": "a"})
+        all_pages(replay, {"": "a", "a": "b", "b": "a"})
     assert len(replay.requests) == 3
 
 
 def test_endless_paging_ends(replay: ReplayServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "MAX_PAGES", 5)
     with pytest.raises(SourceError, match="more than 5 pages"):
-        paged(replay, {"": "0", **{str(number): str(number + 1) for number in range(20)}})
+        all_pages(replay, {"": "0", **{str(number): str(number + 1) for number in range(20)}})
 
 
 def test_a_file_is_streamed_to_the_disk_and_again_when_it_broke_off(

@@ -20,7 +20,7 @@ from finops.cost_access.services import create_limit, delete_limit, limit_member
 from finops.costs.spend_query import CostFilter
 from finops.lib import clock
 from finops.lib.errors import UserError
-from tests.accounts.sso.scim.client import Scim, provisioned
+from tests.accounts.sso.scim.client import Scim, create_scim
 from tests.accounts.sso.test_groups import add_mapping
 from tests.cast import ACTOR, Cast, reauthenticated, signed_in
 from tests.pages import get_page
@@ -37,7 +37,7 @@ def limit(cast: Cast) -> CostAccessLimit:
 @pytest.fixture
 def scim(cast: Cast, limit: CostAccessLimit) -> Scim:
     """Acme's provider, whose new members have the limit."""
-    scim = provisioned(cast.account)
+    scim = create_scim(cast.account)
     save_provider(provider=scim.provider, actor=ACTOR, limit=str(limit.pk))
     return scim
 
@@ -81,7 +81,7 @@ def test_whom_groups_make_an_admin_sees_all_and_is_limited_once_she_is_no_admin(
 
 
 def test_an_admin_chooses_it_in_the_providers_form(cast: Cast, limit: CostAccessLimit) -> None:
-    scim = provisioned(cast.account)
+    scim = create_scim(cast.account)
     admin = reauthenticated(signed_in(cast.admin), cast.admin)
     page = f"{SIGN_ON}{scim.provider.pk}/edit/"
     fields = {"name": "Okta", "issuer": "https://idp.example.com", "client_id": "console"}
@@ -114,7 +114,7 @@ def test_who_comes_back_has_the_limit_of_before_with_or_without_one_of_the_provi
     cast: Cast, limit: CostAccessLimit
 ) -> None:
     """Else a limited member whom the provider takes out and puts back sees all cost."""
-    scim, found = provisioned(cast.account), []
+    scim, found = create_scim(cast.account), []
     ann = scim.create_user("ann")
     give(cast, "ann@example.com", limit)
     leave_and_come_back(scim, ann)
@@ -133,7 +133,7 @@ def test_who_comes_back_has_the_limit_of_before_with_or_without_one_of_the_provi
 
 
 def test_whom_an_admin_removed_signs_in_again_with_her_limit(cast: Cast, limit: CostAccessLimit) -> None:
-    provider = provisioned(cast.account).provider
+    provider = create_scim(cast.account).provider
     claims = Claims("ann", "ann@example.com", True, "Ann", groups=[])
     person_of(provider=provider, claims=claims)
     give(cast, "ann@example.com", limit)
@@ -145,7 +145,7 @@ def test_whom_an_admin_removed_signs_in_again_with_her_limit(cast: Cast, limit: 
 
 
 def test_a_limit_that_was_lifted_or_deleted_does_not_come_back(cast: Cast, limit: CostAccessLimit) -> None:
-    scim, found = provisioned(cast.account), []
+    scim, found = create_scim(cast.account), []
     ann = scim.create_user("ann")
     give(cast, "ann@example.com", limit)
     leave_and_come_back(scim, ann)
@@ -165,7 +165,7 @@ def test_keys_that_she_created_before_get_the_limit_that_she_comes_back_with(
     cast: Cast, limit: CostAccessLimit
 ) -> None:
     """She knows them."""
-    scim = provisioned(cast.account)
+    scim = create_scim(cast.account)
     ann = scim.create_user("ann")
     person = User.objects.get(email="ann@example.com")
     key, _plaintext = mint_mcp_key(
@@ -181,7 +181,7 @@ def test_keys_that_she_created_before_get_the_limit_that_she_comes_back_with(
 def test_alerts_are_mailed_to_no_limited_member_and_not_to_her_who_left(
     cast: Cast, limit: CostAccessLimit
 ) -> None:
-    scim, found = provisioned(cast.account), []
+    scim, found = create_scim(cast.account), []
     ann = scim.create_user("ann")
     with account_scope(cast.account):
         AlertRecipient.objects.create(

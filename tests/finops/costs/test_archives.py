@@ -26,7 +26,7 @@ from tests.finops.costs.focus_reader import as_csv
 from tests.world.imports import cost_by, total
 
 
-def zipped(entries: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def zip_bytes(entries: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as archive:
         for name, data in entries.items():
@@ -55,7 +55,7 @@ def test_the_files_of_an_uploaded_archive_are_imported_together(cast: Cast, sour
         "bill/empty.csv": b"",
     }
     before = set(files.uploads().iterdir())
-    job = upload(cast, source, "alibaba.zip", zipped(entries))
+    job = upload(cast, source, "alibaba.zip", zip_bytes(entries))
 
     assert (job.status, job.error, job.rows) == ("done", "", 3)
     assert [file["name"] for file in job.files] == [
@@ -72,13 +72,13 @@ def test_the_files_of_an_uploaded_archive_are_imported_together(cast: Cast, sour
 def test_the_same_file_in_an_archive_and_beside_it_counts_once(cast: Cast, source: CostSource) -> None:
     data = as_csv({"BilledCost": "7"})
     upload(cast, source, "may.csv", data)
-    again = upload(cast, source, "may.zip", zipped({"may.csv": data}))
+    again = upload(cast, source, "may.zip", zip_bytes({"may.csv": data}))
     assert any("may.csv is unchanged from may.csv, imported on" in note for note in again.report["notes"])
     assert total(cast.account) == Decimal(7)
 
 
 def test_an_archive_of_any_columns_waits_for_its_mapping(cast: Cast, source: CostSource) -> None:
-    job = upload(cast, source, "bill.zip", zipped({"x.csv": b"Day,Item,Amount\n2026-05-03,Server,1.50\n"}))
+    job = upload(cast, source, "bill.zip", zip_bytes({"x.csv": b"Day,Item,Amount\n2026-05-03,Server,1.50\n"}))
     assert job.status == "waiting"
     sample = services.sample_file(source)
     assert sample is not None
@@ -88,7 +88,7 @@ def test_an_archive_of_any_columns_waits_for_its_mapping(cast: Cast, source: Cos
 def test_the_command_imports_the_files_of_an_archive_and_leaves_it(
     cast: Cast, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data = zipped({"a.csv": as_csv({"BilledCost": "10.25"}), "b.csv": as_csv({"BilledCost": "-3"})})
+    data = zip_bytes({"a.csv": as_csv({"BilledCost": "10.25"}), "b.csv": as_csv({"BilledCost": "-3"})})
     path = tmp_path / "may.zip"
     path.write_bytes(data)
     before = set(files.uploads().iterdir())
@@ -103,26 +103,26 @@ def test_the_command_imports_the_files_of_an_archive_and_leaves_it(
 
 def test_the_command_says_what_is_wrong_with_an_archive(cast: Cast, tmp_path: Path) -> None:
     path = tmp_path / "may.zip"
-    path.write_bytes(encrypted())
+    path.write_bytes(encrypt())
     with pytest.raises(CommandError, match=r"may\.zip is encrypted\. Unpack it"):
         call_command("import_focus", str(path), "--account", "acme", "--source", "Alibaba")
 
 
 def test_names_of_an_archive_are_data(tmp_path: Path) -> None:
-    parts = parts_of(zipped({"../../evil.csv": b"a", "/etc/passwd": b"b", "C:\\x\n.csv": b"c"}), tmp_path)
+    parts = parts_of(zip_bytes({"../../evil.csv": b"a", "/etc/passwd": b"b", "C:\\x\n.csv": b"c"}), tmp_path)
     assert {part.path.parent for part in parts} == {tmp_path / "files"}
     assert sorted(part.path.read_bytes() for part in parts) == [b"a", b"b", b"c"]
     assert all(part.name.startswith("bill.zip/") and part.name.isprintable() for part in parts)
 
 
 def test_any_other_file_and_a_workbook_are_left_as_they_are(tmp_path: Path) -> None:
-    for data in (b"a,b\n1,2\n", zipped({"[Content_Types].xml": b"<x/>", "xl/workbook.xml": b"<x/>"})):
+    for data in (b"a,b\n1,2\n", zip_bytes({"[Content_Types].xml": b"<x/>", "xl/workbook.xml": b"<x/>"})):
         (only,) = parts_of(data, tmp_path)
         assert only.path == tmp_path / "archive"
 
 
-def encrypted() -> bytes:
-    data = bytearray(zipped({"a.csv": b"x"}))
+def encrypt() -> bytes:
+    data = bytearray(zip_bytes({"a.csv": b"x"}))
     place = data.index(b"PK\x01\x02")
     struct.pack_into("<H", data, place + 8, 1)
     return bytes(data)
@@ -130,7 +130,7 @@ def encrypted() -> bytes:
 
 def lying(count: int) -> bytes:
     """An archive whose end says that it has so many entries."""
-    data = bytearray(zipped({"a.csv": b"x"}))
+    data = bytearray(zip_bytes({"a.csv": b"x"}))
     struct.pack_into("<HH", data, data.index(b"PK\x05\x06") + 8, count, count)
     return bytes(data)
 
@@ -139,12 +139,12 @@ def lying(count: int) -> bytes:
     ("data", "says"),
     [
         (b"PK\x03\x04rest", "is not a complete ZIP archive"),
-        (zipped({"a.csv": b"x" * 999})[:-30], "is not a complete ZIP archive"),
-        (zipped({"a.csv": b"hello"}, zipfile.ZIP_STORED).replace(b"hello", b"hullo"), "is not a complete ZIP archive"),
-        (zipped({".hidden": b"x"}), "is a ZIP archive without a file"),
-        (encrypted(), "is encrypted. Unpack it"),
-        (zipped({"a.csv": b"x"}, zipfile.ZIP_LZMA), "is not compressed with Deflate"),
-        (zipped({f"{n}.csv": b"x" for n in range(1_001)}), "has 1,001 entries; at most 1,000 are read"),
+        (zip_bytes({"a.csv": b"x" * 999})[:-30], "is not a complete ZIP archive"),
+        (zip_bytes({"a.csv": b"hello"}, zipfile.ZIP_STORED).replace(b"hello", b"hullo"), "is not a complete ZIP archive"),
+        (zip_bytes({".hidden": b"x"}), "is a ZIP archive without a file"),
+        (encrypt(), "is encrypted. Unpack it"),
+        (zip_bytes({"a.csv": b"x"}, zipfile.ZIP_LZMA), "is not compressed with Deflate"),
+        (zip_bytes({f"{n}.csv": b"x" for n in range(1_001)}), "has 1,001 entries; at most 1,000 are read"),
         (lying(60_000), "has 60,000 entries"),
     ],
     # An archive has the time that it was made at: two workers would name the same test differently.
@@ -159,7 +159,7 @@ def test_an_archive_beyond_the_limits_is_refused_with_what_to_do(
 
 
 def test_an_archive_with_damaged_bytes_is_refused_or_read_and_raises_nothing_else(tmp_path: Path) -> None:
-    whole, random = zipped({"a ü.csv": b"x,y\n1,2\n" * 50, "b.csv": b"1,2\n" * 9}), Random(7)
+    whole, random = zip_bytes({"a ü.csv": b"x,y\n1,2\n" * 50, "b.csv": b"1,2\n" * 9}), Random(7)
     refused = 0
     for number in range(examples(600)):
         data = bytearray(whole)
@@ -179,4 +179,4 @@ def test_an_archive_that_unpacks_to_far_more_than_bills_do_is_refused(
     monkeypatch.setattr(csvtext, "FREE_TEXT", 1 << 20)
     monkeypatch.setattr(archives, "_CHUNK", 1 << 16)
     with pytest.raises(FocusFileError, match="A file may unpack to 200 times its size"):
-        parts_of(zipped({"a.csv": bytes(1_200_000), "b.csv": bytes(1_200_000)}), tmp_path)
+        parts_of(zip_bytes({"a.csv": bytes(1_200_000), "b.csv": bytes(1_200_000)}), tmp_path)

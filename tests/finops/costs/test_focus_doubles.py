@@ -27,11 +27,11 @@ def bill(chance: random.Random) -> float:
     return round(chance.random() * 10.0 ** chance.randrange(-6, 4), chance.randrange(0, 13))
 
 
-def computed(chance: random.Random) -> float:
+def random_amount(chance: random.Random) -> float:
     return -chance.random() * 10.0 ** chance.randrange(-22, 14)
 
 
-def nearly_tied(chance: random.Random) -> float:
+def random_near_tie(chance: random.Random) -> float:
     return float(f"{chance.randrange(10 ** chance.randrange(1, 17))}.5e-18")
 
 
@@ -49,7 +49,7 @@ def read(values: Sequence[float | None]) -> tuple[list[object], Findings]:
     return decimals, findings
 
 
-@pytest.mark.parametrize("make", [bill, computed, nearly_tied, beside_short_ones])
+@pytest.mark.parametrize("make", [bill, random_amount, random_near_tie, beside_short_ones])
 @pytest.mark.parametrize("empty", [0.1, 0.9])
 def test_each_double_is_the_decimal_of_its_shortest_text(
     make: Callable[[random.Random], float], empty: float

@@ -175,7 +175,7 @@ def test_the_command_and_the_service_take_a_number_format(
     assert list(CostImport.objects.values_list("number_format", flat=True)) == ["point", "comma", ""]
 
 
-def dated(*rows: tuple[str, str], **more: str) -> bytes:
+def dated_csv(*rows: tuple[str, str], **more: str) -> bytes:
     return as_csv(
         *({"BillingPeriodStart": period, "ChargePeriodStart": charge, **more} for period, charge in rows)
     )
@@ -196,11 +196,11 @@ def dated(*rows: tuple[str, str], **more: str) -> bytes:
     ],
 )
 def test_the_billing_period_decides_the_order_of_dates(rows: list[tuple[str, str]], days: list[date]) -> None:
-    assert sorted(FocusRead(dated(*rows)).column("charge_date")) == sorted(days)
+    assert sorted(FocusRead(dated_csv(*rows)).column("charge_date")) == sorted(days)
 
 
 def test_the_report_says_which_order_was_decided_and_why() -> None:
-    read = FocusRead(dated(("2026-09-01", "05/09/2026")))
+    read = FocusRead(dated_csv(("2026-09-01", "05/09/2026")))
     report = read.report.files[0]
     assert report.date_order == "day/month/year"
     assert (
@@ -210,7 +210,7 @@ def test_the_report_says_which_order_was_decided_and_why() -> None:
 
 
 def test_dates_that_nothing_decides_are_refused_with_both_readings() -> None:
-    data = dated(("2026-01-01", "05/06/2026"))
+    data = dated_csv(("2026-01-01", "05/06/2026"))
     says = refusal(data)
     assert "row 2, column ChargePeriodStart: '05/06/2026' is 6 May 2026 or 5 June 2026" in says
     assert "--dates day-first" in says
@@ -219,7 +219,7 @@ def test_dates_that_nothing_decides_are_refused_with_both_readings() -> None:
 
 
 def test_dates_in_two_orders_are_refused() -> None:
-    says = refusal(dated(("2026-05-01", "05/13/2026"), ("2026-05-01", "13/05/2026")))
+    says = refusal(dated_csv(("2026-05-01", "05/13/2026"), ("2026-05-01", "13/05/2026")))
     assert (
         "row 3, column ChargePeriodStart: '13/05/2026' is not a date as month/day/year, the order of the file (row 2"
         in says
@@ -237,7 +237,7 @@ def test_a_zone_shifted_period_belongs_to_the_month_that_the_line_names(
     ]
     charges = ["2026-08-31T22:00:00Z", "2026-09-01T00:00:00+02:00", "", "2026-09-30T23:00:00-05:00"]
     rows = [(start, charge) for start, charge in zip(starts, charges, strict=True)]
-    path = write_bill(tmp_path, dated(*rows, ("2026-08-15T10:00:00Z", "2026-08-31T23:00:00Z")).decode())
+    path = write_bill(tmp_path, dated_csv(*rows, ("2026-08-15T10:00:00Z", "2026-08-31T23:00:00Z")).decode())
     assert import_bill(cast, source, path).months == ["2026-08", "2026-09"]
     assert cost_by(cast.account, "billing_period") == {
         "2026-08": (Decimal("1.5"), Decimal("1.25")),
@@ -269,7 +269,7 @@ AMOUNTS = st.decimals(min_value="-9999999", max_value="9999999", places=None, al
 )
 
 
-def rendered(amount: Decimal, decimal: str, thousands: str, places: int) -> str:
+def render_number(amount: Decimal, decimal: str, thousands: str, places: int) -> str:
     text = f"{amount:,.{places}f}" if places else f"{amount:,.3f}".rstrip("0").rstrip(".")
     return text.translate({ord(","): thousands, ord("."): decimal})
 
@@ -287,10 +287,12 @@ def test_a_bill_in_any_number_format_has_its_exact_sum_or_is_refused(
     amounts: list[Decimal], marks: tuple[str, str], places: int, delimiter: str
 ) -> None:
     decimal, thousands = marks
-    data = bill(*(rendered(amount, decimal, thousands, places) for amount in amounts), delimiter=delimiter)
+    data = bill(
+        *(render_number(amount, decimal, thousands, places) for amount in amounts), delimiter=delimiter
+    )
     right = COMMA if decimal == "," else POINT
     assert sum(FocusRead(data, numbers=right).column("billed_cost")) == sum(amounts)
-    written_ = [rendered(amount, *marks, places) for amount in amounts]
+    written_ = [render_number(amount, *marks, places) for amount in amounts]
     if decimal == "," and delimiter == "," and not any("," in amount for amount in written_):
         return  # such as 1.234 alone in a file as FOCUS writes it
     with contextlib.suppress(FocusFileError):
@@ -310,6 +312,6 @@ def test_dates_of_a_month_in_any_order_are_its_days(
     start = date(2026, month, 1)
     charges = [date(2026, month, day) for day in days]
     period = start.strftime(form if period_form == "same" else period_form)
-    read = FocusRead(dated(*((period, charge.strftime(form)) for charge in charges)))
+    read = FocusRead(dated_csv(*((period, charge.strftime(form)) for charge in charges)))
     assert read.column("charge_date") == charges
     assert set(read.column("billing_period")) == {start}

@@ -40,18 +40,18 @@ LYING: Final = [
 """Varints of thrift: counts and sizes of 4 billion, of 2, of nothing."""
 
 
-def nested(random: Random, depth: int = 0) -> tuple[pa.DataType, Callable[[], Any]]:
+def nested_type(random: Random, depth: int = 0) -> tuple[pa.DataType, Callable[[], Any]]:
     """A type and its values, up to eight levels deep."""
     kind = random.choice(["text", "list", "struct", "map", "number"]) if depth < 8 else "text"
     if kind == "list":
-        inner, value = nested(random, depth + 1)
+        inner, value = nested_type(random, depth + 1)
         return pa.list_(inner), lambda: [value() for _ in range(random.randint(0, 4))]
     if kind == "struct":
-        parts = [nested(random, depth + 1) for _ in range(random.randint(1, 3))]
+        parts = [nested_type(random, depth + 1) for _ in range(random.randint(1, 3))]
         type_ = pa.struct([(f"f{place}", part[0]) for place, part in enumerate(parts)])
         return type_, lambda: {f"f{place}": part[1]() for place, part in enumerate(parts)}
     if kind == "map":
-        inner, value = nested(random, depth + 1)
+        inner, value = nested_type(random, depth + 1)
         return pa.map_(pa.string(), inner), lambda: [
             (f"k{place}", value()) for place in range(random.randint(0, 4))
         ]
@@ -66,7 +66,7 @@ def parquet(random: Random) -> bytes:
     for column in random.sample(COLUMNS, random.randint(0, 3)):
         columns[column] = same("x" * random.choice([0, 5, 3_000, 65_536, 2_000_000]), rows)
     if rows <= 1_000:
-        type_, value = nested(random)
+        type_, value = nested_type(random)
         columns[random.choice(COLUMNS)] = pa.array([value() for _ in range(rows)], type_)
     if random.random() < 0.2:
         columns |= {f"x_{place}": same("a", rows) for place in range(random.choice([300, 2_500]))}

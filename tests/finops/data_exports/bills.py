@@ -120,7 +120,7 @@ def spend(account: Account, *group_by: str, **options: Any) -> dict[tuple[Any, .
     }
 
 
-def rounded(amounts: dict[tuple[Any, ...], Decimal]) -> dict[tuple[Any, ...], Decimal]:
+def round_amounts(amounts: dict[tuple[Any, ...], Decimal]) -> dict[tuple[Any, ...], Decimal]:
     """To twelve places, without what is 0: what splits part is cut at the eighteenth, a day or a month at a time."""
     places = Decimal("1e-12")
     return {key: amount.quantize(places) for key, amount in amounts.items() if amount.quantize(places)}

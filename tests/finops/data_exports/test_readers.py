@@ -17,7 +17,7 @@ from accounts.models import Account
 from finops.data_exports.services import exports, runs
 from tests.cast import Cast
 from tests.finops.connections.conftest import S3World
-from tests.finops.data_exports.bills import Bucket, allocate, rounded, spend
+from tests.finops.data_exports.bills import Bucket, allocate, round_amounts, spend
 
 DOCS = Path("docs/data-exports.md")
 BUCKET = "s3://acme-finops/finops"
@@ -71,7 +71,7 @@ def test_lines_and_split_rows_are_added_as_the_page_says(acme: Account, export: 
     rows = database.sql(block("## Shared-cost splits", "sql")).fetchall()
 
     sums = {tuple(row[:-1]): row[-1] for row in rows}
-    assert rounded(sums) == rounded(spend(acme, "team", splits="after"))
+    assert round_amounts(sums) == round_amounts(spend(acme, "team", splits="after"))
 
 
 @pytest.mark.spark

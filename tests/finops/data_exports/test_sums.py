@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.finops.data_exports.bills import Bucket, allocate, lines, rounded, spend, sums
+from tests.finops.data_exports.bills import Bucket, allocate, lines, round_amounts, spend, sums
 from tests.world.costs import add_source
 
 
@@ -40,13 +40,13 @@ def test_split_rows_beside_the_lines_add_up_to_spend_after_splits(bucket: Bucket
     assert splits
     by_team = sums([*cost, *splits], "x_Team", "coalesce(x_SplitDimension, 'team') = 'team'")
     after = spend(bucket.account, "team", splits="after")
-    assert rounded(by_team) == rounded(after)
+    assert round_amounts(by_team) == round_amounts(after)
     assert after != spend(bucket.account, "team", splits="before")
     by_tag = sums(
         [*cost, *splits],
         "x_CostTag_product",
         "coalesce(x_SplitDimension, 'cost_tag:product') = 'cost_tag:product'",
     )
-    assert rounded(by_tag) == rounded(spend(bucket.account, "cost_tag:product", splits="after"))
+    assert round_amounts(by_tag) == round_amounts(spend(bucket.account, "cost_tag:product", splits="after"))
     assert set(sums(splits, "x_SplitDimension").values()) == {0}
     assert sums([*cost, *splits], "ServiceName") == spend(bucket.account, "service")

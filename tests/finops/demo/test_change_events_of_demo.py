@@ -91,11 +91,11 @@ def test_the_spike_of_last_week_has_its_event_first() -> None:
         assert aws.share is not None
         assert aws.share >= Decimal("0.6")
         stored = ChangeEvent.objects.count()
-        assert metered() == (stored, 0)
+        assert metered_counts() == (stored, 0)
     load(months=3)
     with account_scope(account):
         assert ChangeEvent.objects.count() == stored
-        assert metered() == (stored, 0)
+        assert metered_counts() == (stored, 0)
 
 
 def synced_sources() -> dict[str, str]:
@@ -104,7 +104,7 @@ def synced_sources() -> dict[str, str]:
     return dict(rows.values_list("connection__event_source__name", "status"))
 
 
-def metered() -> tuple[int, int]:
+def metered_counts() -> tuple[int, int]:
     """Events and duplicates of all sources."""
     months = EventMonth.objects.all()
     return sum(each.events for each in months), sum(each.duplicates for each in months)

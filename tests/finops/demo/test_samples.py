@@ -31,7 +31,7 @@ def own_var(settings: LazySettings, tmp_path: Path) -> None:
     settings.LAKE_URL = str(tmp_path / "lake")
 
 
-def billed(months: int) -> Decimal:
+def generated_cost(months: int) -> Decimal:
     """What the generator makes of the newest months, up to yesterday."""
     newest = month_start(TODAY.date())
     tables = [month_rows(VENDOR, add_months(newest, -back), TODAY.date()) for back in range(months)]
@@ -56,7 +56,7 @@ def test_sample_data_is_a_source_that_a_sync_fills(cast: Cast) -> None:
             run_sync(sync.pk)
             sync.refresh_from_db()
             found = total(cast.account)
-        expected = billed(MONTHS)
+        expected = generated_cost(MONTHS)
 
     assert answer.headers["Location"] == f"/a/acme/connections/syncs/{sync.pk}/"
     assert (sync.status, sync.error, sync.months_imported) == ("done", "", MONTHS)

@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 FIRST, LAST = date(2026, 11, 1), TODAY.date()
 
 
-def used(account: Account, metric: str, last: date = LAST) -> Decimal | None:
+def used_quantity(account: Account, metric: str, last: date = LAST) -> Decimal | None:
     with account_scope(account):
         return query_usage(account, UsageQuery(metric=metric, start_date=FIRST, end_date=last)).quantity
 
@@ -35,7 +35,7 @@ def used(account: Account, metric: str, last: date = LAST) -> Decimal | None:
 def test_a_load_syncs_the_replay_and_a_later_day_brings_its_gauges(own_var: Path) -> None:
     output = load()
     labs = Account.objects.get(slug="lumenly-labs")
-    revenue, seats = used(labs, "revenue_usd"), used(labs, "seats")
+    revenue, seats = used_quantity(labs, "revenue_usd"), used_quantity(labs, "seats")
     with account_scope(labs):
         connection = CostConnection.objects.get(usage_source__name=SOURCE_NAME)
         first = CostSync.objects.get(connection=connection)
@@ -59,7 +59,7 @@ def test_a_load_syncs_the_replay_and_a_later_day_brings_its_gauges(own_var: Path
         page = _client().get(f"/a/lumenly-labs/connections/usage/{connection.target_id}/").content.decode()
     assert "Stripe (replay)" in page
     assert "It has no API key" in page
-    assert used(labs, "revenue_usd", tomorrow.date()) == revenue
+    assert used_quantity(labs, "revenue_usd", tomorrow.date()) == revenue
 
 
 def test_the_catalogue_offers_stripe_and_no_replay(own_var: Path) -> None:

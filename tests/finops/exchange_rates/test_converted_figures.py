@@ -41,7 +41,7 @@ def upload(account: Account, first: date = FIRST) -> None:
     upload_rates(account=account, actor=ACTOR, content="\n".join(file).encode(), name="rates.csv")
 
 
-def converted(line: Line) -> Line:
+def convert_line(line: Line) -> Line:
     """The same line as a bill in dollars has it."""
     if line["currency"] != "EUR":
         return line
@@ -67,7 +67,7 @@ def test_a_converted_forecast_is_that_of_the_same_bill_in_dollars(acme: Account,
     with display_scope(display_of(acme, "USD")):
         answer = forecast_spend(acme, query)
     with account_scope(cast.other_account):
-        add_source(cast.other_account, [converted(line) for line in lines])
+        add_source(cast.other_account, [convert_line(line) for line in lines])
         in_dollars = forecast_spend(cast.other_account, query)
     assert msgspec.to_builtins(answer.totals) == msgspec.to_builtins(in_dollars.totals)
     assert answer.totals[0].expected is not None
@@ -81,7 +81,7 @@ def test_a_budget_counts_the_same_and_has_the_same_forecast(acme: Account, cast:
     with display_scope(display_of(acme, "EUR")):
         status = budget_statuses(acme)[0]
     with account_scope(cast.other_account):
-        add_source(cast.other_account, [converted(line) for line in lines])
+        add_source(cast.other_account, [convert_line(line) for line in lines])
         create_budget(cast.other_account, "All", 5000)
         expected = budget_statuses(cast.other_account)[0]
     names = ("spent", "spent_percent", "forecast", "forecast_low", "forecast_high", "crosses_on", "currency")

@@ -32,7 +32,7 @@ def upload(client: Client, content: str) -> str:
     return text_of(response, status=response.status_code)
 
 
-def stored() -> list[tuple[date, str, str, Decimal, str]]:
+def stored_rates() -> list[tuple[date, str, str, Decimal, str]]:
     return list(ExchangeRate.objects.values_list("day", "base", "quote", "rate", "source"))
 
 
@@ -55,7 +55,7 @@ def test_a_member_enters_a_rate(acme: Account, member: Client) -> None:
     fields = {"day": "2026-03-18", "base": "EUR", "quote": "USD", "rate": "1.0876"}
     text = text_of(member.post(f"{PAGE}new/", fields, follow=True))
     assert "Rate saved: 1 EUR = 1.0876 USD on 2026-03-18." in text
-    assert stored() == [(DAY, "EUR", "USD", Decimal("1.0876"), "entered")]
+    assert stored_rates() == [(DAY, "EUR", "USD", Decimal("1.0876"), "entered")]
     entry = AuditEntry.objects.get(action="exchange_rate.enter")
     assert entry.target == "2026-03-18: 1 EUR = 1.0876 USD"
 
@@ -76,7 +76,7 @@ def test_a_wrong_rate_is_refused_in_the_form(
 ) -> None:
     right = {"day": "2026-03-18", "base": "EUR", "quote": "USD", "rate": "1.0876"}
     assert problem in text_of(member.post(f"{PAGE}new/", {**right, **fields}), status=422)
-    assert stored() == []
+    assert stored_rates() == []
 
 
 def test_a_member_uploads_a_file_and_again_to_correct_it(acme: Account, member: Client) -> None:
@@ -84,7 +84,7 @@ def test_a_member_uploads_a_file_and_again_to_correct_it(acme: Account, member: 
         member, "date,from,to,rate\n2026-03-18,EUR,USD,1.1\n2026-03-19,EUR,USD,1.2\n"
     )
     assert "1 rate uploaded." in upload(member, "date,from,to,rate\n2026-03-18,EUR,USD,1.15\n")
-    assert [(day.day, rate) for day, _, _, rate, _ in stored()] == [
+    assert [(day.day, rate) for day, _, _, rate, _ in stored_rates()] == [
         (19, Decimal("1.2")),
         (18, Decimal("1.15")),
     ]
@@ -96,7 +96,7 @@ def test_a_file_with_wrong_lines_is_refused_as_a_whole(acme: Account, member: Cl
     )
     assert "Line 3: 'yesterday' is not a date such as 2026-11-20." in text
     assert "Line 4: from: 'EU' is not an ISO 4217 currency" in text
-    assert stored() == []
+    assert stored_rates() == []
 
 
 def test_the_list_is_searched_filtered_and_exported(acme: Account, member: Client) -> None:

@@ -31,7 +31,7 @@ DAY = date(2026, 3, 18)
 FIRST = date(2026, 3, 1)
 
 
-def stored() -> list[tuple[date, str, str, Decimal, str]]:
+def stored_rates() -> list[tuple[date, str, str, Decimal, str]]:
     return list(ExchangeRate.objects.values_list("day", "base", "quote", "rate", "source"))
 
 
@@ -51,9 +51,9 @@ def test_nothing_is_fetched_without_an_address(acme: Account, settings: Settings
 def test_the_bank_s_rates_come_to_every_account_once(acme: Account, cast: Cast, bank: Receiver) -> None:
     assert fetch_rates() == 2
     version = version_of(acme)
-    assert len(stored()) == 3
+    assert len(stored_rates()) == 3
     with account_scope(cast.other_account):
-        assert len(stored()) == 3
+        assert len(stored_rates()) == 3
     assert fetch_rates() == 0
     assert version_of(acme) == version
 
@@ -76,7 +76,7 @@ def test_a_fetch_that_fails_is_said_and_keeps_the_rates(
     table = ExchangeRateTable.objects.get()
     assert table.fetch_error == problem
     assert table.fetched_at is not None
-    assert len(stored()) == 3
+    assert len(stored_rates()) == 3
 
 
 def test_an_address_inside_the_network_is_refused(acme: Account, bank: Receiver, settings: Settings) -> None:
@@ -120,7 +120,7 @@ def test_rates_of_azure_and_google_bills_are_taken_by_the_day_of_their_lines(
     )
     assert take_bill_rates(source, DAY + timedelta(days=1), date.max) == 0
     assert take_bill_rates(source) == 2
-    assert stored() == [
+    assert stored_rates() == [
         (DAY, "USD", "EUR", Decimal("0.9123"), "bill"),
         (DAY, "USD", "GBP", Decimal("0.85"), "bill"),
     ]
@@ -142,7 +142,7 @@ def test_an_import_takes_the_rates_of_the_days_that_it_brings(
         }
         path.write_bytes(as_csv(row))
         import_bill(cast, source, path)
-        assert stored() == [(date.fromisoformat(f"{month}-03"), "USD", "EUR", Decimal("0.9"), "bill")]
+        assert stored_rates() == [(date.fromisoformat(f"{month}-03"), "USD", "EUR", Decimal("0.9"), "bill")]
 
 
 def test_an_account_knows_the_currencies_of_its_lines(acme: Account) -> None:
@@ -155,5 +155,5 @@ def test_an_account_knows_the_currencies_of_its_lines(acme: Account) -> None:
 def test_rates_are_of_one_account(acme: Account, cast: Cast) -> None:
     enter_rate(account=acme, actor=ACTOR, day=DAY, base="EUR", quote="USD", rate=Decimal(2))
     with account_scope(cast.other_account):
-        assert stored() == []
+        assert stored_rates() == []
         assert version_of(cast.other_account) == 0

@@ -56,12 +56,12 @@ ROWS = [
 ]
 
 
-def listed(query: str = "") -> Listing[Server]:
+def server_listing(query: str = "") -> Listing[Server]:
     return SERVERS.listing(RequestFactory().get(f"/?{query}"), ROWS)
 
 
 def names(query: str = "") -> list[str]:
-    return [row.name for row in listed(query).matches]
+    return [row.name for row in server_listing(query).matches]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_the_url_sorts_searches_and_filters(query: str, expected: list[str]) -> 
 
 
 def test_rows_come_by_the_page_and_the_csv_has_all() -> None:
-    shown = listed("page=2")
+    shown = server_listing("page=2")
 
     assert [row.name for row in shown.rows] == ["gamma"]
     assert list(shown.page_range) == [1, 2]
@@ -92,7 +92,7 @@ def test_rows_come_by_the_page_and_the_csv_has_all() -> None:
 
 
 def test_a_heading_sorts_the_other_way_and_goes_to_the_first_page() -> None:
-    name, size, cost, note = listed("sort=name&page=2&q=a").headers
+    name, size, cost, note = server_listing("sort=name&page=2&q=a").headers
 
     assert (name.href, name.order) == ("?sort=-name&q=a", "ascending")
     assert (size.href, size.order) == ("?sort=size&q=a", "none")
@@ -101,7 +101,7 @@ def test_a_heading_sorts_the_other_way_and_goes_to_the_first_page() -> None:
 
 
 def test_a_filter_counts_its_choices_and_the_form_keeps_the_rest_of_the_url() -> None:
-    shown = listed("size=large&state=open&sort=cost&q=x&page=2")
+    shown = server_listing("size=large&state=open&sort=cost&q=x&page=2")
 
     size, region = shown.selects
     assert (size.every, size.choices, size.choice) == (

@@ -40,7 +40,7 @@ def site(settings: Any) -> None:
     settings.PUBLIC_URL = SITE
 
 
-def received(mail: EmailMultiAlternatives) -> EmailMessage:
+def receive(mail: EmailMultiAlternatives) -> EmailMessage:
     message = email.message_from_bytes(mail.message().as_bytes(), policy=email.policy.default)
     assert isinstance(message, EmailMessage)
     return message
@@ -91,11 +91,11 @@ def test_an_address_outside_of_the_site_is_no_button_and_no_link(address: str) -
     text = f"Ann invited you to {address}"
 
     assert list(text_parts(text, SITE)) == [TextPart(text=text)]
-    assert f'href="{address}' not in html_of(received(text_mail(text)))
+    assert f'href="{address}' not in html_of(receive(text_mail(text)))
 
 
 def test_the_mail_has_plain_text_html_and_the_logo_within() -> None:
-    message = received(text_mail())
+    message = receive(text_mail())
 
     assert message.get_content_type() == "multipart/related"
     assert [part.get_content_type() for part in message.walk()] == [
@@ -114,7 +114,7 @@ def test_the_mail_has_plain_text_html_and_the_logo_within() -> None:
 
 
 def test_it_is_made_for_dark_mode_and_asks_for_nothing_outside() -> None:
-    html = html_of(received(text_mail()))
+    html = html_of(receive(text_mail()))
 
     assert "prefers-color-scheme: dark" in html
     assert 'name="color-scheme" content="light dark"' in html
@@ -137,7 +137,7 @@ def test_a_chart_is_an_image_with_a_text_and_its_legend_beside() -> None:
 
     attach_html(mail, "mail/_chart.html", {"image": image}, [image])
 
-    message = received(mail)
+    message = receive(mail)
     html = html_of(message)
     assert 'src="cid:chart@finops-console"' in html
     assert re.search(r'alt="Spend by day in EUR: [^"]*€2\.00', html)

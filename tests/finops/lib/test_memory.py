@@ -53,7 +53,7 @@ print(megabytes() - before, pa.default_memory_pool().max_memory() // 2**20)
 """
 
 
-def kept(by: str, until: int = MOST_KEPT_MB) -> tuple[int, int]:
+def memory_growth(by: str, until: int = MOST_KEPT_MB) -> tuple[int, int]:
     """The MB by which a process grew once it had until 20 s to return what it freed, and the most that Arrow held."""
     command = [sys.executable, "-c", PROGRAM, by, str(until)]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120)
@@ -63,7 +63,7 @@ def kept(by: str, until: int = MOST_KEPT_MB) -> tuple[int, int]:
 
 @pytest.mark.parametrize("by", ["worker", "program"])
 def test_what_a_waiting_thread_freed_goes_back_to_the_machine(by: str) -> None:
-    grown, most = kept(by)
+    grown, most = memory_growth(by)
 
     assert most >= ARROW_MB
     assert grown <= MOST_KEPT_MB
@@ -71,6 +71,6 @@ def test_what_a_waiting_thread_freed_goes_back_to_the_machine(by: str) -> None:
 
 def test_without_that_a_waiting_thread_keeps_what_it_freed() -> None:
     """Where this fails, PyArrow returns memory by itself, and `memory.return_memory` may go."""
-    grown, _most = kept("nothing", until=10_000)
+    grown, _most = memory_growth("nothing", until=10_000)
 
     assert grown > MOST_KEPT_MB

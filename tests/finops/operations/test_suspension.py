@@ -12,7 +12,7 @@ from accounts.services.suspension import resume_account, suspend_account
 from finops.celery import RUNS_WHILE_SUSPENDED
 from finops.connections.models import CostSync
 from finops.connections.services.syncs import queue_due_syncs
-from finops.connections.tasks import look_for_changes
+from finops.connections.tasks import check_for_changes
 from finops.lib.errors import UserError
 from ingestion.models import UsageBatch
 from tests.accounts.oauth.flow import OAuthClient, status_at_door
@@ -89,7 +89,7 @@ def test_no_task_runs_and_no_sync_is_queued(cast: Cast) -> None:
     assert queue_due_syncs() == 0
     with account_scope(cast.account):
         CostSync.objects.update(status="queued")
-    look_for_changes(cast.account.pk, sync_pk)
+    check_for_changes(cast.account.pk, sync_pk)
     with account_scope(cast.account):
         assert CostSync.objects.get(pk=sync_pk).status == "queued"
 

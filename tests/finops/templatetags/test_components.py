@@ -39,14 +39,14 @@ def row(name: str, uses: int = 1) -> SimpleNamespace:
     return SimpleNamespace(name=name, uses=uses)
 
 
-def drawn(*rows: SimpleNamespace, query: str = "", template: str = PAGE, **context: Any) -> str:
+def render(*rows: SimpleNamespace, query: str = "", template: str = PAGE, **context: Any) -> str:
     request = RequestFactory().get(f"/keys/?{query}")
     context |= {"request": request, "listing": KEYS.listing(request, rows), "account": {"name": "<Acme>"}}
     return " ".join(Template(template).render(Context(context)).split())
 
 
 def test_a_list_is_drawn_from_its_columns_and_the_cells_of_the_page() -> None:
-    html = drawn(row("new", 1234), row("old"), may_write=True)
+    html = render(row("new", 1234), row("old"), may_write=True)
 
     assert '<caption class="visually-hidden">Keys of &lt;Acme&gt;</caption>' in html
     assert 'aria-sort="ascending"><a class="sort" href="?sort=-name">Name' in html
@@ -61,14 +61,14 @@ def test_a_list_is_drawn_from_its_columns_and_the_cells_of_the_page() -> None:
 
 
 def test_buttons_are_for_those_who_may() -> None:
-    html = drawn(row("new"), may_write=False)
+    html = render(row("new"), may_write=False)
 
     assert "Revoke" not in html
     assert "<button>" not in html
 
 
 def test_a_list_pages_and_its_links_keep_the_search() -> None:
-    html = drawn(row("a1"), row("a2"), row("a3"), query="q=a")
+    html = render(row("a1"), row("a2"), row("a3"), query="q=a")
 
     assert "<b>a3</b>" not in html
     assert 'href="?q=a&amp;page=2"' in html
@@ -76,8 +76,8 @@ def test_a_list_pages_and_its_links_keep_the_search() -> None:
 
 
 def test_no_row_at_all_and_none_that_matches_are_two_things() -> None:
-    assert "Nothing yet" in drawn()
-    html = drawn(row("new"), query="q=%3Cb%3E", may_write=True)
+    assert "Nothing yet" in render()
+    html = render(row("new"), query="q=%3Cb%3E", may_write=True)
     assert '<td role="cell" colspan="4" class="text-secondary text-center py-4">' in html
     assert "No keys match “&lt;b&gt;”." in html
 
@@ -93,7 +93,7 @@ def test_no_row_at_all_and_none_that_matches_are_two_things() -> None:
 )
 def test_a_list_that_is_written_wrong_is_refused(template: str) -> None:
     with pytest.raises(TemplateSyntaxError):
-        drawn(row("new"), template=template)
+        render(row("new"), template=template)
 
 
 def test_a_list_within_a_page_is_a_table_alone_that_the_page_sorts() -> None:

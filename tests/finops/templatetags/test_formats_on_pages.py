@@ -28,7 +28,7 @@ from tests.world.usage import event, push_events
 pytestmark = pytest.mark.django_db
 
 
-def drawn(template: str, **context: Any) -> str:
+def render(template: str, **context: Any) -> str:
     return Template(template).render(Context(context))
 
 
@@ -47,9 +47,9 @@ def test_a_share_below_zero_is_drawn_from_the_other_end() -> None:
     bar = '{% include "costs/_share.html" %}'
     row: dict[str, Any] = {"share": Decimal("-0.25")}
 
-    assert re.search(r'class="progress progress-sm progress-negative"\s+value="25"', drawn(bar, row=row))
-    assert "−25%" in drawn(bar, row=row)
-    assert "progress-negative" not in drawn(bar, row={"share": Decimal("0.25")})
+    assert re.search(r'class="progress progress-sm progress-negative"\s+value="25"', render(bar, row=row))
+    assert "−25%" in render(bar, row=row)
+    assert "progress-negative" not in render(bar, row={"share": Decimal("0.25")})
 
 
 def test_the_tile_of_anomalies_counts_what_it_sums(acme: Account) -> None:
@@ -127,7 +127,7 @@ def test_a_short_amount_has_the_exact_one_on_hovering(template: str, expected: s
         "quantity": Decimal(4412000),
     }
 
-    assert expected in drawn(template, **figures)
+    assert expected in render(template, **figures)
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class ChangeOf:
 def test_a_change_that_reads_as_zero_has_neither_sign_nor_colour_nor_arrow(
     template: str, amount: str, css: str, text: str
 ) -> None:
-    html = drawn(template, change=ChangeOf(Decimal(amount)))
+    html = render(template, change=ChangeOf(Decimal(amount)))
 
     assert f'class="change{css}"' in html
     assert re.search(f">{re.escape(text)} ?<", html)
@@ -162,4 +162,4 @@ def test_no_template_decides_on_its_own_whether_a_change_is_up_or_down() -> None
     folder = Path(settings.BASE_DIR) / "templates"
 
     assert [path.name for path in folder.rglob("*.html") if "change-up" in path.read_text()] == []
-    assert drawn("{{ move|change_css }}", move=ChangeOf(Decimal("0.30"))) == ""
+    assert render("{{ move|change_css }}", move=ChangeOf(Decimal("0.30"))) == ""

@@ -31,7 +31,7 @@ def drip(connection: socket.socket) -> None:
     connection.sendall(POST + b"Content-Length: 10000\r\n\r\n")
 
 
-def half_closed(connection: socket.socket) -> None:
+def half_close(connection: socket.socket) -> None:
     connection.sendall(POST + b"Content-Length: 100\r\n\r\na")
     connection.shutdown(socket.SHUT_WR)
 
@@ -46,8 +46,8 @@ def takes_no_file(connection: socket.socket) -> None:
     connection.sendall(request * 5)
 
 
-KINDS: Sequence[Kind] = (half_headers, one_byte_of_a_body, drip, half_closed, takes_no_answer)
-IDLE_KINDS: Sequence[Kind] = (half_headers, one_byte_of_a_body, drip, half_closed, takes_no_file)
+KINDS: Sequence[Kind] = (half_headers, one_byte_of_a_body, drip, half_close, takes_no_answer)
+IDLE_KINDS: Sequence[Kind] = (half_headers, one_byte_of_a_body, drip, half_close, takes_no_file)
 """Slow, and asking for no work of the application."""
 
 

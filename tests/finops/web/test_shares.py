@@ -22,7 +22,7 @@ def pair() -> tuple[ConnectionShares, ConnectionShares]:
     return ConnectionShares(descriptor, 0, 2), ConnectionShares(descriptor, 1, 2)
 
 
-def given_up(each: ConnectionShares) -> int:
+def give_up_count(each: ConnectionShares) -> int:
     return sum(each.give_up() for _ in range(100))
 
 
@@ -33,10 +33,10 @@ def test_who_has_all_gives_up_what_is_above_its_share(
     second.note(0)
     first.note(8)
 
-    assert (given_up(first), given_up(second)) == (4, 0)
+    assert (give_up_count(first), give_up_count(second)) == (4, 0)
     second.note(4)
     first.note(4)
-    assert (given_up(first), given_up(second)) == (0, 0)
+    assert (give_up_count(first), give_up_count(second)) == (0, 0)
 
 
 def test_one_connection_more_is_even(pair: tuple[ConnectionShares, ConnectionShares]) -> None:
@@ -44,7 +44,7 @@ def test_one_connection_more_is_even(pair: tuple[ConnectionShares, ConnectionSha
     second.note(3)
     first.note(4)
 
-    assert given_up(first) == 0
+    assert give_up_count(first) == 0
 
 
 def test_a_process_that_has_gone_takes_no_share(
@@ -56,7 +56,7 @@ def test_a_process_that_has_gone_takes_no_share(
     monkeypatch.setattr(time, "monotonic", lambda: later)
     first.note(8)
 
-    assert given_up(first) == 0
+    assert give_up_count(first) == 0
 
 
 def test_a_process_alone_has_no_shares() -> None:

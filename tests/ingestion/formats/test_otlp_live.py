@@ -24,7 +24,7 @@ from tests.servers import LiveServer
 DELTA = {Counter: AggregationTemporality.DELTA}
 
 
-def stored(lookup: str) -> list[list[str]]:
+def stored_events(lookup: str) -> list[list[str]]:
     """In the server's world: metric, customer and quantity of all that came by the source with this key."""
     source = UsageSource.objects.unscoped().get(keys__lookup=lookup)
     rows = [row for row in inbox() if row.source_id == source.pk]

@@ -131,10 +131,10 @@ def test_every_tool_argument_and_field_that_its_text_names_exists(writer: Door, 
     words = words_in(text)
     tools = {name for name, _ in calls_in(text)} | {word for word in words if TOOL_LIKE.fullmatch(word)}
 
-    assert {word for word in words if not TOOL_LIKE.fullmatch(word)} <= set(known_words(tools))
+    assert {word for word in words if not TOOL_LIKE.fullmatch(word)} <= set(words_of_tools(tools))
 
 
-def known_words(tools: set[str]) -> Iterator[str]:
+def words_of_tools(tools: set[str]) -> Iterator[str]:
     """The arguments of these tools, their choices, their answers' fields; and dimensions."""
     yield from (kind.display_name for kind in dimensions.kinds())
     for name in tools:

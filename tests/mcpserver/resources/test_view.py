@@ -17,7 +17,7 @@ MIME_TYPE = "text/html;profile=mcp-app"
 WITH_VIEW = sorted(tool.name for tool in registry if tool.has_view)
 
 
-def named(tools: list[dict[str, Any]]) -> list[str]:
+def tools_with_view(tools: list[dict[str, Any]]) -> list[str]:
     return [tool["name"] for tool in tools if "_meta" in tool]
 
 
@@ -49,7 +49,7 @@ def test_a_client_that_draws_it_is_told_of_the_view(cast: Cast, extensions: Any,
 
     tools = Door(mint(cast)).result("tools/list", {"_meta": meta})["tools"]
 
-    assert named(tools) == names
+    assert tools_with_view(tools) == names
     for tool in tools:
         assert tool.get("_meta", {"ui": {"resourceUri": "ui://finops-console/view.html"}}) == {
             "ui": {"resourceUri": "ui://finops-console/view.html"}
@@ -62,7 +62,7 @@ def test_a_client_that_draws_it_is_told_of_the_view(cast: Cast, extensions: Any,
 def test_older_clients_are_told_where_a_tool_may_have_meta(
     cast: Cast, revision: str, names: list[str]
 ) -> None:
-    assert named(Door(mint(cast)).result("tools/list", revision=revision)["tools"]) == names
+    assert tools_with_view(Door(mint(cast)).result("tools/list", revision=revision)["tools"]) == names
 
 
 def test_the_view_is_read_as_html_of_its_profile(cast: Cast) -> None:

@@ -88,7 +88,7 @@ class Scim:
         return error.get("scimType", ""), error["detail"]
 
 
-def provisioned(account: Account, *domains: str, **fields: Any) -> Scim:
+def create_scim(account: Account, *domains: str, **fields: Any) -> Scim:
     provider = add_provider(account, *(domains or ("example.com",)), **fields)
     _token, plaintext = create_scim_token(provider=provider, actor=ACTOR)
     return Scim(provider, plaintext)

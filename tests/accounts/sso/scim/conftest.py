@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.accounts.sso.scim.client import Scim, provisioned
+from tests.accounts.sso.scim.client import Scim, create_scim
 from tests.cast import Cast
 
 
 @pytest.fixture
 def scim(cast: Cast) -> Scim:
     """Acme's provider, of example.com."""
-    return provisioned(cast.account)
+    return create_scim(cast.account)

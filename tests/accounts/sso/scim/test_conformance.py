@@ -13,7 +13,7 @@ from scim2_tester import Status, check_server, filling
 from scim2_tester.checkers import patch_add, patch_replace
 
 from accounts.models import Account
-from tests.accounts.sso.scim.client import provisioned
+from tests.accounts.sso.scim.client import create_scim
 from tests.servers import LiveServer
 
 KNOWN = {
@@ -27,7 +27,7 @@ KNOWN = {
 
 def make_provider() -> tuple[str, str]:
     """In the server's world: base path and token."""
-    scim = provisioned(Account.objects.get(slug="acme"), "example.com")
+    scim = create_scim(Account.objects.get(slug="acme"), "example.com")
     return scim.base, scim.token
 
 

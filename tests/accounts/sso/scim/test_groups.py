@@ -18,7 +18,7 @@ from accounts.sso.models import ScimUser
 from accounts.sso.sign_in import person_of
 from finops.allocation.models import TeamMember
 from finops.allocation.services.teams import create_team
-from tests.accounts.sso.scim.client import GROUP, PATCH, Scim, provisioned
+from tests.accounts.sso.scim.client import GROUP, PATCH, Scim, create_scim
 from tests.accounts.sso.test_groups import add_mapping, role_of, teams_of
 from tests.cast import ACTOR, Cast
 
@@ -98,7 +98,7 @@ def test_pushed_groups_count_before_those_of_a_sign_in(cast: Cast, scim: Scim) -
 
 
 def test_members_are_users_of_the_same_provider(cast: Cast, scim: Scim) -> None:
-    other = provisioned(cast.other_account, "other.com", name="Other")
+    other = create_scim(cast.other_account, "other.com", name="Other")
     stranger = other.create(
         "Users", schemas=["urn:ietf:params:scim:schemas:core:2.0:User"], userName="x@other.com"
     )
@@ -113,7 +113,7 @@ def test_members_are_users_of_the_same_provider(cast: Cast, scim: Scim) -> None:
 
 def test_a_group_of_another_account_is_not_found(cast: Cast, scim: Scim) -> None:
     group = scim.create_group("FinOps")
-    other = provisioned(cast.other_account, "other.com", name="Other")
+    other = create_scim(cast.other_account, "other.com", name="Other")
 
     for method in ("GET", "PUT", "PATCH", "DELETE"):
         body = {"schemas": [GROUP], "displayName": "Taken"} if method == "PUT" else _rename("Taken")

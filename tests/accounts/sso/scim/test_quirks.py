@@ -13,7 +13,7 @@ from tests.accounts.sso.scim.client import ENTERPRISE, PATCH, USER, Scim
 from tests.cast import Cast
 
 
-def patched(scim: Scim, user: Any, *operations: dict[str, Any]) -> Any:
+def patch_user(scim: Scim, user: Any, *operations: dict[str, Any]) -> Any:
     return scim.patch(f"Users/{user['id']}", *operations)
 
 
@@ -30,14 +30,14 @@ def patched(scim: Scim, user: Any, *operations: dict[str, Any]) -> Any:
     ids=str,
 )
 def test_deactivation_in_every_spelling(cast: Cast, scim: Scim, operation: dict[str, Any]) -> None:
-    user = patched(scim, scim.create_user("ann"), operation)
+    user = patch_user(scim, scim.create_user("ann"), operation)
 
     assert user["active"] is False
     assert not Membership.objects.filter(account=cast.account, user__email="ann@example.com").exists()
 
 
 def test_entra_id_adds_values_whose_paths_match_nothing_yet(cast: Cast, scim: Scim) -> None:
-    user = patched(
+    user = patch_user(
         scim,
         scim.create_user("ann"),
         {"op": "Add", "path": "externalId", "value": "e1"},
@@ -51,7 +51,7 @@ def test_entra_id_adds_values_whose_paths_match_nothing_yet(cast: Cast, scim: Sc
 
 
 def test_entra_id_sends_attributes_without_a_path_by_their_dotted_names(cast: Cast, scim: Scim) -> None:
-    user = patched(
+    user = patch_user(
         scim,
         scim.create_user("ann"),
         {
@@ -74,7 +74,7 @@ def test_attributes_that_are_not_stored_are_ignored(cast: Cast, scim: Scim) -> N
         **{ENTERPRISE: {"department": "Sales", "manager": {"value": "x"}}},
     )
 
-    same = patched(
+    same = patch_user(
         scim,
         user,
         {"op": "Replace", "path": f"{ENTERPRISE}:department", "value": "R&D"},

@@ -9,7 +9,7 @@ from django.test import Client
 from accounts.models import AuditEntry, Membership, Role, Session, User
 from accounts.scoping import account_scope
 from accounts.sso.models import IdentityProvider, ScimUser
-from tests.accounts.sso.scim.client import PATCH, USER, Scim, provisioned
+from tests.accounts.sso.scim.client import PATCH, USER, Scim, create_scim
 from tests.cast import Cast, signed_in
 
 
@@ -329,7 +329,7 @@ def test_an_unknown_user_is_not_found(cast: Cast, scim: Scim, user_id: str) -> N
 
 def test_a_provider_reaches_its_own_users_alone(cast: Cast, scim: Scim) -> None:
     user = scim.create_user("ann")
-    other = provisioned(cast.other_account, "other.com", name="Other")
+    other = create_scim(cast.other_account, "other.com", name="Other")
 
     assert other.get("Users")["totalResults"] == 0
     for method in ("GET", "DELETE"):

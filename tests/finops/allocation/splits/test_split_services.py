@@ -37,18 +37,18 @@ def payer(acme: Account) -> Account:
     return acme
 
 
-def create_shared(cast: Cast, **changes: Any) -> SharedCostSplit:
+def create_cluster_split(cast: Cast, **changes: Any) -> SharedCostSplit:
     return create_split(account=cast.account, actor=cast.actor, draft=replace(CLUSTER, **changes))
 
 
 def refusal_of(cast: Cast, **changes: Any) -> str:
     with pytest.raises(UserError) as problem:
-        create_shared(cast, **{"name": "Another", **changes})
+        create_cluster_split(cast, **{"name": "Another", **changes})
     return problem.value.message
 
 
 def test_a_split_is_kept_as_it_was_said(payer: Account, cast: Cast) -> None:
-    split = create_shared(cast, method="fixed", targets=[("web", "33.30"), ("api", "66,7 %")])
+    split = create_cluster_split(cast, method="fixed", targets=[("web", "33.30"), ("api", "66,7 %")])
 
     assert split.targets == [{"value": "web", "percent": "33.3"}, {"value": "api", "percent": "66.7"}]
     assert (split.dimension, split.source_value, split.usage_metric) == ("tag:app", "cluster", "")
@@ -57,10 +57,10 @@ def test_a_split_is_kept_as_it_was_said(payer: Account, cast: Cast) -> None:
 
 
 def test_what_another_method_needs_is_left_out(payer: Account, cast: Cast) -> None:
-    even = create_shared(
+    even = create_cluster_split(
         cast, every_customer=True, usage_metric="requests", targets=[("web", "40"), ("api", "1")]
     )
-    by_usage = create_shared(
+    by_usage = create_cluster_split(
         cast,
         name="By use",
         source_value="db",
@@ -75,7 +75,7 @@ def test_what_another_method_needs_is_left_out(payer: Account, cast: Cast) -> No
 
 
 def test_a_changed_split_says_both_in_the_audit_log(payer: Account, cast: Cast) -> None:
-    split = create_shared(cast)
+    split = create_cluster_split(cast)
 
     save_split(split=split, actor=cast.actor, draft=replace(CLUSTER, targets=[("web", "")], valid_from=DAY))
 
@@ -86,7 +86,7 @@ def test_a_changed_split_says_both_in_the_audit_log(payer: Account, cast: Cast) 
 
 
 def test_a_deleted_split_is_gone_once(payer: Account, cast: Cast) -> None:
-    split = create_shared(cast)
+    split = create_cluster_split(cast)
 
     delete_split(split=split, actor=cast.actor)
 
@@ -145,11 +145,11 @@ def test_percentages_reach_100_exactly_or_not_at_all(payer: Account, cast: Cast)
     thirds = [("a", "33.333333"), ("b", "33.333333"), ("c", "33.333333")]
     assert "0.000001 short of 100" in refusal_of(cast, method="fixed", targets=thirds)
 
-    create_shared(cast, method="fixed", targets=[*thirds[:2], ("c", "33.333334")])
+    create_cluster_split(cast, method="fixed", targets=[*thirds[:2], ("c", "33.333334")])
 
 
 def test_a_target_of_one_split_is_no_source_of_another(payer: Account, cast: Cast) -> None:
-    create_shared(cast)
+    create_cluster_split(cast)
 
     assert "'web' is a target of split 'Cluster' and cannot be a source" in refusal_of(
         cast, source_value="web", targets=[("worker", "")]
@@ -160,7 +160,7 @@ def test_a_target_of_one_split_is_no_source_of_another(payer: Account, cast: Cas
 
 
 def test_a_cycle_is_named(payer: Account, cast: Cast) -> None:
-    create_shared(cast)
+    create_cluster_split(cast)
 
     assert "Circular reference with split 'Cluster': web → cluster → web" in refusal_of(
         cast, source_value="web", targets=[("cluster", "")]
@@ -168,38 +168,40 @@ def test_a_cycle_is_named(payer: Account, cast: Cast) -> None:
 
 
 def test_a_value_has_one_split_a_day(payer: Account, cast: Cast) -> None:
-    split = create_shared(cast, valid_to=date(2026, 3, 31))
+    split = create_cluster_split(cast, valid_to=date(2026, 3, 31))
 
     assert "'Cluster' already splits 'cluster', until 2026-03-31" in refusal_of(cast)
-    create_shared(cast, name="From April", valid_from=date(2026, 4, 1))
+    create_cluster_split(cast, name="From April", valid_from=date(2026, 4, 1))
     with pytest.raises(UserError, match=r"already splits .*, from 2026-04-01 on"):
         save_split(split=split, actor=cast.actor, draft=CLUSTER)
 
 
 def test_product_is_the_dimension_that_it_stands_for(payer: Account, cast: Cast) -> None:
     CostView.objects.create(account=payer, product_key="tag:app")
-    create_shared(cast)
+    create_cluster_split(cast)
 
     assert "already splits 'cluster'" in refusal_of(cast, dimension="product")
 
 
 def test_the_same_values_in_another_dimension_are_others(payer: Account, cast: Cast) -> None:
-    create_shared(cast)
+    create_cluster_split(cast)
 
-    create_shared(cast, name="By service", dimension="service", source_value="web", targets=[("cluster", "")])
+    create_cluster_split(
+        cast, name="By service", dimension="service", source_value="web", targets=[("cluster", "")]
+    )
 
 
 def test_a_name_is_taken_once_whatever_its_case(payer: Account, cast: Cast) -> None:
-    create_shared(cast)
+    create_cluster_split(cast)
 
     with pytest.raises(ValidationError, match="A split with this name already exists"):
-        create_shared(cast, name="CLUSTER", source_value="db")
+        create_cluster_split(cast, name="CLUSTER", source_value="db")
 
 
 def test_an_account_has_only_so_many_splits(
     payer: Account, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(services, "MAX_SPLITS", 1)
-    create_shared(cast)
+    create_cluster_split(cast)
 
     assert "The maximum is 1 splits per account" in refusal_of(cast, source_value="db")

@@ -46,7 +46,7 @@ def payer(cast: Cast) -> Account:
     return cast.account
 
 
-def create_shared(account: Account, **changes: Any) -> SharedCostSplit:
+def create_split_row(account: Account, **changes: Any) -> SharedCostSplit:
     with account_scope(account):
         return SharedCostSplit.objects.create(
             **{
@@ -80,8 +80,8 @@ def test_a_split_is_made_and_listed_with_what_it_moved(member: Client, payer: Ac
 
 
 def test_the_list_sorts_searches_and_exports(member: Client, payer: Account) -> None:
-    create_shared(payer)
-    create_shared(payer, name="Another", source_value="db", targets=[{"value": "web", "percent": None}])
+    create_split_row(payer)
+    create_split_row(payer, name="Another", source_value="db", targets=[{"value": "web", "percent": None}])
 
     rows = csv_rows(member.get(f"{PAGE}?format=csv&sort=-name"))
 
@@ -126,7 +126,7 @@ def test_the_preview_says_what_would_move_and_what_would_be_refused(member: Clie
 
 
 def test_the_preview_of_a_change_does_not_meet_itself(member: Client, payer: Account) -> None:
-    split = create_shared(payer)
+    split = create_split_row(payer)
 
     answer = member.get(f"{PAGE}preview/?{urlencode({**FORM, 'split': split.pk}, doseq=True)}")
 
@@ -136,7 +136,7 @@ def test_the_preview_of_a_change_does_not_meet_itself(member: Client, payer: Acc
 
 
 def test_before_and_after_stand_side_by_side(member: Client, payer: Account) -> None:
-    split = create_shared(payer)
+    split = create_split_row(payer)
 
     answer = member.get(f"{PAGE}{split.pk}/?period=last_30_days")
     rows = csv_rows(member.get(f"{PAGE}{split.pk}/?period=last_30_days&format=csv"))
@@ -154,7 +154,7 @@ def three(*amounts: int) -> tuple[str, ...]:
 
 
 def test_a_period_that_is_not_known_is_said(member: Client, payer: Account) -> None:
-    split = create_shared(payer)
+    split = create_split_row(payer)
 
     answer = member.get(f"{PAGE}{split.pk}/?period=someday", headers={"HX-Request": "true"})
 
@@ -163,7 +163,7 @@ def test_a_period_that_is_not_known_is_said(member: Client, payer: Account) -> N
 
 
 def test_a_split_is_changed_and_deleted(member: Client, payer: Account) -> None:
-    split = create_shared(payer)
+    split = create_split_row(payer)
 
     changed = member.post(
         f"{PAGE}{split.pk}/edit/",
@@ -179,7 +179,7 @@ def test_a_split_is_changed_and_deleted(member: Client, payer: Account) -> None:
 
 @pytest.mark.parametrize("path", ["new/", "preview/", "{}/edit/", "{}/delete/"])
 def test_a_viewer_changes_nothing(cast: Cast, payer: Account, path: str) -> None:
-    split = create_shared(payer)
+    split = create_split_row(payer)
     viewer, url = signed_in(cast.viewer), PAGE + path.format(split.pk)
 
     answer = viewer.get(url) if path == "preview/" else viewer.post(url, FORM)
@@ -190,7 +190,7 @@ def test_a_viewer_changes_nothing(cast: Cast, payer: Account, path: str) -> None
 
 
 def test_the_explorer_shows_figures_after_splits(member: Client, payer: Account) -> None:
-    create_shared(payer)
+    create_split_row(payer)
 
     answer = member.get(
         "/a/acme/cost-explorer/?period=last_30_days&group_by=tag:app&granularity=day&splits=after"

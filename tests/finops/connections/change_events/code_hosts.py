@@ -189,6 +189,6 @@ def titles(cast: Cast) -> list[str]:
         return list(ChangeEvent.objects.order_by("occurred_at").values_list("title", flat=True))
 
 
-def metered(cast: Cast) -> int:
+def metered_count(cast: Cast) -> int:
     with account_scope(cast.account):
         return sum(each.events for each in EventMonth.objects.all())

@@ -27,7 +27,7 @@ from finops.connections.transports.s3 import S3Bucket
 from finops.connections.vendor_apis import cloudtrail_bucket
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.connections.change_events.code_hosts import at, metered, titles
+from tests.finops.connections.change_events.code_hosts import at, metered_count, titles
 from tests.finops.connections.change_events.trail_bucket import (
     ACCOUNT,
     TrailOfTests,
@@ -141,7 +141,7 @@ def test_only_new_log_files_are_read_and_late_ones_too(
     assert actions(done)["2026-03"] == "imported"
     assert sorted(reads) == ["late", "third"]
     assert titles(cast) == [f"RunInstances i-{number}" for number in (1, 3, 2, 4)]
-    assert metered(cast) == 4
+    assert metered_count(cast) == 4
 
 
 def test_without_its_pages_a_month_is_read_again_and_counts_once(
@@ -161,7 +161,7 @@ def test_without_its_pages_a_month_is_read_again_and_counts_once(
 
     assert sorted(reads) == ["a", "b", "c"]
     assert titles(cast) == ["RunInstances i-1", "RunInstances i-2"]
-    assert metered(cast) == 2
+    assert metered_count(cast) == 2
 
 
 def test_events_stay_when_the_bucket_deletes_old_log_files(cast: Cast, trail: TrailOfTests) -> None:
@@ -318,7 +318,7 @@ def test_a_sync_that_is_killed_goes_on_and_doubles_nothing(
     connect(cast, s3)
     queued = CostSync.objects.unscoped().get()
     run_killed_worker(queued.pk, checks)
-    assert (len(titles(cast)), metered(cast)) == (stored, stored)
+    assert (len(titles(cast)), metered_count(cast)) == (stored, stored)
 
     with account_scope(cast.account):
         assert services.run_sync(queued.pk)
@@ -326,7 +326,7 @@ def test_a_sync_that_is_killed_goes_on_and_doubles_nothing(
     queued.refresh_from_db()
     assert (queued.status, queued.error, queued.attempts) == ("done", "", 2)
     assert titles(cast) == [f"RunInstances i-{number}" for number in (10, 11, 20, 21, 22)]
-    assert metered(cast) == 5
+    assert metered_count(cast) == 5
 
 
 def test_a_day_of_many_events_takes_no_more_memory_than_a_few_log_files(

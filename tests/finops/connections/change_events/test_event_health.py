@@ -46,7 +46,7 @@ def health(cast: Cast) -> ConnectionHealth:
     return found
 
 
-def pulled(cast: Cast, folder: Path) -> CostConnection:
+def create_pull(cast: Cast, folder: Path) -> CostConnection:
     write(folder, "2026-03", line(1, "2026-03-10"), line(2, "2026-03-18"))
     connection = connect(cast, folder)
     assert sync(cast, connection).status == "done"
@@ -54,7 +54,7 @@ def pulled(cast: Cast, folder: Path) -> CostConnection:
 
 
 def test_a_pull_that_is_well_says_its_last_event_and_its_next_sync(cast: Cast, folder: Path) -> None:
-    connection = pulled(cast, folder)
+    connection = create_pull(cast, folder)
 
     well = health(cast)
     assert (well.name, well.status, well.what_to_do) == ("Deliveries", "healthy", "")
@@ -67,7 +67,7 @@ def test_a_pull_that_is_well_says_its_last_event_and_its_next_sync(cast: Cast, f
 
 
 def test_a_pull_that_fails_is_named_with_its_error_and_what_to_do(cast: Cast, folder: Path) -> None:
-    connection = pulled(cast, folder)
+    connection = create_pull(cast, folder)
     folder.rename(folder.with_name("gone"))
     sync(cast, connection)
 
@@ -86,7 +86,7 @@ def test_a_pull_that_fails_is_named_with_its_error_and_what_to_do(cast: Cast, fo
 
 
 def test_a_pull_that_no_worker_takes_is_overdue(cast: Cast, folder: Path) -> None:
-    connection = pulled(cast, folder)
+    connection = create_pull(cast, folder)
 
     with clock.frozen(connection.next_sync_at + timedelta(minutes=29)):
         assert not health(cast).overdue

@@ -12,7 +12,7 @@ from finops.connections import services
 from finops.connections.models import CostSync
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.connections.change_events.code_hosts import GitHubHost, connect, metered, titles
+from tests.finops.connections.change_events.code_hosts import GitHubHost, connect, metered_count, titles
 from tests.finops.connections.replay_server import ReplayServer
 from tests.finops.connections.usage.killed_worker import run_killed_worker
 
@@ -33,7 +33,7 @@ def test_a_sync_that_is_killed_while_it_stores_a_month_goes_on_and_doubles_nothi
     connect(cast, url=replay.url)
     sync = CostSync.objects.unscoped().get()
     run_killed_worker(sync.pk, checks)
-    assert (len(titles(cast)), metered(cast)) == (stored, stored)
+    assert (len(titles(cast)), metered_count(cast)) == (stored, stored)
 
     with account_scope(cast.account):
         assert services.run_sync(sync.pk)
@@ -41,4 +41,4 @@ def test_a_sync_that_is_killed_while_it_stores_a_month_goes_on_and_doubles_nothi
     sync.refresh_from_db()
     assert (sync.status, sync.error, sync.attempts) == ("done", "", 2)
     assert titles(cast) == [f"checkout Version {number}" for number in (10, 11, 20, 21, 22)]
-    assert metered(cast) == 5
+    assert metered_count(cast) == 5

@@ -18,7 +18,7 @@ from finops.connections.connectors.folder_events import EventFolderConfig
 from finops.connections.models import CostConnection
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.connections.change_events.code_hosts import metered, titles
+from tests.finops.connections.change_events.code_hosts import metered_count, titles
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.world.days import NOON
 
@@ -74,7 +74,7 @@ def test_events_of_each_month_are_stored_once_and_follow_their_file(cast: Cast, 
 
     write(folder, "2026-03", event(3, "2026-03-02", title="Event 3 failed"))
     assert actions(sync(cast, connection)) == {"2026-02": "unchanged", "2026-03": "imported"}
-    assert (titles(cast), metered(cast)) == (["Event 1", "Event 3 failed"], 2)
+    assert (titles(cast), metered_count(cast)) == (["Event 1", "Event 3 failed"], 2)
 
 
 def test_lines_that_would_not_be_found_again_are_left_out_and_said(cast: Cast, folder: Path) -> None:

@@ -29,7 +29,7 @@ from tests.finops.connections.change_events.code_hosts import (
     GitHubHost,
     at,
     connect,
-    metered,
+    metered_count,
     titles,
 )
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
@@ -73,7 +73,7 @@ def test_deployments_releases_and_merged_pull_requests_become_events(cast: Cast,
 
     assert (done.status, done.error) == ("done", "")
     assert titles(cast) == ["checkout Version 1", *MARCH]
-    assert (done.rows, metered(cast)) == (5, 5)
+    assert (done.rows, metered_count(cast)) == (5, 5)
     with account_scope(cast.account):
         deployment = ChangeEvent.objects.get(external_id="deployment/40")
         assert {each.kind for each in ChangeEvent.objects.all()} == {"deployment", "release", "change"}
@@ -93,7 +93,7 @@ def test_a_period_that_is_read_twice_counts_once(cast: Cast, github: GitHubHost)
 
     assert set(actions(again).values()) == {"unchanged"}
     assert actions(third)["2026-03"] == "imported"
-    assert metered(cast) == 5
+    assert metered_count(cast) == 5
     with account_scope(cast.account):
         assert set(ChangeEvent.objects.values_list("pk", flat=True)) == before
 
@@ -107,7 +107,7 @@ def test_a_status_that_changes_changes_its_event_in_place(cast: Cast, github: Gi
     assert actions(changed)["2026-03"] == "imported"
     assert actions(changed)["2026-02"] == "unchanged"
     assert titles(cast)[-1] == "checkout a84d88e to production: failure"
-    assert metered(cast) == 5
+    assert metered_count(cast) == 5
 
 
 def test_what_github_has_no_more_is_removed_and_leaves_the_meter(cast: Cast, github: GitHubHost) -> None:
@@ -117,7 +117,7 @@ def test_what_github_has_no_more_is_removed_and_leaves_the_meter(cast: Cast, git
     sync(cast, connection)
 
     assert titles(cast) == ["checkout Version 1", *(each for each in MARCH if each != "checkout Version 2")]
-    assert metered(cast) == 4
+    assert metered_count(cast) == 4
 
 
 def test_a_list_that_fails_removes_nothing(cast: Cast, github: GitHubHost, pauses: list[float]) -> None:
@@ -142,7 +142,7 @@ def test_a_release_that_moves_to_another_month_is_one_event(cast: Cast, github: 
         assert ChangeEvent.objects.get(external_id="release/2").occurred_at == datetime(
             2026, 2, 20, 9, 30, tzinfo=UTC
         )
-    assert metered(cast) == 5
+    assert metered_count(cast) == 5
 
 
 def test_environments_choose_deployments(cast: Cast, github: GitHubHost) -> None:
@@ -161,13 +161,15 @@ def test_many_pages_are_read_and_older_months_are_those_of_their_events(
     sync(cast, connect(cast, deployments=False, releases=False))
 
     assert len(titles(cast)) == 250
-    assert metered(cast) == 250
+    assert metered_count(cast) == 250
 
 
 # The limit of requests
 
 
-def test_a_look_at_what_has_not_changed_costs_no_request_of_the_limit(cast: Cast, github: GitHubHost) -> None:
+def test_a_listing_at_what_has_not_changed_costs_no_request_of_the_limit(
+    cast: Cast, github: GitHubHost
+) -> None:
     connection = connect(cast)
     sync(cast, connection)
     before, requests = len(github.charged), len(github.replay.requests)

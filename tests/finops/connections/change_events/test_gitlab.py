@@ -18,7 +18,7 @@ from tests.finops.connections.change_events.code_hosts import (
     SCOPE,
     GitLabHost,
     at,
-    metered,
+    metered_count,
     titles,
 )
 from tests.finops.connections.replay_server import ReplayServer
@@ -114,7 +114,7 @@ def test_deployments_releases_and_merged_merge_requests_become_events(cast: Cast
         "checkout v1",
         "checkout !12: Cache carts",
     ]
-    assert metered(cast) == 4
+    assert metered_count(cast) == 4
     with account_scope(cast.account):
         events = {each.external_id: each for each in ChangeEvent.objects.all()}
     assert events["deployment/42"].occurred_at == at("12T10:00") + timedelta(milliseconds=123)
@@ -133,7 +133,7 @@ def test_a_status_changes_in_place_and_a_deployment_that_is_gone_is_removed(
     sync(cast, connection)
 
     assert titles(cast)[0] == "checkout main to production: success"
-    assert metered(cast) == 3
+    assert metered_count(cast) == 3
 
 
 def test_what_has_not_changed_is_not_sent_again(cast: Cast, gitlab: GitLabHost) -> None:

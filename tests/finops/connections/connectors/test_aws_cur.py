@@ -26,7 +26,7 @@ from tests.cast import Cast
 from tests.finops.connections.conftest import S3World
 from tests.finops.connections.connectors.stored import stored
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
-from tests.finops.costs.test_archives import zipped
+from tests.finops.costs.test_archives import zip_bytes
 from tests.s3 import KEY, REGION
 
 BUCKET = Path("tests/data/native/aws/aws_cur_legacy_bucket.tar.gz")
@@ -83,7 +83,7 @@ def put_report(
     world.put(f"{folder}/{period}/cur-Manifest.json", manifest)
 
 
-def fetched(config: AwsBucketConfig, month: date, folder: Path) -> list[bytes]:
+def fetch_bytes(config: AwsBucketConfig, month: date, folder: Path) -> list[bytes]:
     folder.mkdir(exist_ok=True)
     listed = {each.month: each for each in CONNECTOR.months(config)}[month]
     return [file.path.read_bytes() for file in CONNECTOR.fetch(config, listed, Fetch(folder))]
@@ -96,7 +96,7 @@ def test_a_whole_bucket_arrives_unchanged(
     months = CONNECTOR.months(config)
 
     assert [(each.month, each.bytes) for each in months] == [(AUGUST, 985_116)]
-    assert fetched(config, AUGUST, tmp_path) == list(data.values())
+    assert fetch_bytes(config, AUGUST, tmp_path) == list(data.values())
     rows = list(csv.DictReader(io.StringIO(gzip.decompress(*data.values()).decode())))
     assert len(rows) == 13_380
     assert {row["bill/BillingPeriodStartDate"][:7] for row in rows} == {"2018-06", "2018-07", "2018-08"}
@@ -143,8 +143,8 @@ def test_only_the_assembly_of_the_manifest_above_is_current(
 
     after = {each.month: each for each in CONNECTOR.months(chosen)}
 
-    assert fetched(chosen, AUGUST, tmp_path / "8") == [b"restated"]
-    assert fetched(chosen, SEPTEMBER, tmp_path / "9") == [b"september"]
+    assert fetch_bytes(chosen, AUGUST, tmp_path / "8") == [b"restated"]
+    assert fetch_bytes(chosen, SEPTEMBER, tmp_path / "9") == [b"september"]
     assert after[AUGUST].fingerprint != before[0].fingerprint
 
 
@@ -176,7 +176,7 @@ def test_reports_that_are_overwritten_and_those_for_athena_are_read(
     s3.put("bills/cur/20180801-20180901/cur-Manifest.json", json.dumps(manifest).encode())
     before = CONNECTOR.months(config)
 
-    assert fetched(config, AUGUST, tmp_path) == [b"data"]
+    assert fetch_bytes(config, AUGUST, tmp_path) == [b"data"]
     s3.put(key, b"other")
     assert [(each.month, each.bytes) for each in CONNECTOR.months(config)] == [(AUGUST, 5)]
     assert CONNECTOR.months(config)[0].fingerprint != before[0].fingerprint
@@ -189,7 +189,7 @@ def test_a_manifest_whose_files_come_later_is_a_conflict(
     s3.client.delete_object(Bucket=s3.name, Key="bills/cur/20180801-20180901/aaaa/cur-1.csv.gz")
 
     with pytest.raises(MonthConflict, match="does not exist yet"):
-        fetched(config, AUGUST, tmp_path)
+        fetch_bytes(config, AUGUST, tmp_path)
 
 
 def test_a_manifest_that_leaves_the_prefix_is_refused(
@@ -199,7 +199,7 @@ def test_a_manifest_that_leaves_the_prefix_is_refused(
     put_report(s3, "20180801-20180901", "aaaa", {}, reportKeys=["secrets/1.csv.gz"])
 
     with pytest.raises(SourceError, match=r"secrets/1\.csv\.gz, which is outside of"):
-        fetched(replace(config, prefix="bills"), AUGUST, tmp_path)
+        fetch_bytes(replace(config, prefix="bills"), AUGUST, tmp_path)
 
 
 def test_what_cannot_be_read_is_found_by_the_check(config: AwsBucketConfig, s3: S3World) -> None:
@@ -220,7 +220,7 @@ def test_a_report_in_zip_is_the_same_report(
         s3,
         "20180801-20180901",
         "aaaa",
-        {"cur-1.csv.zip": zipped({"cur-1.csv": raw})},
+        {"cur-1.csv.zip": zip_bytes({"cur-1.csv": raw})},
         folder="zip/cur",
         compression="ZIP",
     )

@@ -34,7 +34,7 @@ def config(**values: Any) -> GoogleBucketFilesConfig:
     return GoogleBucketFilesConfig(**given)
 
 
-def test_a_look_signs_in_once_and_an_object_is_read_as_the_generation_that_was_listed(
+def test_a_listing_signs_in_once_and_an_object_is_read_as_the_generation_that_was_listed(
     google: ReplayServer, tmp_path: Path
 ) -> None:
     google.routes[f"{LISTING}/2026%2F05%2F1.csv"] = lambda _request: Reply(206, b"abc")

@@ -22,7 +22,7 @@ from finops.connections import pattern_files, services
 from finops.connections.connector import CheckFinding, ConnectorConfig
 from finops.connections.connectors.bucket_focus import BucketFocus, BucketFocusConfig
 from finops.connections.models import CostConnection
-from finops.connections.services.source_looks import look_in_child
+from finops.connections.services.source_listings import list_source_months_in_child
 from finops.connections.transports.bucket import BucketObject, StorageBucket
 from finops.connections.transports.s3 import S3Bucket
 from tests.cast import Cast
@@ -30,7 +30,7 @@ from tests.finops.connections.azurite import AzureContainer
 from tests.finops.connections.conftest import S3World
 from tests.finops.connections.gcs_emulator import GcsWorld, key_file
 from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now
-from tests.finops.costs.test_archives import zipped
+from tests.finops.costs.test_archives import zip_bytes
 from tests.s3 import KEY, REGION
 from tests.world.imports import cost_by, total
 
@@ -116,7 +116,7 @@ def test_months_of_a_pattern_arrive_to_the_cent_and_only_what_changed_is_read_ag
 @pytest.mark.parametrize("pattern", ["{year}-{month}.zip", "*.zip"])
 def test_archives_are_read_as_the_files_inside(store: Store, pattern: str) -> None:
     entries = {"a.csv": month_rows("2026-05", "1.25"), "b.csv": month_rows("2026-05", "2", "4")}
-    store.put("focus/2026-05.zip", zipped(entries))
+    store.put("focus/2026-05.zip", zip_bytes(entries))
     row = store.connect(pattern=pattern)
     with account_scope(store.cast.account):
         sync = sync_now(row)
@@ -226,7 +226,7 @@ class LoopbackBucket(BucketFocus):
 
 
 @pytest.mark.slow
-def test_a_look_in_a_process_of_its_own_lists_an_unchanged_source_and_reads_no_file(
+def test_a_listing_in_a_process_of_its_own_lists_an_unchanged_source_and_reads_no_file(
     s3: S3World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
@@ -245,7 +245,7 @@ def test_a_look_in_a_process_of_its_own_lists_an_unchanged_source_and_reads_no_f
 
     def look() -> list[date]:
         read.clear()
-        months = look_in_child(
+        months = list_source_months_in_child(
             LoopbackBucket(), config, answer=tmp_path / "answer", name="look", progress=lambda: None
         )
         return [each.month for each in months]

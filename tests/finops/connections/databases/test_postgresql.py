@@ -21,7 +21,7 @@ from finops.connections import services
 from finops.connections.connector import AccessError, CheckFinding, SourceError
 from finops.connections.connectors import connector_of, connectors
 from finops.connections.models import CostConnection, CostSync
-from finops.connections.services import source_looks
+from finops.connections.services import source_listings
 from finops.costs.queries.spend import query_spend
 from finops.costs.spend_query import SpendQuery
 from finops.lib.outbound import UrlRefusal
@@ -285,10 +285,10 @@ def test_what_a_connector_raises_is_for_people(shop: Shop) -> None:
         connector.months(config)
 
 
-def test_a_query_that_never_answers_is_ended_in_the_time_of_a_look(
+def test_a_query_that_never_answers_is_ended_in_the_time_of_a_listing(
     cast: Cast, shop: Shop, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source_looks, "ANSWER_SECONDS", 1.0)
+    monkeypatch.setattr(source_listings, "ANSWER_SECONDS", 1.0)
     settings.SYNC_LOOK_SECONDS = 1.0
     hangs = "SELECT lines.* FROM lines, pg_sleep(3600)"
     shop.add(ROWS)
@@ -302,6 +302,6 @@ def test_a_query_that_never_answers_is_ended_in_the_time_of_a_look(
     monkeypatch.setitem(connectors(), "postgresql", LoopbackPostgresql())
     with account_scope(cast.account):
         sync = CostSync.objects.get(connection=connection)
-        assert not services.look_for_changes(sync.pk, in_child=True)
+        assert not services.check_for_changes(sync.pk, in_child=True)
         sync.refresh_from_db()
     assert sync.error.startswith("Listing the months took longer than")

@@ -175,7 +175,7 @@ def test_a_pause_that_the_other_side_asks_for_comes_back_from_the_process(
     assert (connection.next_sync_at - clock.now()).total_seconds() > 3_500
 
 
-def test_a_look_that_takes_too_long_is_ended(cast: Cast, tmp_path: Path, settings: Settings) -> None:
+def test_a_listing_that_takes_too_long_is_ended(cast: Cast, tmp_path: Path, settings: Settings) -> None:
     """By the real connector of folders: the limit is looked at between two pages of a listing."""
     (tmp_path / "2026-05").mkdir()
     settings.CONNECTION_FOLDERS = [str(tmp_path)]

@@ -32,7 +32,7 @@ def leftovers() -> list[Path]:
     return list((Path(django_settings.VAR_DIR) / "uploads").glob("sync-*"))
 
 
-def billed(cast: Cast) -> dict[str | None, Decimal]:
+def billed_by_month(cast: Cast) -> dict[str | None, Decimal]:
     return {month: sums[0] for month, sums in cost_by(cast.account, "billing_period").items()}
 
 
@@ -95,12 +95,12 @@ def test_a_disk_that_fills_during_a_sync_fails_the_month_and_leaves_what_was(
     month_folders.on_fetch = fill
     sync = sync_now(connection)
     assert (sync.status, "of disk space left" in sync.error) == ("failed", True)
-    assert (billed(cast), leftovers()) == ({"2026-05": Decimal(1)}, [])
+    assert (billed_by_month(cast), leftovers()) == ({"2026-05": Decimal(1)}, [])
 
     settings.LOW_DISK_BYTES = 0
     month_folders.on_fetch = lambda _month: None
     assert sync_now(connection).status == "done"
-    assert billed(cast) == {"2026-05": Decimal(4)}
+    assert billed_by_month(cast) == {"2026-05": Decimal(4)}
 
 
 def test_no_space_left_is_said_in_a_sentence(
@@ -129,7 +129,7 @@ def test_a_permission_taken_away_is_named_and_nothing_is_lost(
     month_folders.on_fetch = refuse
     sync = sync_now(connection)
     assert sync.error == "2026-05: part-1.csv cannot be read. Allow reading it."
-    assert billed(cast) == {"2026-05": Decimal(1)}
+    assert billed_by_month(cast) == {"2026-05": Decimal(1)}
 
 
 def test_files_that_come_after_their_listing_are_read_by_the_next_sync(
@@ -141,7 +141,7 @@ def test_files_that_come_after_their_listing_are_read_by_the_next_sync(
     assert actions(sync_now(connection)) == {"2026-05": "emptied", "2026-04": "imported"}
     write_month(export, "2026-05", "3")
     assert actions(sync_now(connection)) == {"2026-05": "imported", "2026-04": "unchanged"}
-    assert billed(cast) == {"2026-04": Decimal(1), "2026-05": Decimal(3)}
+    assert billed_by_month(cast) == {"2026-04": Decimal(1), "2026-05": Decimal(3)}
 
 
 def test_a_sync_that_takes_too_long_is_stopped_and_the_next_goes_on(

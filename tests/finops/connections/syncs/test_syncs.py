@@ -22,7 +22,7 @@ from tests.world.imports import cost_by, total
 pytestmark = pytest.mark.django_db
 
 
-def billed(cast: Cast) -> dict[str | None, Decimal]:
+def billed_by_month(cast: Cast) -> dict[str | None, Decimal]:
     return {month: sums[0] for month, sums in cost_by(cast.account, "billing_period").items()}
 
 
@@ -36,7 +36,7 @@ def test_the_first_sync_imports_every_month_the_newest_first(
     sync = sync_now(connection)
 
     assert sync.status == "done"
-    assert billed(cast) == {"2026-04": Decimal("3.5"), "2026-05": Decimal("10.25")}
+    assert billed_by_month(cast) == {"2026-04": Decimal("3.5"), "2026-05": Decimal("10.25")}
     assert list(actions(sync).items()) == [("2026-05", "imported"), ("2026-04", "imported")]
     assert (sync.months_listed, sync.months_imported, sync.rows) == (2, 2, 4)
     assert sync.bytes_done == sync.bytes_total > 0
@@ -69,7 +69,7 @@ def test_a_restated_month_with_fewer_lines_is_replaced_whole_and_others_stay(
 
     sync = sync_now(connection)
 
-    assert billed(cast) == {"2026-04": Decimal(7), "2026-05": Decimal("1.5")}
+    assert billed_by_month(cast) == {"2026-04": Decimal(7), "2026-05": Decimal("1.5")}
     assert actions(sync) == {"2026-05": "imported", "2026-04": "unchanged"}
 
 
@@ -90,7 +90,7 @@ def test_a_month_without_any_line_is_emptied(
 
     assert (sync.status, sync.error) == ("done", "")
     assert actions(sync)["2026-05"] == "emptied"
-    assert billed(cast) == {"2026-04": Decimal(7)}
+    assert billed_by_month(cast) == {"2026-04": Decimal(7)}
     job = CostImport.objects.order_by("-pk")[0]
     assert (job.status, job.months, job.rows) == ("done", ["2026-05"], 0)
     assert sync_now(connection).months_unchanged == 2
@@ -118,7 +118,7 @@ def test_a_month_that_the_listing_lacks_stays(cast: Cast, connection: CostConnec
     sync = sync_now(connection)
 
     assert actions(sync) == {"2026-05": "unchanged"}
-    assert billed(cast) == {"2026-04": Decimal(7), "2026-05": Decimal(1)}
+    assert billed_by_month(cast) == {"2026-04": Decimal(7), "2026-05": Decimal(1)}
 
 
 def test_months_before_the_first_are_not_read(cast: Cast, connection: CostConnection, export: Path) -> None:
@@ -130,7 +130,7 @@ def test_months_before_the_first_are_not_read(cast: Cast, connection: CostConnec
     sync = sync_now(connection)
 
     assert actions(sync) == {"2026-05": "imported", "2026-04": "out_of_range"}
-    assert billed(cast) == {"2026-05": Decimal(1)}
+    assert billed_by_month(cast) == {"2026-05": Decimal(1)}
 
 
 def test_lines_of_another_listed_month_go_and_come_with_the_file_that_has_them(
@@ -142,16 +142,16 @@ def test_lines_of_another_listed_month_go_and_come_with_the_file_that_has_them(
     (may / "late.csv").write_bytes(month_rows("2026-04", "100", "50", "25"))
     (may / "own.csv").write_bytes(month_rows("2026-05", "1"))
     sync = sync_now(connection)
-    assert billed(cast) == {"2026-04": Decimal(196), "2026-05": Decimal(1)}
+    assert billed_by_month(cast) == {"2026-04": Decimal(196), "2026-05": Decimal(1)}
     assert sync.periods[0]["note"] == "The files have rows of other billing months: 3 of 2026-04."
 
     write_month(export, "2026-04", "8")
     sync_now(connection)
-    assert billed(cast) == {"2026-04": Decimal(183), "2026-05": Decimal(1)}
+    assert billed_by_month(cast) == {"2026-04": Decimal(183), "2026-05": Decimal(1)}
 
     (may / "late.csv").unlink()
     sync_now(connection)
-    assert billed(cast) == {"2026-04": Decimal(8), "2026-05": Decimal(1)}
+    assert billed_by_month(cast) == {"2026-04": Decimal(8), "2026-05": Decimal(1)}
 
 
 def test_files_of_another_month_than_listed_are_imported_as_they_say(
@@ -162,7 +162,7 @@ def test_files_of_another_month_than_listed_are_imported_as_they_say(
 
     sync = sync_now(connection)
 
-    assert billed(cast) == {"2026-05": Decimal(4)}
+    assert billed_by_month(cast) == {"2026-05": Decimal(4)}
     assert "1 of 2026-05" in sync.periods[0]["note"]
 
 
@@ -177,7 +177,7 @@ def test_what_fails_in_one_month_does_not_stop_the_others(
 
     assert (sync.status, sync.months_failed, sync.months_imported) == ("failed", 1, 1)
     assert sync.error.startswith("2026-05: broken.csv")
-    assert billed(cast) == {"2026-04": Decimal(7)}
+    assert billed_by_month(cast) == {"2026-04": Decimal(7)}
     assert connection.failures == 1
     assert connection.failing_since is not None
 
@@ -239,7 +239,7 @@ def test_a_month_that_changes_while_it_is_read_is_read_again(
     sync = sync_now(connection)
 
     assert (sync.status, month_folders.calls["fetch"]) == ("done", 2)
-    assert billed(cast) == {"2026-05": Decimal(42)}
+    assert billed_by_month(cast) == {"2026-05": Decimal(42)}
     assert sync_now(connection).months_unchanged == 1
 
 
@@ -278,14 +278,14 @@ def test_the_schedule_queues_what_is_due_once_and_leaves_what_is_paused(
     assert CostSync.objects.order_by("-pk")[0].trigger == "schedule"
 
 
-def test_a_look_ends_where_nothing_is_new_and_leaves_months_to_whoever_reads_them(
+def test_a_listing_ends_where_nothing_is_new_and_leaves_months_to_whoever_reads_them(
     cast: Cast, connection: CostConnection, export: Path, month_folders: type[MonthFolders]
 ) -> None:
     write_month(export, "2026-05", "1")
     sync = CostSync.objects.get()
     assert services.unfinished_syncs() == [("connections.look", cast.account.pk, sync.pk)]
 
-    assert services.look_for_changes(sync.pk)
+    assert services.check_for_changes(sync.pk)
     assert services.unfinished_syncs() == [("connections.run_sync", cast.account.pk, sync.pk)]
     assert month_folders.calls["fetch"] == 0
     assert services.run_sync(sync.pk)
@@ -294,10 +294,10 @@ def test_a_look_ends_where_nothing_is_new_and_leaves_months_to_whoever_reads_the
 
     again = services.queue_sync(connection=connection, actor=ACTOR)
     month_folders.calls.clear()
-    assert not services.look_for_changes(again.pk)
+    assert not services.check_for_changes(again.pk)
     again.refresh_from_db()
     assert (again.status, dict(month_folders.calls)) == ("done", {"months": 1})
-    assert not services.look_for_changes(again.pk), "it is done"
+    assert not services.check_for_changes(again.pk), "it is done"
 
 
 def test_a_sync_that_waits_is_canceled_at_once_and_not_queued_again(
@@ -328,5 +328,5 @@ def test_a_sync_that_runs_is_canceled_and_what_it_imported_stays(
     sync = sync_now(connection)
 
     assert (sync.status, actions(sync)) == ("canceled", {"2026-05": "imported"})
-    assert billed(cast) == {"2026-05": Decimal(1)}
+    assert billed_by_month(cast) == {"2026-05": Decimal(1)}
     assert connection.failures == 0

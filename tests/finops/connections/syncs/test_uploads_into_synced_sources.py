@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 UPLOAD = "/a/acme/connections/upload/"
 
 
-def billed(cast: Cast) -> dict[str | None, Decimal]:
+def billed_by_month(cast: Cast) -> dict[str | None, Decimal]:
     return {month: sums[0] for month, sums in cost_by(cast.account, "billing_period").items()}
 
 
@@ -100,12 +100,12 @@ def test_a_month_that_an_upload_changed_is_read_again(
     write_month(export, "2026-05", "10", "11")
     sync_now(connection)
     upload_over(cast, connection, tmp_path, "2026-05", "10", "11.5")
-    assert billed(cast) == {"2026-04": Decimal(7), "2026-05": Decimal("21.5")}
+    assert billed_by_month(cast) == {"2026-04": Decimal(7), "2026-05": Decimal("21.5")}
 
     sync = sync_now(connection)
 
     assert actions(sync) == {"2026-05": "imported", "2026-04": "unchanged"}
-    assert billed(cast) == {"2026-04": Decimal(7), "2026-05": Decimal(21)}
+    assert billed_by_month(cast) == {"2026-04": Decimal(7), "2026-05": Decimal(21)}
     assert actions(sync_now(connection)) == {"2026-05": "unchanged", "2026-04": "unchanged"}
 
 
@@ -117,7 +117,7 @@ def test_a_month_that_only_an_upload_brought_stays(
     upload_over(cast, connection, tmp_path, "2025-12", "3")
 
     assert actions(sync_now(connection)) == {"2026-05": "unchanged"}
-    assert billed(cast) == {"2025-12": Decimal(3), "2026-05": Decimal(10)}
+    assert billed_by_month(cast) == {"2025-12": Decimal(3), "2026-05": Decimal(10)}
     assert "upload" not in health(cast).reason
 
 

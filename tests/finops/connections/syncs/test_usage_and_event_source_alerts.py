@@ -101,7 +101,7 @@ def test_an_event_source_that_is_pushed_to_is_never_late(subscribed: Cast) -> No
         assert evaluate(subscribed.account) == []
 
 
-def pulled(cast: Cast, **more: object) -> CostConnection:
+def create_pull(cast: Cast, **more: object) -> CostConnection:
     source = UsageSource.objects.create(account=cast.account, name="Stripe", kind=UsageSource.Kind.PULL)
     return CostConnection.objects.create(
         account=cast.account, usage_source=source, connector="stripe", next_sync_at=clock.now(), **more
@@ -109,7 +109,7 @@ def pulled(cast: Cast, **more: object) -> CostConnection:
 
 
 def test_pulled_usage_that_fails_twice_is_told_once_and_its_end_once(subscribed: Cast) -> None:
-    connection = pulled(subscribed, failures=1, failing_since=NOON - timedelta(hours=2))
+    connection = create_pull(subscribed, failures=1, failing_since=NOON - timedelta(hours=2))
     assert evaluate(subscribed.account) == []
     CostConnection.objects.update(failures=2)
     CostSync.objects.create(
@@ -129,7 +129,7 @@ def test_pulled_usage_that_fails_twice_is_told_once_and_its_end_once(subscribed:
 
 
 def test_pulled_usage_that_brings_nothing_new_is_late_and_recovers(subscribed: Cast) -> None:
-    connection = pulled(subscribed)
+    connection = create_pull(subscribed)
     source = connection.usage_source
     assert source is not None
     receive(source, 7, 6, 5, 4, 3)
@@ -142,7 +142,7 @@ def test_pulled_usage_that_brings_nothing_new_is_late_and_recovers(subscribed: C
 
 
 def test_a_paused_pull_is_neither_late_nor_recovered(subscribed: Cast) -> None:
-    connection = pulled(subscribed, paused_at=NOON)
+    connection = create_pull(subscribed, paused_at=NOON)
     assert connection.usage_source is not None
     receive(connection.usage_source, 7, 6, 5, 4, 3)
 

@@ -29,7 +29,7 @@ def server(settings: Settings) -> Iterator[Receiver]:
         yield receiver
 
 
-def opened(receiver: Receiver, host: str = "127.0.0.1") -> S3Bucket:
+def open_bills(receiver: Receiver, host: str = "127.0.0.1") -> S3Bucket:
     port = receiver.url.split(":")[2].split("/")[0]
     return open_s3("bills", "exports", ROLE, region=REGION, endpoint=f"http://{host}:{port}")
 
@@ -63,7 +63,7 @@ def test_an_answer_becomes_an_error_that_says_what_to_do(
 ) -> None:
     server.answer(status, error(code))
 
-    with opened(server) as bucket, pytest.raises(SourceError) as raised:
+    with open_bills(server) as bucket, pytest.raises(SourceError) as raised:
         bucket.objects()
 
     assert type(raised.value) is kind
@@ -74,7 +74,7 @@ def test_an_answer_becomes_an_error_that_says_what_to_do(
 def test_how_long_an_overloaded_server_asks_for_is_kept(server: Receiver) -> None:
     server.answer(503, error("SlowDown"), Retry_After="120")
 
-    with opened(server) as bucket, pytest.raises(SourceUnavailable) as raised:
+    with open_bills(server) as bucket, pytest.raises(SourceUnavailable) as raised:
         bucket.objects()
 
     assert raised.value.retry_after == 120
@@ -84,14 +84,14 @@ def test_how_long_an_overloaded_server_asks_for_is_kept(server: Receiver) -> Non
 def test_what_is_no_s3_is_an_error(server: Receiver, behave: Any) -> None:
     server.behave = behave
 
-    with opened(server) as bucket, pytest.raises(SourceError, match="bills"):
+    with open_bills(server) as bucket, pytest.raises(SourceError, match="bills"):
         bucket.objects()
 
 
 def test_no_redirect_is_followed(server: Receiver) -> None:
     with http_receiver() as other:
         server.answer(302, "", Location=other.url)
-        with opened(server) as bucket, pytest.raises(SourceError, match="redirects"):
+        with open_bills(server) as bucket, pytest.raises(SourceError, match="redirects"):
             bucket.objects()
         assert server.requests != []
         assert other.requests == []
@@ -100,7 +100,7 @@ def test_no_redirect_is_followed(server: Receiver) -> None:
 def test_a_body_that_ends_early_is_asked_for_again_and_then_unavailable(server: Receiver) -> None:
     server.behave = lambda handler, over: _short(handler)
 
-    with opened(server) as bucket, pytest.raises(SourceUnavailable, match="the connection broke"):
+    with open_bills(server) as bucket, pytest.raises(SourceUnavailable, match="the connection broke"):
         bucket.read(BucketObject("manifest.json", 100, '"etag"'))
 
     assert len(server.requests) >= 3
@@ -118,7 +118,7 @@ def test_no_secret_is_logged(server: Receiver, caplog: pytest.LogCaptureFixture)
     caplog.set_level(logging.INFO)
     server.answer(403, error("AccessDenied"))
 
-    with opened(server) as bucket, pytest.raises(AccessError):
+    with open_bills(server) as bucket, pytest.raises(AccessError):
         bucket.objects()
 
     assert SECRET not in caplog.text
@@ -164,7 +164,10 @@ def test_a_name_that_leads_elsewhere_once_it_was_checked_is_not_connected_to(
     _answer_names(monkeypatch, lambda _host: next(answers, "127.0.0.2"))
     settings.ALERT_ALLOWED_NETWORKS = ["127.0.0.1/32"]
 
-    with opened(server, "s3.example.com") as bucket, pytest.raises(SourceError, match="private or reserved"):
+    with (
+        open_bills(server, "s3.example.com") as bucket,
+        pytest.raises(SourceError, match="private or reserved"),
+    ):
         bucket.objects()
 
     assert server.requests == []

@@ -25,11 +25,11 @@ from tests.finops.connections.replay_server import ReplayServer, Reply
 @pytest.fixture(params=["s3", "azure", "google", "folder"])
 def bucket(request: pytest.FixtureRequest, tmp_path: Path, settings: Settings) -> Iterator[StorageBucket]:
     """An empty bucket below out/."""
-    with _opened(request, tmp_path, settings) as opened:
+    with _open_out(request, tmp_path, settings) as opened:
         yield opened
 
 
-def _opened(request: pytest.FixtureRequest, tmp_path: Path, settings: Settings) -> StorageBucket:
+def _open_out(request: pytest.FixtureRequest, tmp_path: Path, settings: Settings) -> StorageBucket:
     if request.param == "s3":
         world: S3World = request.getfixturevalue("s3")
         return world.open("out")

@@ -84,7 +84,7 @@ def connect(cast: Cast, **more: Any) -> CostConnection:
     )
 
 
-def used(cast: Cast, **more: Any) -> Decimal | None:
+def used_quantity(cast: Cast, **more: Any) -> Decimal | None:
     query = UsageQuery(
         metric="orders", start_date=NOON.date() - timedelta(days=10), end_date=NOON.date(), **more
     )
@@ -106,8 +106,8 @@ def test_metrics_with_exactly_the_dimensions_are_stored_once(
     assert (first.status, first.error, first.rows) == ("done", "", 3)
     assert set(actions(again).values()) == {"unchanged"}
     assert "imported" in actions(changed).values()
-    assert used(cast) == 14
-    assert used(cast, filters=[UsageFilter(dimension="Region", values=["us"])]) == 4
+    assert used_quantity(cast) == 14
+    assert used_quantity(cast, filters=[UsageFilter(dimension="Region", values=["us"])]) == 4
 
 
 @pytest.mark.django_db(transaction=True)
@@ -127,8 +127,8 @@ def test_a_customer_whom_cloudwatch_lists_no_more_is_still_asked_for(
         sync = sync_now(connection)
 
     assert "imported" in actions(sync).values()
-    assert used(cast, filters=[UsageFilter(dimension="customer", values=["beta"])]) == 5
-    assert used(cast) == 13
+    assert used_quantity(cast, filters=[UsageFilter(dimension="customer", values=["beta"])]) == 5
+    assert used_quantity(cast) == 13
 
 
 @pytest.mark.django_db(transaction=True)
@@ -140,7 +140,7 @@ def test_a_value_that_is_gone_goes(cast: Cast, metrics: Metrics) -> None:
         sync = sync_now(connection)
 
     assert sync.status == "done"
-    assert used(cast) == 7
+    assert used_quantity(cast) == 7
 
 
 def test_the_check_shows_values_and_names_what_is_missing(

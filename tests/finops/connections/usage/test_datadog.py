@@ -86,7 +86,7 @@ def connect(cast: Cast, **more: Any) -> CostConnection:
     )
 
 
-def used(cast: Cast, **more: Any) -> Decimal | None:
+def used_quantity(cast: Cast, **more: Any) -> Decimal | None:
     first, last = NOON.date().replace(day=1), NOON.date()
     with account_scope(cast.account):
         return query_usage(
@@ -107,8 +107,8 @@ def test_each_whole_day_is_stored_once_by_customer_and_tag(cast: Cast, api: Data
     assert "1 series have no tag tenant and were left out." in str(first.periods)
     assert set(actions(again).values()) == {"unchanged"}
     assert list(actions(changed).values()).count("imported") == 1
-    assert used(cast) == Decimal("13.5") * whole_days
-    assert used(cast, filters=[UsageFilter(dimension="region", values=["us"])]) == 3 * whole_days
+    assert used_quantity(cast) == Decimal("13.5") * whole_days
+    assert used_quantity(cast, filters=[UsageFilter(dimension="region", values=["us"])]) == 3 * whole_days
     assert {each["queries"][0]["data_source"] for each in api.bodies} == {"metrics"}
 
 
@@ -121,7 +121,7 @@ def test_hours_are_read_in_windows_and_add_up(cast: Cast, api: DatadogApi) -> No
     hours = (NOON - NOON.replace(day=1, hour=0, minute=0, second=0, microsecond=0)) // timedelta(hours=1)
 
     assert (sync.status, sync.rows) == ("done", 2 * hours)
-    assert used(cast) == Decimal("1.5") * hours
+    assert used_quantity(cast) == Decimal("1.5") * hours
     assert max(each["to"] - each["from"] for each in api.bodies) < 4 * DAY
 
 
@@ -135,7 +135,7 @@ def test_a_limit_and_a_fault_pass(cast: Cast, api: DatadogApi, pauses: list[floa
 
     assert (sync.status, sync.error) == ("done", "")
     assert sum(pauses) >= 7
-    assert used(cast) == Decimal("12.5") * (NOON.day - 1)
+    assert used_quantity(cast) == Decimal("12.5") * (NOON.day - 1)
 
 
 def test_the_check_shows_values_and_says_what_is_wrong(cast: Cast, api: DatadogApi) -> None:

@@ -101,7 +101,7 @@ def connect(cast: Cast, api: LangfuseApi, **more: Any) -> CostConnection:
     )
 
 
-def used(cast: Cast, metric: str = "llm_tokens", **more: Any) -> Decimal | None:
+def used_quantity(cast: Cast, metric: str = "llm_tokens", **more: Any) -> Decimal | None:
     query = UsageQuery(metric=metric, start_date=FIRST.date(), end_date=NOON.date(), **more)
     with account_scope(cast.account):
         return query_usage(cast.account, query).quantity
@@ -119,11 +119,11 @@ def test_tokens_calls_and_cost_are_stored_once_by_user_and_model(cast: Cast, api
     assert "1 sums by day and model have no user and were left out." in str(first.periods)
     assert set(actions(again).values()) == {"unchanged"}
     assert list(actions(changed).values()).count("imported") == 1
-    assert used(cast) == 1_831
-    assert used(cast, filters=[UsageFilter(dimension="token_type", values=["input"])]) == 1_511
-    assert used(cast, filters=[UsageFilter(dimension="model", values=["gpt-5"])]) == 1_801
-    assert used(cast, "llm_calls") == 4
-    assert used(cast, "llm_cost_usd") == Decimal("0.005205")
+    assert used_quantity(cast) == 1_831
+    assert used_quantity(cast, filters=[UsageFilter(dimension="token_type", values=["input"])]) == 1_511
+    assert used_quantity(cast, filters=[UsageFilter(dimension="model", values=["gpt-5"])]) == 1_801
+    assert used_quantity(cast, "llm_calls") == 4
+    assert used_quantity(cast, "llm_cost_usd") == Decimal("0.005205")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -138,8 +138,8 @@ def test_another_field_is_read_by_the_version_that_the_server_has(
         sync = sync_now(connection)
 
     assert (sync.status, sync.error) == ("done", "")
-    assert used(cast, filters=[UsageFilter(dimension="customer", values=["staging"])]) == 14
-    assert used(cast) == 1_844
+    assert used_quantity(cast, filters=[UsageFilter(dimension="customer", values=["staging"])]) == 14
+    assert used_quantity(cast) == 1_844
     assert ("/api/public/metrics" in api.replay.paths()) is not has_second_version
 
 
@@ -160,10 +160,10 @@ def test_a_full_answer_is_read_again_in_parts_that_add_up(
         failed = sync_now(connection)
 
     assert (sync.status, sync.error) == ("done", "")
-    assert used(cast) == 12 * 4 * 3
+    assert used_quantity(cast) == 12 * 4 * 3
     assert failed.status == "failed"
     assert "6 or more customers and models in the hour of" in failed.error
-    assert used(cast) == 12 * 4 * 3
+    assert used_quantity(cast) == 12 * 4 * 3
 
 
 @pytest.mark.django_db(transaction=True)
@@ -175,7 +175,7 @@ def test_a_limit_and_a_fault_pass(cast: Cast, api: LangfuseApi, pauses: list[flo
 
     assert (sync.status, sync.error) == ("done", "")
     assert sum(pauses) >= 3
-    assert used(cast) == 1_830
+    assert used_quantity(cast) == 1_830
 
 
 def test_the_check_names_customers_and_hides_keys(cast: Cast, api: LangfuseApi) -> None:

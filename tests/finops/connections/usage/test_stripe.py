@@ -91,7 +91,7 @@ def connect(cast: Cast) -> CostConnection:
     )
 
 
-def used(cast: Cast, metric: str) -> dict[str, Decimal]:
+def used_by_value(cast: Cast, metric: str) -> dict[str, Decimal]:
     first = NOON.date().replace(day=1)
     query = UsageQuery(metric=metric, start_date=first, end_date=NOON.date(), group_by="customer")
     with account_scope(cast.account):
@@ -106,10 +106,10 @@ def test_invoices_are_revenue_and_subscriptions_and_seats_gauges(cast: Cast, api
 
     assert (first.status, first.error) == ("done", "")
     assert set(actions(again).values()) == {"unchanged"}
-    assert used(cast, "revenue_usd") == {"acme": Decimal("1050.01")}
-    assert used(cast, "revenue_jpy") == {"acme": Decimal(500)}
-    assert used(cast, "subscriptions") == {"acme": Decimal(2)}
-    assert used(cast, "seats") == {"acme": Decimal(10)}
+    assert used_by_value(cast, "revenue_usd") == {"acme": Decimal("1050.01")}
+    assert used_by_value(cast, "revenue_jpy") == {"acme": Decimal(500)}
+    assert used_by_value(cast, "subscriptions") == {"acme": Decimal(2)}
+    assert used_by_value(cast, "seats") == {"acme": Decimal(10)}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -125,7 +125,7 @@ def test_a_voided_invoice_goes_and_a_fault_passes(
         changed = sync_now(connection)
 
     assert (changed.status, changed.error) == ("done", "")
-    assert used(cast, "revenue_usd") == {"acme": Decimal(1000)}
+    assert used_by_value(cast, "revenue_usd") == {"acme": Decimal(1000)}
 
 
 @pytest.mark.django_db(transaction=True)

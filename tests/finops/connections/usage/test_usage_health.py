@@ -32,7 +32,7 @@ def health(cast: Cast) -> ConnectionHealth:
     return found
 
 
-def listed(cast: Cast) -> str:
+def source_list(cast: Cast) -> str:
     client = Client()
     client.force_login(cast.member)
     return client.get(f"/a/{cast.account.slug}/connections/usage/").content.decode()
@@ -55,7 +55,7 @@ def test_a_pull_that_fails_is_named_with_its_error_and_what_to_do(cast: Cast, sh
     assert "Syncs have failed since" in found.reason
     assert 'relation "orders" does not exist' in found.last_error
     assert any("Usage source 'Shop' is failing" in each for each in answer.warnings)
-    page = listed(cast)
+    page = source_list(cast)
     assert "Failing" in page
     assert "relation &quot;orders&quot; does not exist" in page
     assert "PostgreSQL usage" in page
@@ -70,12 +70,12 @@ def test_a_pull_that_is_paused_or_waits_says_so(cast: Cast, shop: Shop) -> None:
     well = health(cast)
     assert well.status == "healthy"
     assert "Next sync on" in well.expected_reason
-    assert "Healthy" in listed(cast)
+    assert "Healthy" in source_list(cast)
 
     with account_scope(cast.account):
         services.pause_connection(connection=connection, actor=ACTOR)
     assert "Syncs have been paused since" in health(cast).reason
-    assert "Paused" in listed(cast)
+    assert "Paused" in source_list(cast)
 
 
 def test_a_pull_that_no_worker_takes_is_late(cast: Cast, shop: Shop) -> None:
@@ -83,7 +83,7 @@ def test_a_pull_that_no_worker_takes_is_late(cast: Cast, shop: Shop) -> None:
     with account_scope(cast.account):
         sync_now(connection)
     with clock.frozen(clock.now() + timedelta(hours=3)):
-        assert "Late" in listed(cast)
+        assert "Late" in source_list(cast)
 
 
 def test_a_pull_that_found_nothing_says_no_cost_word(cast: Cast, shop: Shop) -> None:

@@ -14,7 +14,7 @@ from ingestion.models import UsageDay
 from tests.cast import Cast
 from tests.finops.connections.databases.test_postgresql import Shop, shop
 from tests.finops.connections.usage.killed_worker import run_killed_worker
-from tests.finops.connections.usage.test_usage_postgresql import connect, metered, used
+from tests.finops.connections.usage.test_usage_postgresql import connect, metered_count, used_quantity
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +35,7 @@ def test_a_sync_that_is_killed_while_it_stores_a_day_goes_on_and_doubles_nothing
 
     sync.refresh_from_db()
     assert (sync.status, sync.error, sync.attempts) == ("done", "", 2)
-    assert used(cast) == Decimal("12.000000000001")
-    assert metered(cast) == 3
+    assert used_quantity(cast) == Decimal("12.000000000001")
+    assert metered_count(cast) == 3
     with account_scope(cast.account):
         assert UsageDay.objects.count() == 3

@@ -49,13 +49,13 @@ def connect(cast: Cast, shop: Shop, query: str = "SELECT * FROM orders") -> Cost
     )
 
 
-def used(cast: Cast, **more: object) -> Decimal | None:
+def used_quantity(cast: Cast, **more: object) -> Decimal | None:
     query = UsageQuery(metric="orders", start_date=date(2026, 5, 1), end_date=date(2026, 6, 30), **more)  # type: ignore[arg-type]
     with account_scope(cast.account):
         return query_usage(cast.account, query).quantity
 
 
-def metered(cast: Cast) -> int:
+def metered_count(cast: Cast) -> int:
     with account_scope(cast.account):
         return sum(each.stored_count for each in UsageBatch.objects.all())
 
@@ -68,9 +68,9 @@ def test_a_sync_brings_each_day_exactly_and_once(cast: Cast, shop: Shop) -> None
 
     assert actions(first) == {"2026-06": "imported", "2026-05": "imported"}
     assert set(actions(again).values()) == {"unchanged"}
-    assert used(cast) == Decimal("12.000000000001")
-    assert used(cast, filters=[UsageFilter(dimension="region", values=["us"])]) == 4
-    assert (metered(cast), first.rows) == (3, 3)
+    assert used_quantity(cast) == Decimal("12.000000000001")
+    assert used_quantity(cast, filters=[UsageFilter(dimension="region", values=["us"])]) == 4
+    assert (metered_count(cast), first.rows) == (3, 3)
 
 
 def test_a_changed_row_replaces_the_one_before_and_a_deleted_one_goes(cast: Cast, shop: Shop) -> None:
@@ -83,8 +83,8 @@ def test_a_changed_row_replaces_the_one_before_and_a_deleted_one_goes(cast: Cast
         changed = sync_now(connection)
 
     assert actions(changed) == {"2026-06": "unchanged", "2026-05": "imported"}
-    assert used(cast) == 15
-    assert metered(cast) == 2
+    assert used_quantity(cast) == 15
+    assert metered_count(cast) == 2
 
 
 def test_the_check_shows_the_first_rows_and_names_missing_columns(cast: Cast, shop: Shop) -> None:
@@ -111,7 +111,7 @@ def test_a_wrong_row_is_rejected_alone(cast: Cast, shop: Shop) -> None:
     with account_scope(cast.account):
         sync = sync_now(connection)
 
-    assert used(cast) == Decimal("12.000000000001")
+    assert used_quantity(cast) == Decimal("12.000000000001")
     assert "1 rows were rejected. First reason: customer_id must be" in str(sync.periods)
 
 
@@ -138,4 +138,4 @@ def test_a_pull_source_has_no_key_and_goes_with_its_connection(cast: Cast, shop:
 
         assert not UsageSource.objects.exists()
         assert not CostSync.objects.exists()
-    assert used(cast) is None
+    assert used_quantity(cast) is None

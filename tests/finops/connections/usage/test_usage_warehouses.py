@@ -49,7 +49,7 @@ def vendor(request: pytest.FixtureRequest, server: ReplayServer) -> Vendor:
     return Vendor(request.param, {**values, "query": QUERY}, warehouse, server)
 
 
-def used(cast: Cast, **more: object) -> Decimal | None:
+def used_quantity(cast: Cast, **more: object) -> Decimal | None:
     query = UsageQuery(metric="orders", start_date=date(2026, 5, 1), end_date=date(2026, 6, 30), **more)  # type: ignore[arg-type]
     with account_scope(cast.account):
         return query_usage(cast.account, query).quantity
@@ -60,7 +60,7 @@ def test_a_sync_brings_each_day_once_and_a_changed_row_replaces_its_day(cast: Ca
     connection = vendor.connect(cast)
     with account_scope(cast.account):
         first, again = sync_now(connection), sync_now(connection)
-    before = used(cast)
+    before = used_quantity(cast)
     vendor.warehouse.database.execute("UPDATE orders SET quantity = 10 WHERE region = 'us'")
     vendor.warehouse.database.execute("DELETE FROM orders WHERE customer_id = 'beta'")
     vendor.warehouse.database.execute(
@@ -74,8 +74,8 @@ def test_a_sync_brings_each_day_once_and_a_changed_row_replaces_its_day(cast: Ca
     assert set(actions(again).values()) == {"unchanged"}
     assert before == Decimal("12.000000000001")
     assert set(actions(changed).values()) == {"imported"}
-    assert used(cast) == Decimal("14.000000000001")
-    assert used(cast, filters=[UsageFilter(dimension="region", values=["us"])]) == 10
+    assert used_quantity(cast) == Decimal("14.000000000001")
+    assert used_quantity(cast, filters=[UsageFilter(dimension="region", values=["us"])]) == 10
 
 
 @pytest.mark.django_db
@@ -100,7 +100,7 @@ def test_a_busy_vendor_is_asked_again_and_a_statement_that_fails_says_why(cast: 
     assert (sync.status, sync.rows) == ("done", 3)
     assert failed.status == "failed"
     assert "not today" in failed.error
-    assert used(cast) == Decimal("12.000000000001")
+    assert used_quantity(cast) == Decimal("12.000000000001")
 
 
 @pytest.mark.django_db

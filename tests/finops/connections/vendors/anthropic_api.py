@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from finops.lib import clock
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
-from tests.finops.connections.vendors.steps import recorded
+from tests.finops.connections.vendors.steps import recorded_json
 
 KEY: Final = "sk-ant-admin01-0123456789abcdef"
 BETA: Final = "analytics-usage-cost-2026-08-24"
@@ -32,9 +32,9 @@ class AnthropicApi:
 
     def __init__(self, replay: ReplayServer) -> None:
         self.scopes = {"analytics", "report", "names"}
-        self.cost: list[dict[str, Any]] = recorded("anthropic-cost.json")
-        self.usage: list[dict[str, Any]] = recorded("anthropic-usage.json")
-        self.report: list[dict[str, Any]] = recorded("anthropic-cost-report.json")
+        self.cost: list[dict[str, Any]] = recorded_json("anthropic-cost.json")
+        self.usage: list[dict[str, Any]] = recorded_json("anthropic-usage.json")
+        self.report: list[dict[str, Any]] = recorded_json("anthropic-cost-report.json")
         self.page_size = 7
         self.replay = replay
         replay.routes = {

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from finops.lib import clock
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
-from tests.finops.connections.vendors.steps import DATA, recorded
+from tests.finops.connections.vendors.steps import DATA, recorded_json
 
 KEY: Final = "sk-admin-0123456789abcdef"
 NAMES: Final = {
@@ -47,7 +47,7 @@ class OpenAiApi:
         """The recorded days of a month with their costs, their numbers as decimals."""
         buckets = [
             (f"{datetime.fromtimestamp(bucket['start_time'], UTC):%Y-%m-%d}", bucket["results"])
-            for bucket in recorded("openai-costs.json")
+            for bucket in recorded_json("openai-costs.json")
         ]
         return [(day, results) for day, results in buckets if day.startswith(month)]
 

@@ -25,12 +25,12 @@ DATA: Final = Path(__file__).parents[3] / "data" / "vendor-apis"
 Amounts = dict[str | None, Decimal]
 
 
-def recorded(name: str) -> Any:
+def recorded_json(name: str) -> Any:
     """A recorded file with its numbers as the decimals that are written there."""
     return json.loads((DATA / name).read_text(), parse_float=Decimal)
 
 
-def summed(rows: Iterable[tuple[str | None, Decimal]]) -> Amounts:
+def sums_by_key(rows: Iterable[tuple[str | None, Decimal]]) -> Amounts:
     """Sums by key, added up here and nowhere else."""
     sums: Amounts = {}
     for key, amount in rows:
@@ -38,7 +38,7 @@ def summed(rows: Iterable[tuple[str | None, Decimal]]) -> Amounts:
     return sums
 
 
-def stored(amount: Decimal) -> Decimal:
+def lake_amount(amount: Decimal) -> Decimal:
     """As the lake keeps an amount: with 18 decimals."""
     return amount.quantize(Decimal("1e-18"), ROUND_HALF_EVEN)
 
@@ -61,7 +61,7 @@ def rows_of(
 
 
 def billed_by(rows: Iterable[Mapping[str, str | None]], column: str) -> Amounts:
-    return summed((row[column], Decimal(row["BilledCost"] or "")) for row in rows)
+    return sums_by_key((row[column], Decimal(row["BilledCost"] or "")) for row in rows)
 
 
 def connect(cast: Cast, connector: str, **values: object) -> CostConnection:

@@ -30,9 +30,9 @@ from tests.finops.connections.vendors.steps import (
     billed_by,
     connect,
     fetch_rows,
+    lake_amount,
     spend_by,
-    stored,
-    summed,
+    sums_by_key,
 )
 from tests.world.days import NOON
 from tests.world.imports import cost_by
@@ -64,7 +64,7 @@ def of_month(rows: list[dict[str, Any]], month: str = "2026-03") -> list[dict[st
 
 def by(api: AnthropicApi, key: Callable[[dict[str, Any]], str | None], month: str = "2026-03") -> Amounts:
     """The independent sum: from the recorded texts."""
-    return summed((key(row), usd(row)) for row in of_month(api.cost, month))
+    return sums_by_key((key(row), usd(row)) for row in of_month(api.cost, month))
 
 
 COLUMNS: list[tuple[str, Callable[[dict[str, Any]], str | None]]] = [
@@ -116,7 +116,7 @@ def test_tokens_are_those_of_the_usage_report(api: AnthropicApi, tmp_path: Path)
     assert {row["ConsumedUnit"] for row in rows if row["x_CostType"] == "code_execution"} == {None}
 
 
-def test_a_look_at_all_months_costs_a_request_each_for_the_two_that_may_change(api: AnthropicApi) -> None:
+def test_a_listing_at_all_months_costs_a_request_each_for_the_two_that_may_change(api: AnthropicApi) -> None:
     api.page_size = 1000
     months = CONNECTOR.months(CONFIG)
     assert [month.month for month in months] == [MARCH, FEBRUARY, date(2026, 1, 1)]
@@ -171,13 +171,13 @@ def test_a_key_without_the_scope_reads_the_older_report(api: AnthropicApi, tmp_p
         for bucket in of_month(api.report)
         for result in bucket["results"]
     ]
-    assert billed_by(rows, "SubAccountId") == summed(
+    assert billed_by(rows, "SubAccountId") == sums_by_key(
         (result["workspace_id"], Decimal(result["amount"]) / 100) for _day, result in results
     )
-    assert billed_by(rows, "x_Model") == summed(
+    assert billed_by(rows, "x_Model") == sums_by_key(
         (result["model"], Decimal(result["amount"]) / 100) for _day, result in results
     )
-    assert billed_by(rows, "ChargePeriodStart") == summed(
+    assert billed_by(rows, "ChargePeriodStart") == sums_by_key(
         (day, Decimal(result["amount"]) / 100) for day, result in results
     )
     assert {row["ListCost"] for row in rows} == {None}
@@ -260,10 +260,10 @@ def test_a_sync_brings_every_month_and_every_dimension(api: AnthropicApi, acme: 
     assert actions(sync) == {"2026-03": "imported", "2026-02": "imported", "2026-01": "imported"}
     assert sync.rows == len(api.cost)
     months = {month: billed for month, (billed, _effective) in cost_by(acme, "billing_period").items()}
-    assert months == summed((row["starting_at"][:7], stored(usd(row))) for row in api.cost)
+    assert months == sums_by_key((row["starting_at"][:7], lake_amount(usd(row))) for row in api.cost)
     days = cost_by(acme, "charge_date")
-    assert {day: billed for day, (billed, _effective) in days.items()} == summed(
-        (row["starting_at"][:10], stored(usd(row))) for row in api.cost
+    assert {day: billed for day, (billed, _effective) in days.items()} == sums_by_key(
+        (row["starting_at"][:10], lake_amount(usd(row))) for row in api.cost
     )
     assert account_context(acme).x_columns == [
         *("x_ApiKeyId", "x_ApiKeyName", "x_CostType", "x_IamPrincipal", "x_Model", "x_ServiceTier"),

@@ -20,7 +20,7 @@ from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
-from tests.finops.connections.vendors.steps import DATA, connect, summed
+from tests.finops.connections.vendors.steps import DATA, connect, sums_by_key
 from tests.world.days import NOON
 from tests.world.imports import cost_by
 
@@ -59,7 +59,7 @@ def api(replay: ReplayServer, settings: Settings) -> Iterator[GrafanaApi]:
         yield GrafanaApi(replay)
 
 
-def test_a_look_downloads_the_file_once_and_finds_its_months(api: GrafanaApi) -> None:
+def test_a_listing_downloads_the_file_once_and_finds_its_months(api: GrafanaApi) -> None:
     months = CONNECTOR.months(CONFIG)
     assert [month.month for month in months] == [MARCH, FEBRUARY]
     assert len(api.replay.requests) == 1
@@ -137,7 +137,7 @@ def test_a_sync_brings_both_months_to_the_cent(api: GrafanaApi, acme: Account, c
         sums = cost_by(acme, column)
         length = 7 if column == "billing_period" else 100
         for place, amount in ((0, "BilledCost"), (1, "EffectiveCost")):
-            assert {key: each[place] for key, each in sums.items()} == summed(
+            assert {key: each[place] for key, each in sums.items()} == sums_by_key(
                 (row[name][:length], Decimal(row[amount])) for row in api.rows()
             )
     assert set(actions(sync_now(connection)).values()) == {"unchanged"}

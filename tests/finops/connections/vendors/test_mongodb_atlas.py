@@ -25,7 +25,7 @@ from finops.lib.outbound import UrlRefusal
 from tests.cast import Cast
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
-from tests.finops.connections.vendors.steps import DATA, connect, summed
+from tests.finops.connections.vendors.steps import DATA, connect, sums_by_key
 from tests.world.days import NOON
 from tests.world.imports import cost_by
 
@@ -134,7 +134,7 @@ def fetch(api: AtlasApi, folder: Path) -> list[dict[str, str]]:
     return rows
 
 
-def test_a_look_is_a_token_and_a_listing(api: AtlasApi) -> None:
+def test_a_listing_is_a_token_and_a_listing(api: AtlasApi) -> None:
     assert [each.month for each in CONNECTOR.months(CONFIG)] == [MARCH, date(2026, 2, 1)]
     assert api.replay.paths() == ["/api/oauth/token", INVOICES]
 
@@ -223,5 +223,5 @@ def test_a_sync_brings_the_report_to_the_cent(api: AtlasApi, acme: Account, cast
     for column, name in (("account_id", "SubAccountId"), ("charge_category", "ChargeCategory")):
         for place, amount in ((0, "BilledCost"), (1, "EffectiveCost")):
             sums = {key: each[place] for key, each in cost_by(acme, column).items()}
-            assert sums == summed((row[name], Decimal(row[amount])) for row in rows)
+            assert sums == sums_by_key((row[name], Decimal(row[amount])) for row in rows)
     assert actions(sync_now(connection)) == {"2026-03": "unchanged"}

@@ -26,9 +26,9 @@ from tests.finops.connections.vendors.steps import (
     billed_by,
     connect,
     fetch_rows,
+    lake_amount,
     spend_by,
-    stored,
-    summed,
+    sums_by_key,
 )
 from tests.world.days import NOON
 from tests.world.imports import cost_by
@@ -52,7 +52,7 @@ def _noon_of_20_march() -> Iterator[None]:
 
 def by(api: OpenAiApi, key: Callable[[str, dict[str, Any]], str | None], month: str = "2026-03") -> Amounts:
     """The independent sum: from the recorded texts."""
-    return summed(
+    return sums_by_key(
         (key(day, result), Decimal(result["amount"]["value"]))
         for day, results in api.days(month)
         for result in results
@@ -218,10 +218,12 @@ def test_a_sync_brings_every_month_in_both_currencies(api: OpenAiApi, acme: Acco
     assert sync.status == "done"
     results = [(day, result) for day, results in api.days() for result in results]
     months = {month: billed for month, (billed, _effective) in cost_by(acme, "billing_period").items()}
-    assert months == summed((day[:7], stored(Decimal(result["amount"]["value"]))) for day, result in results)
+    assert months == sums_by_key(
+        (day[:7], lake_amount(Decimal(result["amount"]["value"]))) for day, result in results
+    )
     currencies = {code: billed for code, (billed, _effective) in cost_by(acme, "currency").items()}
-    assert currencies == summed(
-        (result["amount"]["currency"].upper(), stored(Decimal(result["amount"]["value"])))
+    assert currencies == sums_by_key(
+        (result["amount"]["currency"].upper(), lake_amount(Decimal(result["amount"]["value"])))
         for _day, result in results
     )
     assert set(currencies) == {"USD", "EUR"}

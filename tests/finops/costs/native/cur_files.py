@@ -227,7 +227,7 @@ def as_parquet(lines: Sequence[Line], *, exact: bool = False) -> bytes:
         *((name, pa.timestamp("ms")) for name in TIMES),
         *((name, text_map) for name in MAPS),
     ]
-    columns = {name: [_stored(each.get(name), type_) for each in lines] for name, type_ in types}
+    columns = {name: [_cell_value(each.get(name), type_) for each in lines] for name, type_ in types}
     table = pa.table(columns, schema=pa.schema(types))
     kept = [name for name in table.column_names if table[name].null_count < len(lines) or name in TEXTS]
     sink = io.BytesIO()
@@ -235,7 +235,7 @@ def as_parquet(lines: Sequence[Line], *, exact: bool = False) -> bytes:
     return sink.getvalue()
 
 
-def _stored(value: Any, type_: pa.DataType) -> Any:
+def _cell_value(value: Any, type_: pa.DataType) -> Any:
     if value is None:
         return None
     if pa.types.is_floating(type_):
@@ -250,7 +250,7 @@ def as_csv(lines: Sequence[Line]) -> bytes:
     names = _names(lines)
     rows = [
         {
-            name: json.dumps(each[name]) if isinstance(each.get(name), dict) else _written(each.get(name))
+            name: json.dumps(each[name]) if isinstance(each.get(name), dict) else _cell_text(each.get(name))
             for name in names
         }
         for each in lines
@@ -277,7 +277,7 @@ def _legacy(each: Line) -> Iterator[tuple[str, str]]:
         elif name == "cost_category":
             yield from ((f"costCategory/{key}", tag) for key, tag in value.items())
         elif name not in ("bill_payer_account_name", "line_item_usage_account_name"):
-            yield legacy_name(name), _written(value)
+            yield legacy_name(name), _cell_text(value)
 
 
 def legacy_name(name: str) -> str:
@@ -302,7 +302,7 @@ def _names(lines: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(name for each in lines for name in each))
 
 
-def _written(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     if isinstance(value, datetime):
         return value.strftime("%Y-%m-%dT%H:%M:%SZ")
     return "" if value is None else f"{value:f}" if isinstance(value, Decimal) else str(value)

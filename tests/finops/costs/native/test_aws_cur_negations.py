@@ -14,7 +14,7 @@ from tests.finops.costs.focus_reader import FocusRead
 from tests.finops.costs.native.cur_files import PLAN, Line, as_csv, as_legacy_csv, as_parquet, line, usage
 
 
-def covered(cost: str, **other: object) -> Line:
+def covered_line(cost: str, **other: object) -> Line:
     return line(
         "SavingsPlanCoveredUsage",
         cost,
@@ -32,13 +32,13 @@ def notes(read: FocusRead) -> str:
     return " ".join(note for file in read.report.files for note in file.notes)
 
 
-def kept(read: FocusRead) -> list[dict[str, object]]:
+def negation_rows(read: FocusRead) -> list[dict[str, object]]:
     return [row for row in read.rows if row["x:^line^item^type"] == "SavingsPlanNegation"]
 
 
 def test_what_a_negation_leaves_is_kept_as_an_adjustment_of_its_month_and_account() -> None:
-    read = FocusRead(as_parquet([usage("1"), covered("10"), negation("-9.25")]))
-    (row,) = kept(read)
+    read = FocusRead(as_parquet([usage("1"), covered_line("10"), negation("-9.25")]))
+    (row,) = negation_rows(read)
     assert (row["billed_cost"], row["effective_cost"], row["list_cost"]) == (Decimal("0.75"), 0, 0)
     assert (row["charge_category"], row["charge_frequency"]) == ("Adjustment", "One-Time")
     assert (row["account_id"], row["account_name"], row["currency"]) == ("210000000001", "shop", "USD")
@@ -50,24 +50,26 @@ def test_what_a_negation_leaves_is_kept_as_an_adjustment_of_its_month_and_accoun
 
 
 def test_a_negation_of_more_than_was_covered_is_kept_too() -> None:
-    read = FocusRead(as_csv([covered("10"), negation("-12")]))
-    assert [row["billed_cost"] for row in kept(read)] == [-2]
+    read = FocusRead(as_csv([covered_line("10"), negation("-12")]))
+    assert [row["billed_cost"] for row in negation_rows(read)] == [-2]
 
 
 def test_negations_cancel_usage_of_another_file_of_the_import() -> None:
-    first, second = as_parquet([usage("1"), covered("10")]), as_parquet([usage("2"), negation("-10")])
+    first, second = as_parquet([usage("1"), covered_line("10")]), as_parquet([usage("2"), negation("-10")])
     for files in ((first, second), (second, first)):
         read = FocusRead(*files)
-        assert (sum(read.column("billed_cost")), kept(read)) == (3, [])
+        assert (sum(read.column("billed_cost")), negation_rows(read)) == (3, [])
         assert "differ" not in notes(read)
 
 
 def test_what_one_account_does_not_cancel_is_no_matter_of_another() -> None:
     other = {"line_item_usage_account_id": "210000000002", "line_item_usage_account_name": "search"}
     read = FocusRead(
-        as_legacy_csv([covered("10"), negation("-8"), covered("4", **other), negation("-6", **other)])
+        as_legacy_csv(
+            [covered_line("10"), negation("-8"), covered_line("4", **other), negation("-6", **other)]
+        )
     )
-    assert {row["account_id"]: row["billed_cost"] for row in kept(read)} == {
+    assert {row["account_id"]: row["billed_cost"] for row in negation_rows(read)} == {
         "210000000001": 2,
         "210000000002": -2,
     }
@@ -75,26 +77,26 @@ def test_what_one_account_does_not_cancel_is_no_matter_of_another() -> None:
 
 def test_months_are_held_against_each_other_apart() -> None:
     june = datetime(2026, 6, 1, tzinfo=UTC)
-    read = FocusRead(as_csv([covered("10"), negation("-10", start=june), usage("1", start=june)]))
-    assert {str(row["billing_period"]): row["billed_cost"] for row in kept(read)} == {
+    read = FocusRead(as_csv([covered_line("10"), negation("-10", start=june), usage("1", start=june)]))
+    assert {str(row["billing_period"]): row["billed_cost"] for row in negation_rows(read)} == {
         "2026-05-01": 10,
         "2026-06-01": -10,
     }
 
 
 def test_negations_that_cancel_another_region_of_the_account_leave_nothing() -> None:
-    read = FocusRead(as_csv([covered("10"), negation("-10", product_region_code="eu-central-1")]))
-    assert (kept(read), sum(read.column("billed_cost"))) == ([], 0)
+    read = FocusRead(as_csv([covered_line("10"), negation("-10", product_region_code="eu-central-1")]))
+    assert (negation_rows(read), sum(read.column("billed_cost"))) == ([], 0)
 
 
 def test_less_than_a_cent_is_kept_and_not_worth_a_note() -> None:
-    read = FocusRead(as_csv([covered("10"), negation("-9.9999999999")]))
-    assert [row["billed_cost"] for row in kept(read)] == [Decimal("0.0000000001")]
+    read = FocusRead(as_csv([covered_line("10"), negation("-9.9999999999")]))
+    assert [row["billed_cost"] for row in negation_rows(read)] == [Decimal("0.0000000001")]
     assert "differ" not in notes(read)
 
 
 def test_an_export_that_leaves_negations_out_is_billed_0_for_covered_usage_and_says_so() -> None:
-    read = FocusRead(as_csv([usage("1"), covered("10")]))
+    read = FocusRead(as_csv([usage("1"), covered_line("10")]))
     assert sum(read.column("billed_cost")) == 1
     assert (
         "no SavingsPlanNegation lines. Usage that a savings plan covers, 10 USD on demand, is billed 0"
@@ -106,10 +108,10 @@ def test_negations_are_counted_by_currency() -> None:
     read = FocusRead(
         as_csv(
             [
-                *(covered("10"), negation("-10")),
+                *(covered_line("10"), negation("-10")),
                 *(
-                    each("5" if each is covered else "-5", line_item_currency_code="CNY")
-                    for each in (covered, negation)
+                    each("5" if each is covered_line else "-5", line_item_currency_code="CNY")
+                    for each in (covered_line, negation)
                 ),
             ]
         )
@@ -141,7 +143,7 @@ def test_billed_cost_is_the_unblended_cost_whatever_negations_are(
 ) -> None:
     expected: dict[tuple[str, str, int], Decimal] = defaultdict(Decimal)
     files: tuple[list[Line], list[Line]] = ([], [])
-    makers = {"usage": usage, "covered": covered, "negation": negation}
+    makers = {"usage": usage, "covered": covered_line, "negation": negation}
     for kind, cost, account, currency, month, second in [
         *lines,
         *(("negation", Decimal(-1), "210000000001", "USD", 5, each) for each in (False, True)),

@@ -72,7 +72,7 @@ def by_hand(key: Callable[[Line, str], object], amount: int) -> Sums:
     return {value: total for value, total in sums.items() if total}
 
 
-def imported(form: str, column: str, amount: str) -> Sums:
+def imported_sums(form: str, column: str, amount: str) -> Sums:
     sums: Sums = defaultdict(Decimal)
     for value, cost in zip(read(form).column(column), read(form).column(amount), strict=True):
         sums[value] += cost
@@ -94,8 +94,8 @@ KEYS: dict[str, Callable[[Line, str], object]] = {
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("column", [name for name in KEYS if not name.startswith("tag:")])
 def test_totals_of_every_form_are_those_of_the_lines(form: str, column: str) -> None:
-    assert imported(form, column, "billed_cost") == by_hand(KEYS[column], 1)
-    assert imported(form, column, "effective_cost") == by_hand(KEYS[column], 2)
+    assert imported_sums(form, column, "billed_cost") == by_hand(KEYS[column], 1)
+    assert imported_sums(form, column, "effective_cost") == by_hand(KEYS[column], 2)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -194,7 +194,7 @@ def test_credits_that_cannot_be_read_are_refused_where_they_stand() -> None:
         assert FocusRead(bill({}, {"credits": "[{'amount': -4"})).rows
 
 
-def nested(line: Mapping[str, str]) -> dict[str, Any]:
+def nested_record(line: Mapping[str, str]) -> dict[str, Any]:
     """A line as BigQuery's records, with amounts as it stores them."""
     record: dict[str, Any] = {}
     for name, value in line.items():
@@ -216,7 +216,7 @@ def test_nested_parquet_has_the_same_lines_as_csv(tmp_path: Path) -> None:
         {**LINE, **more}
         for more in ({"credits": CUD}, {}, {"credits": CUD.replace("}]", '},{"amount":-1e-06}]')})
     ]
-    pq.write_table(pa.Table.from_pylist([nested(line) for line in lines]), tmp_path / "bill.parquet")
+    pq.write_table(pa.Table.from_pylist([nested_record(line) for line in lines]), tmp_path / "bill.parquet")
     of_parquet, of_csv = FocusRead((tmp_path / "bill.parquet").read_bytes()), FocusRead(bill(*lines))
     for name in (
         "billed_cost",
@@ -234,7 +234,8 @@ def test_nested_parquet_has_the_same_lines_as_csv(tmp_path: Path) -> None:
 
 def test_a_detailed_export_of_parquet_may_lack_fields_of_its_records(tmp_path: Path) -> None:
     pq.write_table(
-        pa.Table.from_pylist([nested({**LINE, "credits": CUD})]).drop(["project"]), tmp_path / "bill.parquet"
+        pa.Table.from_pylist([nested_record({**LINE, "credits": CUD})]).drop(["project"]),
+        tmp_path / "bill.parquet",
     )
     assert FocusRead((tmp_path / "bill.parquet").read_bytes()).row["account_id"] is None
 
@@ -271,7 +272,7 @@ def test_any_credits_add_up_exactly(lines: list[tuple[float, list[float], str, s
 
 def json_lines(*lines: Mapping[str, str]) -> bytes:
     """As BigQuery exports them: fields without a value are left out."""
-    records = [nested({**LINE, **line}) for line in lines]
+    records = [nested_record({**LINE, **line}) for line in lines]
     for record in records:
         record["usage_start_time"] = record["usage_end_time"] = "2022-08-01 09:00:00 UTC"
     return "".join(

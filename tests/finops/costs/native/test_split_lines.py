@@ -101,7 +101,7 @@ def test_shares_of_aws_are_said_with_what_tags_of_the_instance_keep() -> None:
     assert by_team == {"platform": 10}
 
 
-def allocated(cost: str, pod: str = "", **columns: str) -> dict[str, str]:
+def focus_line(cost: str, pod: str = "", **columns: str) -> dict[str, str]:
     """A line of FOCUS 1.3; of a pod, where it is one that a method has split off."""
     of_pod = {
         "AllocatedMethodId": "eks-usage",
@@ -115,7 +115,12 @@ def allocated(cost: str, pod: str = "", **columns: str) -> dict[str, str]:
 
 def test_split_lines_of_focus_add_up_to_the_line_that_they_are_of() -> None:
     """FOCUS 1.3: the lines that a method makes of one line have its cost together; that line is not there besides."""
-    rows = [allocated("3.5", "pod-a"), allocated("2.5", "pod-b"), allocated("4"), allocated("-1", "pod-b")]
+    rows = [
+        focus_line("3.5", "pod-a"),
+        focus_line("2.5", "pod-b"),
+        focus_line("4"),
+        focus_line("-1", "pod-b"),
+    ]
     read = FocusRead(as_csv(*rows))
     assert sums(read, "resource_id") == {"i-node": (Decimal(9), Decimal(9))}
     assert sums(read, "allocated_resource_id") == {
@@ -149,7 +154,7 @@ def azure_sums(data: bytes, key: str) -> dict[str, Decimal]:
     return {name: total for name, total in totals.items() if total}
 
 
-def moved(cost: str, subscription: str) -> Mapping[str, str]:
+def line_of_subscription(cost: str, subscription: str) -> Mapping[str, str]:
     rule = {"CostAllocationRuleName": "Shared cluster"}
     return of({}, cost, SubscriptionName=subscription, SubscriptionId=subscription.lower(), **rule)
 
@@ -159,7 +164,11 @@ def test_a_cost_allocation_rule_of_azure_moves_cost_of_a_cluster_and_adds_none()
     base = {**ENTERPRISE, "CostAllocationRuleName": ""}
     rows: Sequence[Mapping[str, str]] = [
         of({}, "100", SubscriptionName="Cluster", SubscriptionId="cluster"),
-        *(moved("-100", "Cluster"), moved("70", "Shop"), moved("30", "Search")),
+        *(
+            line_of_subscription("-100", "Cluster"),
+            line_of_subscription("70", "Shop"),
+            line_of_subscription("30", "Search"),
+        ),
     ]
     data = export(*rows, base=base)
     read = FocusRead(data)

@@ -28,7 +28,7 @@ def acme(cast: Cast) -> Iterator[Account]:
         yield cast.account
 
 
-def detected(account: Account, value: str, impact: int, **columns: Any) -> Anomaly:
+def create_anomaly(account: Account, value: str, impact: int, **columns: Any) -> Anomaly:
     """An anomaly as a detection stores it, before it is grouped."""
     source = CostSource.objects.get_or_create(account=account, name="AWS")[0]
     fields: dict[str, Any] = {
@@ -49,7 +49,7 @@ def detected(account: Account, value: str, impact: int, **columns: Any) -> Anoma
 def team_of(account: Account, *services: tuple[str, int]) -> Anomaly:
     impact = sum(amount for _name, amount in services)
     overlaps = {"service": {name: str(amount) for name, amount in services}}
-    return detected(account, "Search", impact, dimension="team", overlaps=overlaps)
+    return create_anomaly(account, "Search", impact, dimension="team", overlaps=overlaps)
 
 
 def group(account: Account) -> list[Incident]:
@@ -62,7 +62,7 @@ def members_of(incident: Incident) -> list[str]:
 
 
 def test_a_service_and_the_team_of_the_same_money_are_one_and_count_once(acme: Account) -> None:
-    service = detected(acme, "Compute", 100)
+    service = create_anomaly(acme, "Compute", 100)
     team_of(acme, ("Compute", 95))
 
     (incident,) = group(acme)
@@ -73,7 +73,7 @@ def test_a_service_and_the_team_of_the_same_money_are_one_and_count_once(acme: A
 
 
 def test_the_same_again_keeps_the_row_as_it_is(acme: Account) -> None:
-    detected(acme, "Compute", 100)
+    create_anomaly(acme, "Compute", 100)
     (before,) = group(acme)
 
     (after,) = group(acme)
@@ -86,7 +86,7 @@ def test_an_incident_keeps_id_and_review_when_another_becomes_its_headline(acme:
     (before,) = group(acme)
     resolve(account=acme, actor=cast.actor, anomaly=team, note="Scaled down")
 
-    service = detected(acme, "Compute", 100)
+    service = create_anomaly(acme, "Compute", 100)
     (after,) = group(acme)
 
     assert (after.pk, after.key, after.headline_id) == (before.pk, team.key, service.pk)
@@ -94,7 +94,7 @@ def test_an_incident_keeps_id_and_review_when_another_becomes_its_headline(acme:
 
 
 def test_incidents_that_grow_together_join_and_lose_no_review(acme: Account, cast: Cast) -> None:
-    service = detected(acme, "Compute", 100)
+    service = create_anomaly(acme, "Compute", 100)
     team = team_of(acme, ("Mail", 100))
     first, second = group(acme)
     resolve(account=acme, actor=cast.actor, anomaly=service, note="Scaled down")
@@ -112,7 +112,7 @@ def test_incidents_that_grow_together_join_and_lose_no_review(acme: Account, cas
 
 
 def test_what_goes_on_after_a_review_is_open_when_it_joins(acme: Account, cast: Cast) -> None:
-    service = detected(acme, "Compute", 100)
+    service = create_anomaly(acme, "Compute", 100)
     team = team_of(acme, ("Mail", 100))
     group(acme)
     resolve(account=acme, actor=cast.actor, anomaly=service, note="Scaled down")
@@ -127,7 +127,7 @@ def test_what_goes_on_after_a_review_is_open_when_it_joins(acme: Account, cast: 
 
 
 def test_what_splits_is_two_of_which_each_has_the_review(acme: Account, cast: Cast) -> None:
-    service = detected(acme, "Compute", 100)
+    service = create_anomaly(acme, "Compute", 100)
     team = team_of(acme, ("Compute", 100))
     (before,) = group(acme)
     resolve(account=acme, actor=cast.actor, anomaly=team, note="Scaled down")
@@ -153,8 +153,8 @@ def test_two_services_of_one_resource_sum_up(acme: Account) -> None:
             "other_excess": "5",
         }
     ]
-    detected(acme, "S3", 100, causes=causes)
-    detected(acme, "Data Transfer", 100, causes=causes, last_day=DAY + timedelta(days=2))
+    create_anomaly(acme, "S3", 100, causes=causes)
+    create_anomaly(acme, "Data Transfer", 100, causes=causes, last_day=DAY + timedelta(days=2))
 
     (incident,) = group(acme)
 
@@ -163,7 +163,7 @@ def test_two_services_of_one_resource_sum_up(acme: Account) -> None:
 
 
 def test_a_review_is_of_the_whole_incident_once_and_opening_again_too(acme: Account, cast: Cast) -> None:
-    service = detected(acme, "Compute", 100)
+    service = create_anomaly(acme, "Compute", 100)
     team = team_of(acme, ("Compute", 95))
     group(acme)
 
@@ -176,7 +176,7 @@ def test_a_review_is_of_the_whole_incident_once_and_opening_again_too(acme: Acco
 
 
 def test_a_review_of_what_was_deleted_meanwhile_says_so(acme: Account, cast: Cast) -> None:
-    service = detected(acme, "Compute", 100)
+    service = create_anomaly(acme, "Compute", 100)
     group(acme)
     Anomaly.objects.all().delete()
 
@@ -185,7 +185,7 @@ def test_a_review_of_what_was_deleted_meanwhile_says_so(acme: Account, cast: Cas
 
 
 def test_what_a_source_takes_with_it_leaves_no_incident(acme: Account) -> None:
-    detected(acme, "Compute", 100)
+    create_anomaly(acme, "Compute", 100)
     group(acme)
 
     CostSource.objects.get().delete()

@@ -52,7 +52,7 @@ def refresh(source: Any) -> RecommendationImport:
     return result
 
 
-def advised(account: Account) -> list[Recommendation]:
+def advisor_savings(account: Account) -> list[Recommendation]:
     return list_savings(account, SavingsQuery(rule="azure_advisor")).recommendations
 
 
@@ -63,8 +63,8 @@ def test_all_pages_of_the_bills_subscriptions_become_recommendations(
     source = connect_azure(cast)
     store_lines(acme, source, machine_lines("10"))
     api.items[SUBSCRIPTION] = [advice(1), advice(2, "web-2"), advice(3, "web-3", annualSavingsAmount="600")]
-    assert (refresh(source).kept, len(advised(acme))) == (3, 3)
-    first = next(each for each in advised(acme) if "web-1" in each.title)
+    assert (refresh(source).kept, len(advisor_savings(acme))) == (3, 3)
+    first = next(each for each in advisor_savings(acme) if "web-1" in each.title)
     monthly = (Decimal("1200.50") / 12).quantize(Decimal("1e-18"), ROUND_HALF_EVEN)
     assert (first.monthly_saving, first.monthly_cost, first.currency) == (monthly, Decimal(300), "USD")
     assert first.title == "Right-size or shutdown underutilized virtual machines: web-1"
@@ -99,7 +99,7 @@ def test_a_purchase_in_several_terms_and_lookbacks_counts_once(
         )
     ]
     refresh(source)
-    (row,) = advised(acme)
+    (row,) = advisor_savings(acme)
     assert (row.monthly_saving, row.title) == (
         Decimal(200),
         "Reserve: VirtualMachines Standard_D4s_v3 westeurope",
@@ -125,7 +125,7 @@ def test_of_reservations_and_a_savings_plan_for_the_same_compute_the_larger_side
         purchase(4, "1200", reservedResourceType="SqlDatabases", displaySKU="SQLDB_GP_Gen5"),
     ]
     refresh(source)
-    rows = [each for each in advised(acme) if "Sql" not in each.title]
+    rows = [each for each in advisor_savings(acme) if "Sql" not in each.title]
     assert {each.title.split(":")[0] for each in rows} == {kept}
     assert sum(each.monthly_saving or 0 for each in rows) == saving
     assert any("Replaces " in each.advice for each in rows)
@@ -140,7 +140,7 @@ def test_a_commitment_is_lowered_by_the_compute_that_other_recommendations_count
     store_lines(acme, source, [*machine_lines("75"), *machine_lines("25", "web-2")])
     api.items[SUBSCRIPTION] = [advice(1, annualSavingsAmount="12000"), purchase(2, "4800", plan=True)]
     refresh(source)
-    plan = next(each for each in advised(acme) if "plan" in each.title)
+    plan = next(each for each in advisor_savings(acme) if "plan" in each.title)
     assert plan.monthly_saving == 100
     assert plan.lowered == "Reduced by 75.0 %, which is in other recommendations."
     assert list_savings(acme, SavingsQuery()).totals[0].monthly_saving == 1100
@@ -157,7 +157,7 @@ def test_one_for_all_subscriptions_stands_for_those_of_each(api: ArmApi, acme: A
         ],
     }
     refresh(source)
-    assert [each.monthly_saving for each in advised(acme)] == [Decimal(300)]
+    assert [each.monthly_saving for each in advisor_savings(acme)] == [Decimal(300)]
 
 
 def test_a_resource_counts_once_beside_our_own_rules(api: ArmApi, acme: Account, cast: Cast) -> None:
@@ -231,7 +231,7 @@ def test_a_subscription_that_may_not_be_read_keeps_what_it_had_and_is_said_to_la
     api.denied = {OTHER_SUBSCRIPTION}
     api.items[SUBSCRIPTION] = [advice(3, "web-3")]
     result = refresh(source)
-    assert {each.title.split(": ")[1] for each in advised(acme)} == {"web-2", "web-3"}
+    assert {each.title.split(": ")[1] for each in advisor_savings(acme)} == {"web-2", "web-3"}
     (gap,) = result.gaps
     assert "Assign the app 11111111-2222-3333-4444-555555555555 the role Reader" in gap
     assert "Microsoft.Advisor/recommendations/read" in gap
@@ -249,7 +249,7 @@ def test_a_refused_refresh_keeps_all_and_says_of_when_it_is(api: ArmApi, acme: A
     with pytest.raises(AccessError):
         refresh(source)
     refresh_recommendations_of(acme.pk, source.pk)
-    assert len(advised(acme)) == 1
+    assert len(advisor_savings(acme)) == 1
     answer = list_savings(acme, SavingsQuery())
     assert "incomplete: Azure Advisor of 'Azure' is from 2026-03-01: its refresh failed" in answer.summary
     (fresh,) = answer.refreshes
@@ -312,7 +312,7 @@ def test_an_api_that_is_down_leaves_the_rest_unread(api: ArmApi, acme: Account, 
     with pytest.raises(SourceUnavailable, match="HTTP 503"):
         refresh(source)
     assert not any(OTHER_SUBSCRIPTION in each for each in api.replay.paths()[before:])
-    assert len(advised(acme)) == 2
+    assert len(advisor_savings(acme)) == 2
 
 
 def test_a_next_page_without_end_or_token_is_refused(api: ArmApi, acme: Account, cast: Cast) -> None:

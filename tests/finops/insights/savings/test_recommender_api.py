@@ -58,7 +58,7 @@ def refresh(source: CostSource) -> RecommendationImport:
     return result
 
 
-def hinted(account: Account) -> list[Recommendation]:
+def recommender_savings(account: Account) -> list[Recommendation]:
     return list_savings(account, SavingsQuery(rule="google_recommender")).recommendations
 
 
@@ -80,8 +80,8 @@ def test_all_pages_of_every_location_become_recommendations(
     """The bill calls vm-1 by number: its cost and spelling are found by its name."""
     api.put(hint(1), hint(2, "vm-2"), hint(3, "vm-3"))
     api.put(hint(4, "vm-4"), location="us-east1-c")
-    assert (refresh(source).kept, len(hinted(acme))) == (4, 4)
-    first = next(each for each in hinted(acme) if each.title.endswith("vm-1"))
+    assert (refresh(source).kept, len(recommender_savings(acme))) == (4, 4)
+    first = next(each for each in recommender_savings(acme) if each.title.endswith("vm-1"))
     assert (first.monthly_saving, first.monthly_cost, first.currency) == (
         Decimal("40.5"),
         Decimal(300),
@@ -133,7 +133,7 @@ def test_states_say_what_is_open(api: GoogleApi, acme: Account, source: CostSour
     states = ["ACTIVE", "CLAIMED", "SUCCEEDED", "FAILED", "DISMISSED"]
     api.put(*(hint(at, f"vm-{at}", stateInfo={"state": state}) for at, state in enumerate(states)))
     refresh(source)
-    rows = {each.title.rpartition("-")[2]: each for each in hinted(acme)}
+    rows = {each.title.rpartition("-")[2]: each for each in recommender_savings(acme)}
     assert set(rows) == {"0", "1"}
     assert "Claimed at Google" in rows["1"].advice
 
@@ -145,7 +145,7 @@ def test_of_an_idle_machine_that_may_shrink_the_larger_saving_counts(
     api.put(hint(1))
     api.put(stop, recommender=IDLE)
     assert refresh(source).kept == 2
-    (row,) = hinted(acme)
+    (row,) = recommender_savings(acme)
     assert (row.title, row.monthly_saving) == ("Stop VM: vm-1", Decimal(95))
     assert "largest of 2 alternatives of Google" in row.advice
 
@@ -180,7 +180,7 @@ def test_commitments_to_machines_and_to_spend_are_alternatives(
         recommender=SPEND_COMMITMENTS,
     )
     refresh(source)
-    rows = hinted(acme)
+    rows = recommender_savings(acme)
     assert sum(each.monthly_saving or 0 for each in rows) == saving
     assert {each.risk_reason for each in rows} == {"A commitment is paid for its term, regardless of usage."}
     assert any("Replaces " in each.advice for each in rows)
@@ -234,7 +234,7 @@ def test_a_project_and_a_billing_account_that_refuse_are_named_and_keep_what_the
     api.denied = {"acme-dev", BILLING_ACCOUNT}
     api.put(hint(2, "vm-2"))
     gaps = refresh(source).gaps
-    assert {each.title.split(": ")[1] for each in hinted(acme)} == {"vm-2", "vm-9"}
+    assert {each.title.split(": ")[1] for each in recommender_savings(acme)} == {"vm-2", "vm-9"}
     assert f"Grant {EMAIL} Recommender Viewer (roles/recommender.viewer)" in gaps[0]
     assert "roles/recommender.billingAccountCudViewer" in gaps[1]
     summary = list_savings(acme, SavingsQuery()).summary
@@ -249,7 +249,7 @@ def test_a_service_account_without_the_role_keeps_all(
     api.denied = {PROJECT}
     with pytest.raises(AccessError, match=r"roles/recommender\.viewer"):
         refresh(source)
-    assert len(hinted(acme)) == 1
+    assert len(recommender_savings(acme)) == 1
 
 
 def test_a_key_that_is_not_accepted_is_never_told(api: GoogleApi, acme: Account, source: CostSource) -> None:
@@ -273,7 +273,7 @@ def test_a_busy_api_is_asked_again_and_one_that_is_down_keeps_all(
     api.replay.routes._other = lambda _request: Reply.of_json({}, 500)  # type: ignore[attr-defined]
     with pytest.raises(SourceUnavailable, match="HTTP 500"):
         refresh(source)
-    assert len(hinted(acme)) == 1
+    assert len(recommender_savings(acme)) == 1
 
 
 def test_only_projects_of_the_bill_are_asked_and_a_bill_in_bigquery_too(

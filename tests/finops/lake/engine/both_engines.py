@@ -32,7 +32,7 @@ class Comparison:
 
 
 @contextmanager
-def compared(remote: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Comparison]:
+def compare_engines(remote: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Comparison]:
     """Inside, whatever is asked of the lake is compared, each query once."""
     comparison, of_duckdb = Comparison(), engine._answer_of_this_machine
 

@@ -20,7 +20,7 @@ from mcpserver.registry import ToolAccess, registry
 from tests import recorded
 from tests.cast import ACTOR
 from tests.finops.demo.test_load_demo import TODAY, URL, handout, load
-from tests.finops.lake.engine.both_engines import Comparison, compared
+from tests.finops.lake.engine.both_engines import Comparison, compare_engines
 from tests.interface.demo_pages import pages
 from tests.mcpserver.door import Door
 from tests.world.module_scope import module_world
@@ -70,7 +70,7 @@ def check(comparison: Comparison, at_least: int) -> None:
 
 def compare_tools(demo: Path, sail: str, monkeypatch: pytest.MonkeyPatch) -> Comparison:
     door = Door(handout(demo)["mcp_key_read"])
-    with compared(sail, monkeypatch) as comparison:
+    with compare_engines(sail, monkeypatch) as comparison:
         for tool in registry:
             for example in tool.examples if tool.access is ToolAccess.READ else ():
                 door.result("tools/call", {"name": tool.name, "arguments": dict(example)})
@@ -80,7 +80,7 @@ def compare_tools(demo: Path, sail: str, monkeypatch: pytest.MonkeyPatch) -> Com
 
 
 def compare_pages(sail: str, monkeypatch: pytest.MonkeyPatch) -> Comparison:
-    with compared(sail, monkeypatch) as comparison:
+    with compare_engines(sail, monkeypatch) as comparison:
         pages(Account.objects.get(slug="lumenly"), User.objects.get(email=EMAIL), monkeypatch)
     return comparison
 

@@ -54,7 +54,7 @@ events = st.builds(
 )
 
 
-def encoded(given_: list[InboxEvent]) -> Payload:
+def encode_events(given_: list[InboxEvent]) -> Payload:
     return encode(source_id=7, batch=BATCH, received_at=NOW, events=given_)
 
 
@@ -80,7 +80,7 @@ def some(count: int, **fields: Any) -> list[InboxEvent]:
 @settings(max_examples=examples(60), deadline=None)
 @given(given_=st.lists(events, min_size=1, max_size=2 * FEW_EVENTS))
 def test_events_come_back_as_they_were_given(given_: list[InboxEvent]) -> None:
-    value = encoded(given_)
+    value = encode_events(given_)
     assert (value.size is None) <= (len(given_) < FEW_EVENTS)
     assert decode(as_stored(value)).to_pylist() == [as_row(event) for event in given_]
     days = [event.event_time.date() for event in given_]
@@ -88,7 +88,7 @@ def test_events_come_back_as_they_were_given(given_: list[InboxEvent]) -> None:
 
 
 def test_values_of_rows_joined_are_rows_again_and_stand_beside_record_batches() -> None:
-    one, two, many = (encoded(some(count, customer_id=f"c{count}")) for count in (1, 2, FEW_EVENTS))
+    one, two, many = (encode_events(some(count, customer_id=f"c{count}")) for count in (1, 2, FEW_EVENTS))
     assert (one.size, two.size) == (None, None)
     assert many.size
     joined = StoredPayload(one.data + two.data, None, 3)
@@ -97,35 +97,39 @@ def test_values_of_rows_joined_are_rows_again_and_stand_beside_record_batches() 
 
 
 def test_few_events_of_many_bytes_are_no_rows() -> None:
-    value = encoded(some(2, customer_id="x" * payload.FEW_BYTES))
+    value = encode_events(some(2, customer_id="x" * payload.FEW_BYTES))
     assert value.size
     assert len(value.data) < payload.FEW_BYTES, "they are compressed"
     assert decode(as_stored(value)).num_rows == 2
 
 
 def test_only_the_asked_columns_are_given() -> None:
-    assert decode(as_stored(encoded(some(40))), ["metric"]).column_names == ["metric", "event_time", "day"]
+    assert decode(as_stored(encode_events(some(40))), ["metric"]).column_names == [
+        "metric",
+        "event_time",
+        "day",
+    ]
 
 
 def test_days_are_those_of_utc() -> None:
     east = datetime(2026, 1, 2, 8, 59, tzinfo=timezone(timedelta(hours=9)))
     for count in (1, 100):
-        value = encoded(some(count, event_time=east))
+        value = encode_events(some(count, event_time=east))
         assert (value.first_day, value.last_day) == (date(2026, 1, 1), date(2026, 1, 1))
         assert set(decode(as_stored(value))["day"].to_pylist()) == {date(2026, 1, 1)}
 
 
 def test_the_keys_of_all_events_are_beside_the_value() -> None:
     every = [*some(1, dimensions='{"plan":"pro","a":"b"}'), *some(40), *some(1, dimensions='{"Plan":"x"}')]
-    assert encoded(every).keys == ["Plan", "a", "plan"]
-    assert encoded(some(3)).keys == []
+    assert encode_events(every).keys == ["Plan", "a", "plan"]
+    assert encode_events(some(3)).keys == []
 
 
 @pytest.mark.parametrize("count", [1, FEW_EVENTS], ids=["rows", "batch"])
 def test_a_quantity_that_no_segment_holds_is_refused_at_once(count: int) -> None:
     """Else every question of the account would fail on it."""
     with pytest.raises(pa.ArrowInvalid):
-        encoded(some(count, quantity=Decimal("0.1234567890123")))
+        encode_events(some(count, quantity=Decimal("0.1234567890123")))
 
 
 def test_values_that_wait_during_an_upgrade_can_still_be_read() -> None:

@@ -93,7 +93,7 @@ def header(sample: str) -> list[str]:
         return next(csv.reader(file))
 
 
-def spelled(names: Sequence[str]) -> dict[str, str]:
+def header_names(names: Sequence[str]) -> dict[str, str]:
     """Field -> the header's name of it."""
     return {
         field: name
@@ -132,7 +132,7 @@ def lines(kind_names: Sequence[str], *, amortized: bool, seed: int = 3) -> Itera
 
 def export(sample: str, rows: Sequence[Mapping[str, str]]) -> bytes:
     names = header(sample)
-    fields = spelled(names)
+    fields = header_names(names)
     return write_csv(
         [{fields[key]: value for key, value in row.items() if key in fields} for row in rows], names
     )
@@ -141,7 +141,7 @@ def export(sample: str, rows: Sequence[Mapping[str, str]]) -> bytes:
 def raw(data: bytes) -> Iterator[Row]:
     """Rows by field."""
     for row in csv_rows(data):
-        fields = spelled(list(row))
+        fields = header_names(list(row))
         yield {field: row[name] for field, name in fields.items()}
 
 
@@ -186,7 +186,7 @@ def alone_parts(files: Sequence[bytes]) -> Iterator[Part]:
 
 def pair(sample: str) -> Bill:
     kinds = list(KINDS)
-    if "benefit" not in spelled(header(sample)) and "reservation" not in spelled(header(sample)):
+    if "benefit" not in header_names(header(sample)) and "reservation" not in header_names(header(sample)):
         raise ValueError(f"{sample} does not name commitments")
     files = [export(sample, list(lines(kinds, amortized=each))) for each in (False, True)]
     return Bill(files, pair_parts, names=["ActualCost.csv", "AmortizedCost.csv"])

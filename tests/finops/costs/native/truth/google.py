@@ -69,7 +69,7 @@ def flat(record: Mapping[str, Any]) -> dict[str, str]:
     return row
 
 
-def nested(row: Row) -> dict[str, Any]:
+def nested_record(row: Row) -> dict[str, Any]:
     """A record again of a row of CSV; numbers stay as they are written."""
     record: dict[str, Any] = {}
     for name, value in row.items():
@@ -103,7 +103,7 @@ def parts(rows: Iterator[Mapping[str, Any]]) -> Iterator[Part]:
 
 
 def of_csv(files: Sequence[bytes]) -> Iterator[Part]:
-    return parts(nested(row) for file in files for row in csv_rows(file))
+    return parts(nested_record(row) for file in files for row in csv_rows(file))
 
 
 def of_parquet(files: Sequence[bytes]) -> Iterator[Part]:
