@@ -9,8 +9,8 @@ from finops.celery import app
 
 
 def run_due(dispatcher: Any) -> None:
-    made: list[tuple[Any, list[int]]] = []
-    with patch.object(app.Task, "apply_async", lambda task, args, **_: made.append((task, args))):
+    calls: list[tuple[Any, list[int]]] = []
+    with patch.object(app.Task, "apply_async", lambda task, args, **_: calls.append((task, args))):
         dispatcher.run()
-    for task, args in made:
+    for task, args in calls:
         task.run(*args)

@@ -23,12 +23,12 @@ def sql_flush(
     names = {name: operations.quote_name(name) for name in tables if name not in OF_MODELS}
     if not names:
         return []
-    looks = [f"SELECT '{name}' WHERE EXISTS (SELECT FROM {quoted})" for name, quoted in names.items()]
+    queries = [f"SELECT '{name}' WHERE EXISTS (SELECT FROM {quoted})" for name, quoted in names.items()]
     with operations.connection.cursor() as cursor:
-        cursor.execute(" UNION ALL ".join(looks))
+        cursor.execute(" UNION ALL ".join(queries))
         filled = {name for (name,) in cursor.fetchall()}
         cursor.execute(REFERENCED)
         referenced = {name.strip('"') for (name,) in cursor.fetchall()} & filled
-    alone = [names[name] for name in sorted(filled - referenced)]
-    truncate = [f"TRUNCATE {', '.join(alone)}"] if alone else []
+    unreferenced = [names[name] for name in sorted(filled - referenced)]
+    truncate = [f"TRUNCATE {', '.join(unreferenced)}"] if unreferenced else []
     return [*truncate, *(f"DELETE FROM {names[name]}" for name in sorted(referenced))]

@@ -43,12 +43,12 @@ def first_migrates() -> Iterator[None]:
     database."""
     with Path(os.environ[RUN_DIR], "migrating").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        found = template() or restored()
-        if found is None:
+        template_name = template() or restored()
+        if template_name is None:
             yield
             _keep()
             return
-    connection.settings_dict["TEST"]["TEMPLATE"] = found
+    connection.settings_dict["TEST"]["TEMPLATE"] = template_name
     yield
 
 
@@ -64,15 +64,15 @@ def execute(url: str, statement: str) -> None:
 
 
 def _keep() -> None:
-    made, admin = connection.settings_dict["NAME"], os.environ["DATABASE_URL"]
-    if not made.startswith("test_"):
+    name, admin = connection.settings_dict["NAME"], os.environ["DATABASE_URL"]
+    if not name.startswith("test_"):
         return  # no test of this run uses the database
     # PostgreSQL does not copy a database with connections.
     wrapper = connections["default"]
     assert isinstance(wrapper, DatabaseWrapper)
     wrapper.close()
     wrapper.close_pool()
-    execute(admin, f'CREATE DATABASE "{_name()}" TEMPLATE "{made}"')
+    execute(admin, f'CREATE DATABASE "{_name()}" TEMPLATE "{name}"')
     _file().write_text(_name())
     if (dump := dump_file()) is not None:
         _write(dump)

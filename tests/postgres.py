@@ -101,8 +101,8 @@ def _begin_run() -> None:
         os.environ.pop(name, None)
     directory = Path(tempfile.mkdtemp(prefix="finops-test-", dir=_short_temp_dir()))
     os.environ[RUN_DIR] = str(directory)
-    given = os.environ.get("TEST_DATABASE_URL")
-    os.environ["DATABASE_URL"] = given or _start_server(directory)
+    url = os.environ.get("TEST_DATABASE_URL")
+    os.environ["DATABASE_URL"] = url or _start_server(directory)
 
 
 def _start_server(directory: Path) -> str:

@@ -58,13 +58,13 @@ class Receiver:
 def answering(status: int, body: str = "", **headers: str) -> Behaviour:
     def behave(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
         handler.send_response(status)
-        said = body.encode()
+        content = body.encode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        for name, value in {**named, "Content-Length": str(len(said))}.items():
+        for name, value in {**named, "Content-Length": str(len(content))}.items():
             handler.send_header(name, value)
         handler.end_headers()
         if handler.command != "HEAD":
-            handler.wfile.write(said)
+            handler.wfile.write(content)
 
     return behave
 
@@ -208,8 +208,8 @@ class NameServer:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
             sock.settimeout(30)
             sock.sendto(question, self._sock.getsockname())
-            said = sock.recv(512)
-        return [socket.inet_ntoa(said[-4:])]
+            request = sock.recv(512)
+        return [socket.inet_ntoa(request[-4:])]
 
     def serve(self) -> None:
         while True:
@@ -249,7 +249,7 @@ def certificate_of(host: str, folder: Path) -> tuple[Path, Path]:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
     now = datetime.datetime.now(datetime.UTC)
-    made = (
+    certificate = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
@@ -262,7 +262,7 @@ def certificate_of(host: str, folder: Path) -> tuple[Path, Path]:
         .sign(key, hashes.SHA256())
     )
     files = folder / f"{host}.pem", folder / f"{host}.key"
-    files[0].write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    files[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
     files[1].write_bytes(
         key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()

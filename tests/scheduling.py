@@ -66,9 +66,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is None:
         return
-    found = {item.nodeid: group for item in session.items if (group := group_of(item))}
+    groups = {item.nodeid: group for item in session.items if (group := group_of(item))}
     own = _file().with_name(f"{worker}-{GROUPS}")
-    own.write_text(json.dumps(found))
+    own.write_text(json.dumps(groups))
     own.rename(_file())
 
 

@@ -199,7 +199,7 @@ _JS_STRING: Final = re.compile(r"""(?<![\w/])(["'`])((?:(?!\1)[^\\\n]|\\.)*)\1""
 
 def _of_script(source: str) -> Iterator[str]:
     source = re.sub(r"(?m)^\s*(//|\*|/\*).*$", "", source)
-    found = [re.sub(r"\$\{[^}]*\}", VARIABLE, match[1]) for match in _JS_STRING.findall(source)]
+    strings = [re.sub(r"\$\{[^}]*\}", VARIABLE, match[1]) for match in _JS_STRING.findall(source)]
     yield from _clean(
-        [each for each in found if " " in each.strip() and re.search(r"[A-Z][a-z]|[a-z] [a-z]", each)]
+        [each for each in strings if " " in each.strip() and re.search(r"[A-Z][a-z]|[a-z] [a-z]", each)]
     )

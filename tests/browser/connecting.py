@@ -72,14 +72,14 @@ def _connection(account: Account, connector: str, name: str) -> CostConnection:
 
 
 def _sync(connection: CostConnection, hours: int, status: str, **values: object) -> None:
-    began = clock.now() - timedelta(hours=hours)
+    started_at = clock.now() - timedelta(hours=hours)
     results = _periods(2, "imported") if status == "done" else _periods(1, "failed")
     CostSync.objects.create(
         connection=connection,
         status=status,
-        created_at=began,
-        started_at=began,
-        finished_at=began + timedelta(seconds=41),
+        created_at=started_at,
+        started_at=started_at,
+        finished_at=started_at + timedelta(seconds=41),
         bytes_done=96_000_000,
         periods=[*results, *_periods(11, "unchanged", after=len(results))],
         **values,

@@ -235,12 +235,12 @@ class Report:
 
     # -- which requests --------------------------------------------------------------------------------------------
 
-    def _latency(self, tenant: str, kind: str, chosen: Callable[[Report, Answer], bool]) -> Latency:
+    def _latency(self, tenant: str, kind: str, accepts: Callable[[Report, Answer], bool]) -> Latency:
         return Latency.of(
             [
                 each
                 for each in self.answers
-                if (each.tenant, each.kind) == (tenant, kind) and chosen(self, each)
+                if (each.tenant, each.kind) == (tenant, kind) and accepts(self, each)
             ]
         )
 

@@ -157,7 +157,7 @@ class Tenant:
     ) -> tuple[int, bytes]:
         content, content_type = _encode(body, form)
         sent = {**headers, "Content-Type": content_type} if content else dict(headers)
-        place, began = urlsplit(self.url), time.monotonic()
+        place, start = urlsplit(self.url), time.monotonic()
         status, answer, detail = 0, b"", ""
         connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=TIMEOUT_SECONDS)
         try:
@@ -171,7 +171,7 @@ class Tenant:
         if status >= 500 and status not in REFUSED:
             detail = answer[:300].decode(errors="replace")
         now = time.monotonic()
-        self.answers.note(Answer(now, kind, self.slug, now - began, status, detail))
+        self.answers.note(Answer(now, kind, self.slug, now - start, status, detail))
         return status, answer
 
 

@@ -74,10 +74,10 @@ class _Handler(BaseHTTPRequestHandler):
         answer = httpx.post(self.proxy.target + self.path, content=body, headers=headers, timeout=60)
         if fault == "lose the answer":
             return
-        kept = {
+        answer_headers = {
             name: value for name, value in answer.headers.items() if name.startswith(("usage-", "retry-"))
         }
-        self._answer(answer.status_code, answer.content, kept, cut=fault == "cut the answer")
+        self._answer(answer.status_code, answer.content, answer_headers, cut=fault == "cut the answer")
 
     def _answer(self, status: int, content: bytes, headers: dict[str, str], *, cut: bool = False) -> None:
         self.send_response(status)

@@ -28,8 +28,8 @@ def bare(cast: Cast) -> Door:
 @pytest.fixture(scope="session")
 def keys(live_server_process: LiveServer) -> dict[str, str]:
     """Keys to the filled account of the live server: read, read_write, and one for the conformance suite."""
-    made: dict[str, str] = live_server_process.run("tests.conformance.people:with_keys")
-    return made
+    keys: dict[str, str] = live_server_process.run("tests.conformance.people:with_keys")
+    return keys
 
 
 @pytest.fixture(scope="session")

@@ -61,5 +61,5 @@ def _prompts() -> tuple[Prompt, ...]:
 
 
 def _complete(_call: ToolCall, typed: str, _given: Mapping[str, str]) -> Completion:
-    found = [each for each in ("paris", "park", "party", "test") if each.startswith(typed)]
-    return Completion(values=found, total=len(found))
+    matches = [each for each in ("paris", "park", "party", "test") if each.startswith(typed)]
+    return Completion(values=matches, total=len(matches))

@@ -31,10 +31,10 @@ class Form:
 
     def filled(self, answers: dict[str, str]) -> dict[str, str]:
         """What is sent when the person gives these answers. A choice that the page does not offer cannot be given."""
-        known = {name for name, _value in [*self.fields, *self.buttons]} | self.choices.keys()
+        names = {name for name, _value in [*self.fields, *self.buttons]} | self.choices.keys()
         for name, value in answers.items():
             offered = self.choices.get(name) or [v for n, v in self.buttons if n == name]
-            assert name in known, f"the page has no {name!r}"
+            assert name in names, f"the page has no {name!r}"
             assert not offered or value in offered, f"{name!r} offers {offered}, not {value!r}"
         return {**dict(self.fields), **answers}
 
@@ -45,25 +45,25 @@ class _Forms(HTMLParser):
         self.url, self.found, self.inside = url, list[Form](), False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        said = {name: value or "" for name, value in attrs}
+        attributes = {name: value or "" for name, value in attrs}
         if tag == "form":
             self.inside = True
-            action = urljoin(self.url, said.get("action", "")) if said.get("action") else self.url
-            self.found.append(Form(action, said.get("method", "get").lower()))
-        elif self.inside and "disabled" not in said and said.get("name"):
-            self._control(tag, said, self.found[-1])
+            action = urljoin(self.url, attributes.get("action", "")) if attributes.get("action") else self.url
+            self.found.append(Form(action, attributes.get("method", "get").lower()))
+        elif self.inside and "disabled" not in attributes and attributes.get("name"):
+            self._control(tag, attributes, self.found[-1])
 
     def handle_endtag(self, tag: str) -> None:
         self.inside = self.inside and tag != "form"
 
     @staticmethod
-    def _control(tag: str, said: dict[str, str], form: Form) -> None:
-        name, value, kind = said["name"], said.get("value", ""), said.get("type", "")
+    def _control(tag: str, attributes: dict[str, str], form: Form) -> None:
+        name, value, kind = attributes["name"], attributes.get("value", ""), attributes.get("type", "")
         if tag == "button":
             form.buttons.append((name, value))
         elif tag == "input" and kind in {"radio", "checkbox"}:
             form.choices.setdefault(name, []).append(value)
-            if "checked" in said:
+            if "checked" in attributes:
                 form.fields.append((name, value))
         elif tag == "input":
             form.fields.append((name, value))
@@ -132,7 +132,7 @@ def connect(url: str, person: Person, **answers: str) -> str:
     metadata = {"client_name": "tests", "redirect_uris": [callback]}
     with httpx.Client(base_url=url, timeout=30) as http:
         client_id = http.post("/oauth/register", json=metadata).json()["client_id"]
-        asked = {
+        query = {
             "response_type": "code",
             "client_id": client_id,
             "redirect_uri": callback,
@@ -140,7 +140,9 @@ def connect(url: str, person: Person, **answers: str) -> str:
             "code_challenge_method": "S256",
             "resource": f"{url}/api/mcp",
         }
-        said = authorization_response(person.answer(f"{url}/oauth/authorize?{urlencode(asked)}", **answers))
-        form = {"grant_type": "authorization_code", "client_id": client_id, "code": said["code"]}
+        response = authorization_response(
+            person.answer(f"{url}/oauth/authorize?{urlencode(query)}", **answers)
+        )
+        form = {"grant_type": "authorization_code", "client_id": client_id, "code": response["code"]}
         form |= {"redirect_uri": callback, "code_verifier": verifier}
         return str(http.post("/oauth/token", data=form).json()["access_token"])

@@ -76,15 +76,15 @@ def _of_filters(arguments: Mapping[str, Any]) -> Iterator[Mistake]:
     filters = arguments.get("filters")
     if not filters:
         return
-    (one,) = filters
-    name, (value,) = one["dimension"], one["values"]
+    (cost_filter,) = filters
+    name, (value,) = cost_filter["dimension"], cost_filter["values"]
     yield Mistake("filters as an object", _with(arguments, filters={name: value}))
-    yield Mistake("filters as an object", _with(arguments, filters=dict(one)))
+    yield Mistake("filters as an object", _with(arguments, filters=dict(cost_filter)))
     yield Mistake(
         "filter with a single value", _with(arguments, filters=[{"dimension": name, "value": value}])
     )
-    yield Mistake("operator in other words", _with(arguments, filters=[{**one, "op": "equals"}]))
-    yield Mistake("operator in other words", _with(arguments, filters=[{**one, "op": "="}]))
+    yield Mistake("operator in other words", _with(arguments, filters=[{**cost_filter, "op": "equals"}]))
+    yield Mistake("operator in other words", _with(arguments, filters=[{**cost_filter, "op": "="}]))
     yield Mistake("filter as an argument", _with(arguments, filters=[]) | {name: value})
     for kind, spelled in _spellings(value):
         yield Mistake(kind, _with(arguments, filters=[{"dimension": name, "values": [spelled]}]))
@@ -96,7 +96,9 @@ def _of_filters(arguments: Mapping[str, Any]) -> Iterator[Mistake]:
         "team": "owner",
         "ai_vendor": "vendor",
     }
-    yield Mistake("dimension in other words", _with(arguments, filters=[{**one, "dimension": other[name]}]))
+    yield Mistake(
+        "dimension in other words", _with(arguments, filters=[{**cost_filter, "dimension": other[name]}])
+    )
 
 
 def _spellings(value: str) -> Iterator[tuple[str, str]]:
@@ -110,7 +112,7 @@ def _spellings(value: str) -> Iterator[tuple[str, str]]:
 
 
 def _of_names(arguments: Mapping[str, Any]) -> Iterator[Mistake]:
-    others = {
+    other_arguments = {
         "group_by": ("groupBy", "dimensions"),
         "period": ("time_range", "timeframe"),
         "filters": ("filter", "where"),
@@ -120,9 +122,9 @@ def _of_names(arguments: Mapping[str, Any]) -> Iterator[Mistake]:
         "top": ("limit_rows",),
         "basis": ("cost_basis",),
     }
-    for name in arguments.keys() & others.keys():
-        for other in others[name]:
-            rest = {key: value for key, value in arguments.items() if key != name}
-            yield Mistake("argument in other words", _with(rest, **{other: arguments[name]}))
+    for name in arguments.keys() & other_arguments.keys():
+        for other in other_arguments[name]:
+            other_arguments = {key: value for key, value in arguments.items() if key != name}
+            yield Mistake("argument in other words", _with(other_arguments, **{other: arguments[name]}))
     if isinstance(arguments.get("top"), int):
         yield Mistake("number as text", _with(arguments, top=str(arguments["top"])))

@@ -40,8 +40,8 @@ class Question:
     def is_right(self, figures: Figures, truth: Figures) -> bool:
         rounded = {key: amount.quantize(PLACES) for key, amount in truth.items()}
         expected = {key: amount for key, amount in rounded.items() if amount}
-        given = {key: amount for key, amount in figures.items() if amount}
+        nonzero = {key: amount for key, amount in figures.items() if amount}
         if not self.is_part:
-            return given == expected
+            return nonzero == expected
         largest = max(expected, key=lambda key: expected[key], default=None)
-        return given.items() <= expected.items() and (largest is None or largest in given)
+        return nonzero.items() <= expected.items() and (largest is None or largest in nonzero)

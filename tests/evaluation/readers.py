@@ -21,12 +21,12 @@ def totals(answer: Answer) -> Figures:
 
 def rows(answer: Answer) -> Figures:
     """Without the row of all others."""
-    found: Figures = {}
+    result: Figures = {}
     for row in answer["rows"]:
         names = [_plain(value) for value in row["group"].values()]
         if not row.get("is_other") and "other" not in names:
-            found[(*names, row["currency"])] = exact(row["amount"])
-    return found
+            result[(*names, row["currency"])] = exact(row["amount"])
+    return result
 
 
 def series(answer: Answer) -> Figures:

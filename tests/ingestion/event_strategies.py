@@ -64,7 +64,7 @@ moments = st.datetimes().map(str) | st.sampled_from(
     ]
 )
 dimensions = st.dictionaries(texts, texts, max_size=3)
-others = st.none() | st.booleans() | texts | numbers | dimensions | st.lists(texts, max_size=2)
+other_values = st.none() | st.booleans() | texts | numbers | dimensions | st.lists(texts, max_size=2)
 FIELDS = {
     "customer_id": texts,
     "customer_name": texts,
@@ -74,7 +74,7 @@ FIELDS = {
     "dimensions": dimensions,
     "timestamp": moments,
     "event_id": texts,
-    "unknown": others,
+    "unknown": other_values,
 }
 valid = st.fixed_dictionaries(
     {
@@ -94,10 +94,10 @@ valid = st.fixed_dictionaries(
     },
 )
 likely = st.fixed_dictionaries(
-    {}, optional={name: kind | others if name != "unknown" else kind for name, kind in FIELDS.items()}
+    {}, optional={name: kind | other_values if name != "unknown" else kind for name, kind in FIELDS.items()}
 )
 nearly = st.builds(lambda good, wrong: {**good, **wrong}, valid, likely)
-events = valid | nearly | likely | others
+events = valid | nearly | likely | other_values
 
 
 def as_json(value: Any) -> str:

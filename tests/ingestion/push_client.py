@@ -129,7 +129,8 @@ def inbox() -> list[InboxRow]:
             "WHERE account_id IN (SELECT id FROM accounts_account)"
         )
         payloads = [
-            (account_id, lake_inbox.payload_of_row(tuple(rest))) for account_id, *rest in cursor.fetchall()
+            (account_id, lake_inbox.payload_of_row(tuple(columns)))
+            for account_id, *columns in cursor.fetchall()
         ]
     rows = [
         _inbox_row(account_id, row) for account_id, value in payloads for row in decode([value]).to_pylist()

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from ingestion.views.push import push
 from tests.cast import Cast
-from tests.ingestion.event_strategies import as_json, body_of, events, others
+from tests.ingestion.event_strategies import as_json, body_of, events, other_values
 from tests.ingestion.push_client import PATH, Door, event, open_door
 
 SOAK = bool(os.environ.get("SOAK"))
@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.django_db]
 
 batches = st.lists(events, max_size=6)
 anything = st.recursive(
-    others | st.floats(),
+    other_values | st.floats(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
 )
 around = st.dictionaries(st.sampled_from(["events", "Events", "x", "\ud800"]), anything, max_size=3)

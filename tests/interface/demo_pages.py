@@ -138,5 +138,5 @@ def text_of(answer: Any, *, whole: bool = False) -> str:
 
 def _first_lines(text: str) -> str:
     lines = text.splitlines()
-    rest = [f"… {len(lines)} lines"] if len(lines) > MAX_CSV_LINES else []
-    return "\n".join([*lines[:MAX_CSV_LINES], *rest])
+    more_lines = [f"… {len(lines)} lines"] if len(lines) > MAX_CSV_LINES else []
+    return "\n".join([*lines[:MAX_CSV_LINES], *more_lines])

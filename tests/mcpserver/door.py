@@ -53,8 +53,8 @@ class Door:
     def http(
         self, body: bytes, headers: Mapping[str, str] | None = None, method: str = "POST"
     ) -> HttpResponse:
-        mine = {"authorization": f"Bearer {self.key}"} if self.key else {}
-        all_headers = {"accept": "application/json, text/event-stream", **mine, **(headers or {})}
+        own_headers = {"authorization": f"Bearer {self.key}"} if self.key else {}
+        all_headers = {"accept": "application/json, text/event-stream", **own_headers, **(headers or {})}
         response: HttpResponse = self.send(
             method, PATH, body, content_type="application/json", headers=all_headers
         )

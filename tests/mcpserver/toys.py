@@ -134,7 +134,7 @@ def make_toys(*, prompts: bool = False) -> ToolRegistry:
                 name="weekly",
                 title="Weekly",
                 description="The week in cost.",
-                render=lambda _call, given: f"How was the week of {given['team']}?",
+                render=lambda _call, values: f"How was the week of {values['team']}?",
                 arguments=(
                     PromptArgument(
                         name="team", title="Team", description="Whose.", required=True, complete=_teams
@@ -146,9 +146,9 @@ def make_toys(*, prompts: bool = False) -> ToolRegistry:
     return toys
 
 
-def _teams(call: ToolCall, typed: str, given: Mapping[str, str]) -> Completion:
+def _teams(call: ToolCall, typed: str, arguments: Mapping[str, str]) -> Completion:
     """A hundred and fifty teams, or those of a mood."""
-    teams = [f"{given.get('mood', 'team')} {number:03}" for number in range(150)]
+    teams = [f"{arguments.get('mood', 'team')} {number:03}" for number in range(150)]
     names = [team for team in teams if team.startswith(typed)]
     return Completion(values=names, total=len(names))
 

@@ -22,33 +22,33 @@ def create_channel(account: Account, name: str = "Ops") -> AlertChannel:
     return new_channel
 
 
-def subscription_draft(trigger: str = "digest", /, **rest: Any) -> SubscriptionDraft:
+def subscription_draft(trigger: str = "digest", /, **changes: Any) -> SubscriptionDraft:
     """Return a subscription of the channel Ops, weekly for a digest, unless overridden by `rest`."""
     fields = {"frequency": "weekly"} if trigger == "digest" else {}
-    return SubscriptionDraft(**{"channel": "Ops", "trigger": trigger, **fields, **rest})
+    return SubscriptionDraft(**{"channel": "Ops", "trigger": trigger, **fields, **changes})
 
 
 def create_subscription(
-    account: Account, trigger: str = "digest", /, **rest: Any
+    account: Account, trigger: str = "digest", /, **fields: Any
 ) -> services.SubscriptionResult:
     return services.create_alert_subscription(
-        account=account, actor=ACTOR, draft=subscription_draft(trigger, **rest)
+        account=account, actor=ACTOR, draft=subscription_draft(trigger, **fields)
     )
 
 
-def subscribe(account: Account, trigger: str = "digest", /, **rest: Any) -> AlertSubscription:
-    return create_subscription(account, trigger, **rest).subscription
+def subscribe(account: Account, trigger: str = "digest", /, **fields: Any) -> AlertSubscription:
+    return create_subscription(account, trigger, **fields).subscription
 
 
-def subscribe_to_budget(account: Account, budget: Any, *thresholds: int, **rest: Any) -> AlertSubscription:
-    return subscribe(account, "budget", budget=budget, thresholds=thresholds, **rest)
+def subscribe_to_budget(account: Account, budget: Any, *thresholds: int, **fields: Any) -> AlertSubscription:
+    return subscribe(account, "budget", budget=budget, thresholds=thresholds, **fields)
 
 
 def subscribe_to_anomalies(
-    account: Account, impact: str | int | None = None, **rest: Any
+    account: Account, impact: str | int | None = None, **fields: Any
 ) -> AlertSubscription:
     money = {} if impact is None else {"minimum_impact": Decimal(impact), "currency": "USD"}
-    return subscribe(account, "anomaly", **{**money, **rest})
+    return subscribe(account, "anomaly", **{**money, **fields})
 
 
 def delivery_titles(account: Account) -> list[str]:

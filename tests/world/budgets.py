@@ -17,16 +17,16 @@ from tests.world.costs import Line, cost
 from tests.world.days import days
 
 
-def budget_draft(name: str = "Everything", amount: str | int = 1000, /, **rest: Any) -> BudgetDraft:
+def budget_draft(name: str = "Everything", amount: str | int = 1000, /, **fields: Any) -> BudgetDraft:
     """Return a monthly budget of the whole account in USD, unless overridden by `rest`; scopes as
     `scope=ScopeDraft(…)`."""
-    return BudgetDraft(name=name, amount=Decimal(amount), **{"currency": "USD", **rest})
+    return BudgetDraft(name=name, amount=Decimal(amount), **{"currency": "USD", **fields})
 
 
 def create_budget(
-    account: Account, name: str = "Everything", amount: str | int = 1000, /, **rest: Any
+    account: Account, name: str = "Everything", amount: str | int = 1000, /, **fields: Any
 ) -> Budget:
-    return services.create_budget(account=account, actor=ACTOR, draft=budget_draft(name, amount, **rest))
+    return services.create_budget(account=account, actor=ACTOR, draft=budget_draft(name, amount, **fields))
 
 
 def source_scope(source: Any) -> ScopeDraft:

@@ -86,8 +86,8 @@ def make_pair(cast: Cast, filters: Sequence[CostFilter] = ()) -> Pair:
     _fill(whole, cast.owner, bill=[*lines_inside(), *lines_outside()], other=lines_outside())
     _fill(inside, cast.stranger, bill=lines_inside(), other=[])
     admin = Actor.of_user(cast.owner)
-    chosen = list(filters) or [CostFilter(dimension="team", values=["Core"])]
-    limit = create_limit(account=whole, actor=admin, name=LIMIT, alternatives=[chosen])
+    cost_filters = list(filters) or [CostFilter(dimension="team", values=["Core"])]
+    limit = create_limit(account=whole, actor=admin, name=LIMIT, alternatives=[cost_filters])
     reader = cast.viewer
     limit_member(membership=Membership.objects.get(account=whole, user=reader), limit=limit, actor=admin)
     add_member(account=inside, user=reader, role=Role.VIEWER, actor=Actor.of_user(cast.stranger))

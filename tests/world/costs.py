@@ -32,19 +32,19 @@ def add_source(account: Account, lines: Sequence[Line], *, name: str = "Bill") -
 def store_lines(account: Account, source: CostSource, lines: Sequence[Line]) -> None:
     """Replace the contents of the lines' months by these lines."""
     months: dict[date, list[Line]] = defaultdict(list)
-    for one in lines:
-        months[one["charge_date"].replace(day=1)].append({**one, "source": str(source.pk)})
+    for item in lines:
+        months[item["charge_date"].replace(day=1)].append({**item, "source": str(source.pk)})
     for month, lines_of_month in months.items():
         store(account, lines_of_month, source_id=source.pk, month=month)
 
 
-def key_of(one: Mapping[str, Any], dimension: str) -> str:
+def key_of(item: Mapping[str, Any], dimension: str) -> str:
     """Return the displayed value of a line in a dimension."""
     if dimension.startswith("tag:"):
-        value = one.get(schema.tag_column(dimension.removeprefix("tag:")))
+        value = item.get(schema.tag_column(dimension.removeprefix("tag:")))
         return value if value is not None else "(untagged)"
     absent = "(unknown)" if dimension == "actor" else "(none)"
-    value = one.get(COLUMN.get(dimension, dimension))
+    value = item.get(COLUMN.get(dimension, dimension))
     return value if value is not None else absent
 
 
@@ -57,6 +57,6 @@ def add_up(
     """Return the exact sum of a column by the result of `keys`."""
     sums: dict[Any, Decimal] = defaultdict(Decimal)
     with localcontext(prec=70):
-        for one in lines:
-            sums[keys(one)] += one[column]
+        for item in lines:
+            sums[keys(item)] += item[column]
     return dict(sums)

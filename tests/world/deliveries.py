@@ -18,7 +18,7 @@ from tests.receivers import Receiver
 KEY = "0123456789abcdef0123456789abcdef"
 
 
-def message(**rest: Any) -> Message:
+def message(**changes: Any) -> Message:
     fields: dict[str, Any] = {
         "title": "Budget Platform has reached 80 %",
         "summary": "812.50 USD of 1,000.00 USD in March 2026.",
@@ -29,7 +29,7 @@ def message(**rest: Any) -> Message:
         "dedup_key": "finops:acme:budget:7:2026-03",
         "data": {"spent": {"amount": "812.50", "currency": "USD"}},
     }
-    return Message(**{**fields, **rest})
+    return Message(**{**fields, **changes})
 
 
 def create_channel_to(
@@ -55,8 +55,8 @@ def create_mail_channel(
     return services.create_channel(account=account, actor=ACTOR, name=name, kind="email", target=target)[0]
 
 
-def deliver(channel: AlertChannel, **rest: Any) -> AlertDelivery:
-    return services.deliver(account=channel.account, channel=channel, message=message(**rest))
+def deliver(channel: AlertChannel, **fields: Any) -> AlertDelivery:
+    return services.deliver(account=channel.account, channel=channel, message=message(**fields))
 
 
 def run_deliveries(*, at: datetime | None = None) -> int:

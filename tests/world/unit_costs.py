@@ -26,8 +26,8 @@ def cost_line(number: int, amount: str | int, customer: str | None = None, /, **
     return cost(day(number), amount, tags=tags, **columns)
 
 
-def usage_event(number: int, customer: str, quantity: str | int, **rest: Any) -> Event:
-    return event(day(number), customer, quantity, **rest)
+def usage_event(number: int, customer: str, quantity: str | int, **fields: Any) -> Event:
+    return event(day(number), customer, quantity, **fields)
 
 
 def add_data(
@@ -44,12 +44,12 @@ def name_customer(account: Account, customer_id: str, name: str) -> None:
     Customer.objects.update_or_create(account=account, customer_id=customer_id, defaults={"name": name})
 
 
-def march_query(metric: str = "requests", **rest: Any) -> UnitCostQuery:
-    return UnitCostQuery(usage_metric=metric, **{**({} if "period" in rest else MARCH), **rest})
+def march_query(metric: str = "requests", **fields: Any) -> UnitCostQuery:
+    return UnitCostQuery(usage_metric=metric, **{**({} if "period" in fields else MARCH), **fields})
 
 
-def by_customer(metric: str = "requests", **rest: Any) -> UnitCostQuery:
-    return march_query(metric, mode="per_customer", **rest)
+def by_customer(metric: str = "requests", **fields: Any) -> UnitCostQuery:
+    return march_query(metric, mode="per_customer", **fields)
 
 
 def cost_per_unit(account: Account, query: UnitCostQuery) -> Any:

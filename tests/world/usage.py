@@ -44,9 +44,9 @@ class Event:
         return self.at.date()
 
 
-def event(day: date | datetime, customer: str, quantity: str | int | Decimal, **rest: object) -> Event:
+def event(day: date | datetime, customer: str, quantity: str | int | Decimal, **fields: object) -> Event:
     at = day if isinstance(day, datetime) else datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
-    return Event(at, customer, Decimal(quantity), **rest)  # type: ignore[arg-type]
+    return Event(at, customer, Decimal(quantity), **fields)  # type: ignore[arg-type]
 
 
 def usage_source(account: Account, name: str = "Backend") -> UsageSource:
@@ -56,7 +56,7 @@ def usage_source(account: Account, name: str = "Backend") -> UsageSource:
 
 def add_metrics(account: Account, events: Sequence[Event], **aggregations: str) -> None:
     """Create the rows of metrics and customers that a push creates. The account must be in scope."""
-    for metric in sorted({one.metric for one in events}):
+    for metric in sorted({each.metric for each in events}):
         UsageMetric.objects.update_or_create(
             account=account, name=metric, defaults={"aggregation": aggregations.get(metric, "sum")}
         )
@@ -66,12 +66,12 @@ def add_metrics(account: Account, events: Sequence[Event], **aggregations: str) 
 def store_usage(account: Account, events: Sequence[Event], *, source: UsageSource) -> None:
     """Replace the contents of the events' months by these events, as segments."""
     months: dict[date, list[Event]] = defaultdict(list)
-    for one in events:
-        months[one.day.replace(day=1)].append(one)
-    keys = list(dict.fromkeys(key for one in events for key in one.dimensions))
+    for each in events:
+        months[each.day.replace(day=1)].append(each)
+    keys = list(dict.fromkeys(key for each in events for key in each.dimensions))
     full = schema.segment_schema(Kind.USAGE, keys)
     for month, month_events in months.items():
-        table = pa.Table.from_pylist([_row(one, source) for one in month_events], schema=full)
+        table = pa.Table.from_pylist([_row(each, source) for each in month_events], schema=full)
         new = segments.write_segment(
             account_id=account.pk,
             kind=Kind.USAGE,
@@ -94,12 +94,14 @@ def add_usage(account: Account, events: Sequence[Event], **aggregations: str) ->
 def push_events(account: Account, events: Sequence[Event], *, source: UsageSource | None = None) -> None:
     """Store events as a push does: in the inbox, as one batch, positions in order; with their metrics and customers."""
     push_source = source or usage_source(account)
-    add_metrics(account, [one for one in events if not UsageMetric.objects.filter(name=one.metric).exists()])
+    add_metrics(
+        account, [each for each in events if not UsageMetric.objects.filter(name=each.metric).exists()]
+    )
     add_customers(account, events)
     batch, received = uuid.uuid4(), clock.now()
     append_to_inbox(
         account,
-        [replace(one, batch=batch, received=received, position=place) for place, one in enumerate(events)],
+        [replace(each, batch=batch, received=received, position=place) for place, each in enumerate(events)],
         source=push_source,
     )
 
@@ -107,16 +109,16 @@ def push_events(account: Account, events: Sequence[Event], *, source: UsageSourc
 def append_to_inbox(account: Account, events: Sequence[Event], *, source: UsageSource) -> None:
     """Append these events unchanged to the inbox."""
     batches: dict[tuple[datetime, uuid.UUID], list[inbox.InboxEvent]] = defaultdict(list)
-    for one in events:
-        batches[one.received, one.batch].append(
+    for each in events:
+        batches[each.received, each.batch].append(
             inbox.InboxEvent(
-                position=one.position,
-                event_time=one.at,
-                customer_id=one.customer,
-                metric=one.metric,
-                unit=one.unit,
-                quantity=one.quantity,
-                dimensions=json.dumps(one.dimensions) if one.dimensions else None,
+                position=each.position,
+                event_time=each.at,
+                customer_id=each.customer,
+                metric=each.metric,
+                unit=each.unit,
+                quantity=each.quantity,
+                dimensions=json.dumps(each.dimensions) if each.dimensions else None,
             )
         )
     with transaction.atomic():
@@ -131,22 +133,22 @@ def empty_inbox() -> None:
 
 
 def add_customers(account: Account, events: Sequence[Event]) -> None:
-    for customer in sorted({one.customer for one in events}):
+    for customer in sorted({each.customer for each in events}):
         Customer.objects.get_or_create(account=account, customer_id=customer)
 
 
-def _row(one: Event, source: UsageSource) -> dict[str, object]:
-    columns = {schema.dimension_column(key): value for key, value in one.dimensions.items()}
+def _row(usage_event: Event, source: UsageSource) -> dict[str, object]:
+    columns = {schema.dimension_column(key): value for key, value in usage_event.dimensions.items()}
     return {
-        "event_time": one.at,
-        "day": one.day,
+        "event_time": usage_event.at,
+        "day": usage_event.day,
         "source": str(source.pk),
-        "customer_id": one.customer,
-        "metric": one.metric,
-        "unit": one.unit,
-        "quantity": one.quantity,
-        "received_at": one.received,
-        "batch": str(one.batch),
-        "position": one.position,
+        "customer_id": usage_event.customer,
+        "metric": usage_event.metric,
+        "unit": usage_event.unit,
+        "quantity": usage_event.quantity,
+        "received_at": usage_event.received,
+        "batch": str(usage_event.batch),
+        "position": usage_event.position,
         **columns,
     }

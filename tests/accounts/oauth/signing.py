@@ -45,8 +45,8 @@ class Agent:
     """A program with a service account, and what it signs."""
 
     def __init__(self, cast: Cast, keys: str, **fields: Any) -> None:
-        given = {"account": cast.account, "actor": cast.actor, "name": "CI agent", **fields}
-        self.row, self.secret = create_service_account(keys=keys, **given)
+        values = {"account": cast.account, "actor": cast.actor, "name": "CI agent", **fields}
+        self.row, self.secret = create_service_account(keys=keys, **values)
         self.client_id = self.row.connection.application.client_id
 
     def claims(self, **changes: Any) -> dict[str, Any]:

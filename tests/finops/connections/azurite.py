@@ -97,8 +97,8 @@ class AzureContainer:
 
     def sas_url(self, policy: str = "", permissions: str = "rl", expiry: str = EXPIRY) -> str:
         """Of the container, as its page in the portal gives it."""
-        given = {} if policy else {"sp": permissions, "se": expiry}
-        fields = {**given, "si": policy, "sv": VERSION, "sr": "c"}
+        parameters = {} if policy else {"sp": permissions, "se": expiry}
+        fields = {**parameters, "si": policy, "sv": VERSION, "sr": "c"}
         canonical = f"/blob/{ACCOUNT}/{self.name}"
         signed = [fields.get("sp", ""), "", fields.get("se", ""), canonical, policy, "", "", VERSION, "c"]
         query = {name: text for name, text in fields.items() if text}

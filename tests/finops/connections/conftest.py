@@ -42,8 +42,8 @@ class S3World:
 
     def age(self, key: str, by: timedelta) -> None:
         """As if the object had been put so much earlier. S3 tells whole seconds, and tests do not wait for them."""
-        found = s3_backends[ACCOUNT]["aws"].buckets[self.name].keys[key]
-        found.last_modified -= by
+        stored_key = s3_backends[ACCOUNT]["aws"].buckets[self.name].keys[key]
+        stored_key.last_modified -= by
 
     def open(self, prefix: str = "", **options: Any) -> S3Bucket:
         return open_s3(
@@ -99,9 +99,9 @@ def azurite_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def container(azurite_server: str, settings: Settings, request: pytest.FixtureRequest) -> AzureContainer:
     settings.ALERT_ALLOWED_NETWORKS = LOOPBACK
-    made = AzureContainer(azurite_server, f"c{abs(hash(request.node.nodeid))}")
-    made.create()
-    return made
+    container = AzureContainer(azurite_server, f"c{abs(hash(request.node.nodeid))}")
+    container.create()
+    return container
 
 
 @pytest.fixture(scope="session")
@@ -117,9 +117,9 @@ def gcs(
     """A bucket; Google's token server is `replay`, which gives everybody a token."""
     settings.CONNECTOR_BASE_URLS = {"google_storage": gcs_server, "google_storage_token": replay.url}
     replay.routes["/token"] = lambda _request: Reply.of_json({"access_token": "token-1"})
-    made = GcsWorld(gcs_server, f"g{abs(hash(request.node.nodeid))}")
-    made.create()
-    return made
+    world = GcsWorld(gcs_server, f"g{abs(hash(request.node.nodeid))}")
+    world.create()
+    return world
 
 
 @pytest.fixture

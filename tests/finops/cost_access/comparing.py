@@ -66,9 +66,9 @@ def own_rows(account: Account) -> dict[str, object]:
 
 def url_of(route: Route, account: Account, **values: object) -> str:
     """Of the row of equal settings, else of a row of the isolation walk."""
-    known = {**own_rows(account), **values} if len(route.arguments) > 1 else values
+    values_by_name = {**own_rows(account), **values} if len(route.arguments) > 1 else values
     filled = {
-        name: known[name] if name in known else MAKERS[name](account)
+        name: values_by_name[name] if name in values_by_name else MAKERS[name](account)
         for name in route.arguments
         if name != "slug"
     }
@@ -92,8 +92,8 @@ def refused_options(body: str) -> list[str]:
 
 def without_refused_options(body: str) -> str:
     """Others find them: the search of an account without the other lines has pages that are refused with a limit."""
-    kept = OPTION.sub(lambda option: "" if _is_refused(option[1]) else option[0], body)
-    return GROUP.sub("", kept)
+    body_without_options = OPTION.sub(lambda option: "" if _is_refused(option[1]) else option[0], body)
+    return GROUP.sub("", body_without_options)
 
 
 def _is_refused(href: str) -> bool:
@@ -125,11 +125,11 @@ def shown(answer: Any, pair: Pair) -> str:
     return " ".join(text.split())
 
 
-def same(one: str, other: str) -> None:
+def same(limited: str, whole: str) -> None:
     """Raises AssertionError that shows where they part."""
-    if one == other:
+    if limited == whole:
         return
-    pairs = enumerate(zip(one, other, strict=False))
-    at = next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
+    pairs = enumerate(zip(limited, whole, strict=False))
+    at = next((n for n, (a, b) in pairs if a != b), min(len(limited), len(whole)))
     first = max(0, at - 150)
-    raise AssertionError(f"limited: …{one[first : at + 200]!r}\nwithout: …{other[first : at + 200]!r}")
+    raise AssertionError(f"limited: …{limited[first : at + 200]!r}\nwithout: …{whole[first : at + 200]!r}")

@@ -114,7 +114,9 @@ def _check(
     used = sum(usage.values(), Fraction())
     assert {total.currency for total in whole.totals} == {currency for currency, _value in costs}
     for total in whole.totals:
-        cost = sum((one for (currency, _), one in costs.items() if currency == total.currency), Fraction())
+        cost = sum(
+            (amount for (currency, _), amount in costs.items() if currency == total.currency), Fraction()
+        )
         assert Fraction(total.cost) == cost
         if is_other_money(metric, total.currency):
             assert (total.usage, total.unit_cost) == (None, None)

@@ -123,15 +123,15 @@ class FakeGitHub(FakeTracker):
             return self.search(request.param("q"))
         if not path.startswith("/repos/acme/infra") or not self.is_there:
             return self.problem(404, "Not Found")
-        rest = path.removeprefix("/repos/acme/infra")
-        if not rest:
+        path_in_repository = path.removeprefix("/repos/acme/infra")
+        if not path_in_repository:
             body = {"full_name": "acme/infra", "has_issues": self.has_issues, "archived": False}
             return Reply.of_json({**body, "permissions": {"admin": False, "push": True, "pull": True}})
         if not self.has_issues:
             return self.problem(410, "Issues has been disabled in this repository.")
-        if rest == "/issues":
+        if path_in_repository == "/issues":
             return self.post(request) if request.method == "POST" else self.list(request)
-        return self.read(int(rest.removeprefix("/issues/")))
+        return self.read(int(path_in_repository.removeprefix("/issues/")))
 
     def problem(self, status: int, message: str) -> Reply:
         url = "https://docs.github.com/rest"

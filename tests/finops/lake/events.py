@@ -136,10 +136,10 @@ def run_query(
 
 def by(account: Account, column: str, *keys: str, days: tuple[date, date] = ALWAYS) -> dict[Any, Decimal]:
     """Quantities by one column."""
-    found = run_query(
+    rows = run_query(
         account, lambda usage: usage.group_by(key=column).agg(q=usage.quantity.sum()), *keys, days=days
     )
-    return {row["key"]: row["q"] for row in found}
+    return {row["key"]: row["q"] for row in rows}
 
 
 def sum_by_key(events: Iterable[tuple[Any, Decimal]]) -> dict[Any, Decimal]:

@@ -81,8 +81,8 @@ def run_query(account: Account, build: Callable[[Any], Any], **options: Any) -> 
 def total(account: Account, start: date = EVER[0], end: date = EVER[1]) -> Decimal | None:
     """The billed cost of these days; None when there is no line."""
     table = engine.run(account, Kind.COST, start, end, lambda cost: cost.agg(total=cost.billed_cost.sum()))
-    found: Decimal | None = table["total"][0].as_py()
-    return found
+    total: Decimal | None = table["total"][0].as_py()
+    return total
 
 
 def by(column: str) -> Callable[[Any], Any]:

@@ -35,10 +35,10 @@ def push(file: Path) -> None:
     events = [Event(event_time=NOON + timedelta(days=31 * (n % 2))) for n in range(EVENTS)]
 
     def work() -> None:
-        written.write(f"{push(account, events)}\n")
-        written.flush()
+        log.write(f"{push(account, events)}\n")
+        log.flush()
 
-    with file.open("a") as written:
+    with file.open("a") as log:
         _again_and_again(work)
 
 
@@ -52,10 +52,10 @@ def flush(file: Path) -> None:
     def work() -> None:
         flushed = flush_usage(account)
         merge_usage(account)
-        written.write("x" if flushed.events else "")
-        written.flush()
+        log.write("x" if flushed.events else "")
+        log.flush()
 
-    with file.open("a") as written:
+    with file.open("a") as log:
         _again_and_again(work)
 
 

@@ -54,15 +54,17 @@ def channel(reported: Account) -> AlertChannel:
     return create_mail_channel(reported, "cfo@example.com", name="Finance")
 
 
-def draft(channel: AlertChannel, **rest: Any) -> ReportScheduleDraft:
-    return ReportScheduleDraft(**{"channel_id": channel.pk, "day": 5, **rest})
+def draft(channel: AlertChannel, **fields: Any) -> ReportScheduleDraft:
+    return ReportScheduleDraft(**{"channel_id": channel.pk, "day": 5, **fields})
 
 
-def create_schedule(channel: AlertChannel, **rest: Any) -> ReportSchedule:
-    return services.create_report_schedule(account=channel.account, actor=ACTOR, draft=draft(channel, **rest))
+def create_schedule(channel: AlertChannel, **fields: Any) -> ReportSchedule:
+    return services.create_report_schedule(
+        account=channel.account, actor=ACTOR, draft=draft(channel, **fields)
+    )
 
 
-def change_schedule(schedule: ReportSchedule, *, paused: bool = False, **rest: Any) -> ReportSchedule:
+def change_schedule(schedule: ReportSchedule, *, paused: bool = False, **fields: Any) -> ReportSchedule:
     return services.change_report_schedule(
-        schedule=schedule, actor=ACTOR, draft=draft(schedule.channel, **rest), paused=paused
+        schedule=schedule, actor=ACTOR, draft=draft(schedule.channel, **fields), paused=paused
     )

@@ -76,11 +76,11 @@ def callback_server() -> Iterator[Callback]:
 
 
 def subscription(
-    event: str, callback: Callback, arguments: Mapping[str, Any] | None = None, **rest: Any
+    event: str, callback: Callback, arguments: Mapping[str, Any] | None = None, **fields: Any
 ) -> dict[str, Any]:
     """Parameters of events/subscribe and events/unsubscribe."""
     delivery = {"mode": "webhook", "url": callback.url, "secret": callback.secret}
-    return {"name": event, "arguments": dict(arguments or {}), "delivery": delivery, **rest}
+    return {"name": event, "arguments": dict(arguments or {}), "delivery": delivery, **fields}
 
 
 def subscribe(door: Door, event: str, callback: Callback, /, **arguments: Any) -> dict[str, Any]:

@@ -23,10 +23,10 @@ class RestDoor:
         method: str = "POST",
         headers: Mapping[str, str] | None = None,
     ) -> HttpResponse:
-        mine = {"authorization": f"Bearer {self.key}"} if self.key else {}
+        own_headers = {"authorization": f"Bearer {self.key}"} if self.key else {}
         send: Any = Client().generic  # its stub says a class of its own
         response: HttpResponse = send(
-            method, path, body, content_type="application/json", headers={**mine, **(headers or {})}
+            method, path, body, content_type="application/json", headers={**own_headers, **(headers or {})}
         )
         return response
 

@@ -12,7 +12,7 @@ from finops.lib import clock
 from tests.world.deliveries import message
 
 
-def delivery(account: Account, ops: AlertChannel | None, status: str = "failed", /, **rest: Any) -> int:
+def delivery(account: Account, ops: AlertChannel | None, status: str = "failed", /, **changes: Any) -> int:
     fields = {
         "channel": ops,
         "channel_name": "Ops",
@@ -25,7 +25,7 @@ def delivery(account: Account, ops: AlertChannel | None, status: str = "failed",
             {"at": clock.now().isoformat(), "seconds": 0.25, "status_code": 503, "answer": "Busy " * 60}
         ],
     }
-    return AlertDelivery.objects.create(account=account, **{**fields, **rest}).pk
+    return AlertDelivery.objects.create(account=account, **{**fields, **changes}).pk
 
 
 def message_dict() -> dict[str, Any]:

@@ -78,14 +78,12 @@ def _value(chance: random.Random, name: str, kind: str) -> Any:
     )
 
 
-def as_csv(version: str, written: list[Line]) -> bytes:
+def as_csv(version: str, lines: list[Line]) -> bytes:
     """As Azure writes it: a mark of UTF-8, CRLF, gzip."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(columns(version)), lineterminator="\r\n")
     writer.writeheader()
-    writer.writerows(
-        {name: _text(value, TIME_OF[version]) for name, value in line.items()} for line in written
-    )
+    writer.writerows({name: _text(value, TIME_OF[version]) for name, value in line.items()} for line in lines)
     return gzip.compress(b"\xef\xbb\xbf" + text.getvalue().encode())
 
 
@@ -95,8 +93,8 @@ def _text(value: Any, form: str) -> str:
     return "" if value is None else str(value)
 
 
-def as_parquet(version: str, written: list[Line]) -> bytes:
+def as_parquet(version: str, lines: list[Line]) -> bytes:
     schema = pa.schema([(name, TYPES[kind]) for name, kind in columns(version).items()])
     sink = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(written, schema), sink, compression="snappy")
+    pq.write_table(pa.Table.from_pylist(lines, schema), sink, compression="snappy")
     return sink.getvalue()

@@ -33,6 +33,6 @@ def config(container: AzureContainer, **values: Any) -> AzureExportsConfig:
     return AzureExportsConfig(access="sas_url", sas_url=container.sas_url(), path="exports", **values)
 
 
-def fetch_may(chosen: AzureExportsConfig, folder: Path, **options: Any) -> list[bytes]:
-    month = next(each for each in CONNECTOR.months(chosen) if each.month == date(2026, 5, 1))
-    return [each.path.read_bytes() for each in CONNECTOR.fetch(chosen, month, Fetch(folder, **options))]
+def fetch_may(config: AzureExportsConfig, folder: Path, **options: Any) -> list[bytes]:
+    month = next(each for each in CONNECTOR.months(config) if each.month == date(2026, 5, 1))
+    return [each.path.read_bytes() for each in CONNECTOR.fetch(config, month, Fetch(folder, **options))]

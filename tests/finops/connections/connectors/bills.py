@@ -79,8 +79,8 @@ class DataExport:
     name: str = "focus"
     partition: str = "BILLING_PERIOD="
 
-    def key(self, kind: str, month: str, rest: str) -> str:
-        parts = [self.prefix, self.name, kind, f"{self.partition}{month}", rest]
+    def key(self, kind: str, month: str, file_name: str) -> str:
+        parts = [self.prefix, self.name, kind, f"{self.partition}{month}", file_name]
         return "/".join(part for part in parts if part)
 
     def put_file(self, month: str, name: str, data: bytes, execution: str = "") -> str:
@@ -89,8 +89,8 @@ class DataExport:
         return f"s3://{self.world.name}/{key}"
 
     def put_manifest(self, month: str, urls: Iterable[str], execution: str = "", **more: Any) -> str:
-        rest = f"{self.name}-Manifest.json"
-        key = self.key("metadata", month, f"{execution}/{rest}" if execution else rest)
+        file_name = f"{self.name}-Manifest.json"
+        key = self.key("metadata", month, f"{execution}/{file_name}" if execution else file_name)
         columns = [{"name": name, "type": "string"} for name in focus_rows()[0]]
         self.world.put(key, json.dumps({"dataFiles": list(urls), "columns": columns, **more}).encode())
         return key

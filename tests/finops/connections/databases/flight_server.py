@@ -77,9 +77,9 @@ class _NoHandshake(flight.ServerAuthHandler):  # type: ignore[misc]
 
 def _statement(command: bytes) -> str:
     """Of protobuf's `Any(CommandStatementQuery(query))`, read by its lengths."""
-    name, rest = _field(command)
+    name, remaining = _field(command)
     assert name.endswith(b"arrow.flight.protocol.sql.CommandStatementQuery")
-    message, _end = _field(rest)
+    message, _end = _field(remaining)
     query, _end = _field(message)
     return query.decode()
 

@@ -34,10 +34,10 @@ def main(sync_id: int, checks: int) -> None:
     from finops.connections.services.sync_heartbeat import SyncHeartbeat
 
     settings.ALERT_ALLOWED_NETWORKS = ["127.0.0.0/8"]
-    left = iter(range(checks))
+    remaining = iter(range(checks))
 
     def die(_self: SyncHeartbeat) -> None:
-        if next(left, None) is None:
+        if next(remaining, None) is None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     setattr(SyncHeartbeat, "check_sometimes", die)  # noqa: B010 mypy takes no assignment to a method

@@ -84,15 +84,15 @@ class AnthropicApi:
         )
         if wrong:
             return _error(400, "invalid_request_error", "Invalid request.")
-        asked = [row for row in rows if start <= datetime.fromisoformat(row["starting_at"]) < end]
-        return self._page(request, asked if groups else list(_daily(asked, metric)))
+        matches = [row for row in rows if start <= datetime.fromisoformat(row["starting_at"]) < end]
+        return self._page(request, matches if groups else list(_daily(matches, metric)))
 
     def _report(self, request: ReplayRequest) -> Reply:
         if refusal := self.refusal(request, "report"):
             return refusal
         start, end = (datetime.fromisoformat(request.param(name)) for name in ("starting_at", "ending_at"))
-        asked = [row for row in self.report if start <= datetime.fromisoformat(row["starting_at"]) < end]
-        return self._page(request, asked)
+        matches = [row for row in self.report if start <= datetime.fromisoformat(row["starting_at"]) < end]
+        return self._page(request, matches)
 
     def _page(self, request: ReplayRequest, rows: list[Any]) -> Reply:
         start = int(request.param("page").removeprefix("page_") or 0)

@@ -33,9 +33,9 @@ def document(**changes: Any) -> MappingDocument:
     merged = dict(PLAIN)
     for name, value in changes.items():
         merged[name] = {**PLAIN[name], **value} if name in PLAIN else value
-    made = document_of(merged)
-    assert problems(made) == []
-    return made
+    document = document_of(merged)
+    assert problems(document) == []
+    return document
 
 
 @contextmanager

@@ -107,11 +107,11 @@ def usage(cost: str | Decimal, **other: Any) -> Line:
 def month(lines: int, seed: int = 1) -> list[Line]:
     """A bill of May and June 2026 with every kind of line, its negations cancelling what the plan covers to the cent."""
     chance = random.Random(seed)
-    made: list[Line] = []
-    while len(made) < lines:
-        made.extend(_hour(chance))
+    result: list[Line] = []
+    while len(result) < lines:
+        result.extend(_hour(chance))
     return [
-        *made,
+        *result,
         *_once(chance, datetime(2026, 5, 1, tzinfo=UTC)),
         *_once(chance, datetime(2026, 6, 1, tzinfo=UTC)),
     ]
@@ -164,11 +164,11 @@ def _hour(chance: random.Random) -> Iterator[Line]:
         start=start,
     )
     used = sum((amortized for _, amortized in covered), Decimal(0))
-    left = Decimal(chance.choice(["0", "0.25"]))
+    share_left = Decimal(chance.choice(["0", "0.25"]))
     yield line(
         "SavingsPlanRecurringFee",
-        used + left,
-        savings_plan_total_commitment_to_date=used + left,
+        used + share_left,
+        savings_plan_total_commitment_to_date=used + share_left,
         savings_plan_used_commitment=used,
         savings_plan_savings_plan_a_r_n=PLAN,
         **_where(chance),
@@ -229,9 +229,11 @@ def as_parquet(lines: Sequence[Line], *, exact: bool = False) -> bytes:
     ]
     columns = {name: [_cell_value(each.get(name), type_) for each in lines] for name, type_ in types}
     table = pa.table(columns, schema=pa.schema(types))
-    kept = [name for name in table.column_names if table[name].null_count < len(lines) or name in TEXTS]
+    filled_names = [
+        name for name in table.column_names if table[name].null_count < len(lines) or name in TEXTS
+    ]
     sink = io.BytesIO()
-    pq.write_table(table.select(kept), sink, row_group_size=5_000)
+    pq.write_table(table.select(filled_names), sink, row_group_size=5_000)
     return sink.getvalue()
 
 

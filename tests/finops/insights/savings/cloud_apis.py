@@ -106,7 +106,7 @@ def purchase(
 ) -> Json:
     """A reservation of virtual machines, or a savings plan."""
     item = advice(number, "", subscription, annualSavingsAmount=annual)
-    said = (
+    text = (
         "Consider purchasing a savings plan for compute to unlock lower prices"
         if plan
         else "Consider virtual machine reserved instance to save over your on-demand costs"
@@ -114,7 +114,7 @@ def purchase(
     item["properties"] |= {
         "impactedField": "Microsoft.Subscriptions/subscriptions",
         "impactedValue": subscription,
-        "shortDescription": {"problem": said, "solution": said},
+        "shortDescription": {"problem": text, "solution": text},
         "resourceMetadata": {"resourceId": f"/subscriptions/{subscription}"},
         "extendedProperties": {
             "annualSavingsAmount": annual,
@@ -151,8 +151,8 @@ class ArmApi:
         assert request.param("$filter") == "Category eq 'Cost'"
         subscription = request.path.split("/")[2]
         if subscription in self.denied:
-            said = "The client does not have authorization to perform action 'Microsoft.Advisor/recommendations/read'"
-            return Reply.of_json({"error": {"code": "AuthorizationFailed", "message": said}}, 403)
+            text = "The client does not have authorization to perform action 'Microsoft.Advisor/recommendations/read'"
+            return Reply.of_json({"error": {"code": "AuthorizationFailed", "message": text}}, 403)
         items, start = self.items.get(subscription, []), int(request.param("$skiptoken") or "0")
         link = f"https://elsewhere.example{request.path}?api-version=2023-01-01&%24skiptoken={start + 2}"
         more = {"nextLink": link} if start + 2 < len(items) else {}
@@ -242,9 +242,9 @@ class GoogleApi:
         parts = request.path.strip("/").split("/")
         owner = parts[2]
         if owner in self.denied:
-            said = "The caller does not have permission"
+            text = "The caller does not have permission"
             return Reply.of_json(
-                {"error": {"code": 403, "message": said, "status": "PERMISSION_DENIED"}}, 403
+                {"error": {"code": 403, "message": text, "status": "PERMISSION_DENIED"}}, 403
             )
         if parts[0] == "v1beta1":
             places = sorted({location for project, location, _ in self.items if project == owner})

@@ -85,10 +85,10 @@ def _compare(comparison: Comparison, query: Query, of_duckdb: pa.Table, ask: Any
     if of_spark.schema != of_duckdb.schema:
         comparison.differences.append(f"types {of_spark.schema}\n{of_duckdb.schema}\n{query.body[:300]}")
     elif rows_of(of_spark) != rows_of(of_duckdb):
-        ours, theirs = rows_of(of_duckdb), rows_of(of_spark)
-        first = next(((a, b) for a, b in zip(ours, theirs, strict=False) if a != b), None)
+        duckdb_rows, spark_rows = rows_of(of_duckdb), rows_of(of_spark)
+        first = next(((a, b) for a, b in zip(duckdb_rows, spark_rows, strict=False) if a != b), None)
         comparison.differences.append(
-            f"{len(ours)} and {len(theirs)} rows, first that differ: {first}\n{query.body[:1500]}"
+            f"{len(duckdb_rows)} and {len(spark_rows)} rows, first that differ: {first}\n{query.body[:1500]}"
         )
 
 

@@ -73,9 +73,9 @@ def nested_record(row: Row) -> dict[str, Any]:
     """A record again of a row of CSV; numbers stay as they are written."""
     record: dict[str, Any] = {}
     for name, value in row.items():
-        first, _, rest = name.partition(".")
-        if rest:
-            record.setdefault(first, {})[rest] = value or None
+        first, _, subpath = name.partition(".")
+        if subpath:
+            record.setdefault(first, {})[subpath] = value or None
         else:
             record[first] = value
     credits_ = record["credits"]

@@ -30,14 +30,14 @@ def allocations(seed: int = 13) -> Iterator[dict[str, Any]]:
     for place in range(150):
         costs = {name: chance.randrange(0, 64) / 64 if chance.random() < 0.6 else 0.0 for name in PARTS}
         adjustment = -chance.randrange(0, 8) / 64
-        rest = chance.choice([0.0, 0.25])
+        remainder = chance.choice([0.0, 0.25])
         start = f"2026-{chance.choice(['05', '06'])}-{1 + place % 28:02d}T10:00:00Z"
         cluster = chance.choice(["prod-eu", "prod-us"])
         yield {
             "name": f"{cluster}/__idle__" if place % 9 == 0 else f"{cluster}/shop/pod-{place % 7}",
             **costs,
             "cpuCostAdjustment": adjustment,
-            "totalCost": sum(costs.values()) + adjustment + rest,
+            "totalCost": sum(costs.values()) + adjustment + remainder,
             "properties.cluster": cluster,
             "properties.namespace": None if place % 9 == 0 else "shop",
             "window.start": start,
