@@ -87,13 +87,13 @@ def smallest_difference(start: date, values: Sequence[float | None]) -> list[Ala
 
     def nearest(history: Sequence[float], index: int) -> float:
         day, value = start + timedelta(days=index), values[index] or 0.0
-        alike = [history[-1], fmean(history[-7:]), *(history[index - 7 * week] for week in (1, 2, 3, 4))]
+        candidates = [history[-1], fmean(history[-7:]), *(history[index - 7 * week] for week in (1, 2, 3, 4))]
         for back in range(1, index + 1):
             other = day - timedelta(days=back)
             ends = (other + timedelta(days=1)).day == 1 and (day + timedelta(days=1)).day == 1
             if back <= 124 and (other.day == day.day or ends):
-                alike.append(history[index - back])
-        return min(alike, key=lambda each: abs(each - value))
+                candidates.append(history[index - back])
+        return min(candidates, key=lambda each: abs(each - value))
 
     return _runs(values, nearest, lambda history, was: 0.0114 * fmean(history[-30:]), 30)
 

@@ -105,8 +105,8 @@ def _lines_of_event(rng: random.Random, free: Sequence[Line], lines: Sequence[Li
     value = rng.choice(free).values
     if rng.random() < 0.5:
         return [each for each in lines if each.values["resource"] == value["resource"]]
-    alike = [each for each in free if all(each.values[name] == value[name] for name in ("team", "service"))]
-    return alike[: rng.randrange(1, 5)]
+    similar = [each for each in free if all(each.values[name] == value[name] for name in ("team", "service"))]
+    return similar[: rng.randrange(1, 5)]
 
 
 def _plant(rng: random.Random, event: int, lines: Sequence[Line], first: int, last: int) -> float:
