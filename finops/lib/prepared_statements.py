@@ -70,12 +70,12 @@ class Statement(NamedTuple):
 def execute_together(*statements: Statement) -> None:
     """Run statements as one, in one round trip. All but the last write rows (INSERT, UPDATE, DELETE); none reads what
     another writes."""
-    text = _joined(tuple(one.text for one in statements))
-    execute(text, [value for one in statements for value in one.values])
+    text = _join(tuple(each.text for each in statements))
+    execute(text, [value for each in statements for value in each.values])
 
 
 @functools.lru_cache(maxsize=64)
-def _joined(texts: tuple[str, ...]) -> str:
+def _join(texts: tuple[str, ...]) -> str:
     # PostgreSQL runs every writing part of a WITH, also one that nothing refers to.
     *writes, last = texts
     parts = [f"write_{number} AS ({text})" for number, text in enumerate(writes)]
