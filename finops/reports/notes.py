@@ -59,11 +59,11 @@ def _clauses(report: Report) -> Iterator[str]:
     yield from report.day_clauses
     if no_team := [_amount_with_share(row) for row in report.no_team_rows]:
         yield f"{join_with_and(no_team)} not allocated to a team"
-    others = [
+    other_amounts = [
         f"{numbers.money(part.amount, part.currency)} in {part.currency}" for part in report.other_currencies
     ]
-    if others:
-        yield f"{join_with_and(others)} not included"
+    if other_amounts:
+        yield f"{join_with_and(other_amounts)} not included"
 
 
 def _amount_with_share(row: SpendRow) -> str:

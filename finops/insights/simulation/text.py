@@ -117,10 +117,10 @@ def assumptions(
     ends = query.commitments == "end" or query.ending
     amounts = [money(amount, currency) for currency, amount in fixed if amount]
     stays = f"{FIXED_STAYS} They are {join_with_and(amounts)} here." if amounts else FIXED_STAYS
-    others = "; others stay" if query.ending else ""
+    stays_clause = "; others stay" if query.ending else ""
     return [
         "Amortized cost of all charges, at the prices of these days.",
-        *([f"{end_name(query.ending)}{others}: {ENDED}"] if ends else [KEEP] if has_covered else []),
+        *([f"{end_name(query.ending)}{stays_clause}: {ENDED}"] if ends else [KEEP] if has_covered else []),
         *(f"{growth_name(each)}." for each in query.growth),
         *notes,
         *([LINEAR] if query.growth else []),
@@ -174,9 +174,9 @@ def summary(
         caveats.append(
             f"purchases count by day, not by hour, on {_days(by_day)}, which overstates what they save"
         )
-    rest = f"; {'; '.join(caveats)}" if caveats else ""
+    caveats_clause = f"; {'; '.join(caveats)}" if caveats else ""
     within = " within the filters" if filtered else ""
     if not has_assumptions:
         costs = join_with_and([money(each.baseline, each.currency) for each in totals])
-        return f"{days.start} to {days.end} cost {costs} amortized{within}; no assumption is set, so nothing changes{not_final}{rest}{clause}."
-    return f"{days.start} to {days.end} would have been {join_with_and(amounts)} amortized under the assumptions{within}{not_final}{rest}{clause}."
+        return f"{days.start} to {days.end} cost {costs} amortized{within}; no assumption is set, so nothing changes{not_final}{caveats_clause}{clause}."
+    return f"{days.start} to {days.end} would have been {join_with_and(amounts)} amortized under the assumptions{within}{not_final}{caveats_clause}{clause}."
