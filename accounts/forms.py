@@ -34,7 +34,8 @@ from finops.lib.holidays import countries
 def take_error(form: forms.Form | forms.ModelForm[Any], error: UserError | ValidationError) -> None:
     """Add a service's error to the form: to its field, else above the form."""
     if isinstance(error, UserError):
-        form.add_error(error.field if error.field in form.fields else None, error.message)
+        field = error.field if error.field in form.fields else None
+        form.add_error(field, _without_prefix(error.message, field) if field else error.message)
         return
     if not hasattr(error, "error_dict"):
         form.add_error(None, error)
@@ -43,6 +44,12 @@ def take_error(form: forms.Form | forms.ModelForm[Any], error: UserError | Valid
         for problem in problems:
             field = name if name in form.fields else _named_field(form, problem)
             form.add_error(field, problem)
+
+
+def _without_prefix(message: str, field: str) -> str:
+    """Return the message without the name of the tool's argument at its beginning: it is shown beside the field."""
+    text = message.removeprefix(f"{field}: ")
+    return message if text == message else f"{text[:1].upper()}{text[1:]}"
 
 
 def _named_field(form: forms.Form | forms.ModelForm[Any], problem: ValidationError) -> str | None:

@@ -21,6 +21,7 @@ class NameForm(forms.Form):
     ("error", "errors"),
     [
         (UserError("Taken.", field="name"), {"name": ["Taken."]}),
+        (UserError("name: taken.", field="name"), {"name": ["Taken."]}),
         (UserError("Gone.", field="no_such_field"), {"__all__": ["Gone."]}),
         (ValidationError({"name": "Too long."}), {"name": ["Too long."]}),
         (ValidationError("Not so."), {"__all__": ["Not so."]}),

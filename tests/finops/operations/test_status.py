@@ -76,7 +76,7 @@ def test_a_connection_that_fails_and_one_that_is_late_are_named(cast: Cast) -> N
 
     shown = tile("Syncs failing")
 
-    assert (shown.figure, shown.notes[0], shown.is_bad) == ("1", "1 late", True)
+    assert (shown.figure, shown.notes, shown.is_bad) == ("1", ["of 2 connections", "1 late"], True)
 
 
 def test_what_waits_in_a_suspended_account_is_no_alarm(cast: Cast) -> None:
