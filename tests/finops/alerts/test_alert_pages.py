@@ -108,7 +108,7 @@ def test_a_channel_is_made_changed_and_deleted(acme: Account, member: Client, re
     assert (hook.name, hook.target) == ("#finops", sealed)
     refused = member.post(f"{URL}{page}edit/", {"name": "Ops"})
     assert refused.status_code == 422
-    said = f"alert channel &#x27;Ops&#x27; already exists with id {AlertChannel.objects.get(name='Ops').pk}."
+    said = f"Alert channel &#x27;Ops&#x27; already exists with id {AlertChannel.objects.get(name='Ops').pk}."
     assert said in refused.content.decode(), re.findall(
         'class="(?:invalid|alert).*?</div>', refused.content.decode(), re.DOTALL
     )

@@ -50,7 +50,7 @@ def test_a_board_is_made_with_the_spend_overview_renamed_and_deleted(payer: Acco
 
     again = member.post(f"{URL}new/", {"name": "weekly", "who": "shared", "starter": "empty"})
     assert again.status_code == 422
-    assert f"dashboard &#x27;Weekly&#x27; already exists with id {row.pk}" in again.content.decode()
+    assert f"Dashboard &#x27;Weekly&#x27; already exists with id {row.pk}" in again.content.decode()
 
     member.post(f"{URL}{row.pk}/edit/", {"name": "Monthly", "who": "mine"})
     row.refresh_from_db()
