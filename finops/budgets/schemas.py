@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
 
 from finops.costs.answers import AppliedCostView, MoneyAmount
 from finops.lib.answers import AccountAnswer
+
+OUTSIDE_VIEW: Final = "of charge categories outside the cost view"
 
 StatusName = Literal["ok", "warning", "exceeded"]
 ScopeName = Literal["account", "cost_source", "team", "cost_tag"]
@@ -72,6 +74,7 @@ class BudgetStatus(msgspec.Struct, frozen=True, kw_only=True):
     past: list[PastPeriod]
     warnings: list[str]
     not_final: Decimal = Decimal(0)  # what of `spent` is of days that are not complete
+    left_out: list[MoneyAmount] = []  # cost of the scope so far that is OUTSIDE_VIEW
 
 
 # The same, short: 50 of them fit into one answer.

@@ -13,6 +13,7 @@ from accounts.scoping import account_scope
 from finops.alerts.models import AlertChannel
 from finops.allocation.services.splits import SplitDraft, create_split
 from finops.costs.services.closed_months import close_month
+from finops.costs.services.cost_view import change_cost_view
 from tests.cast import Cast
 from tests.mcpserver.door import Door
 from tests.world.bills import Bills, line, usage
@@ -142,6 +143,27 @@ def test_budgets_say_which_cost_they_do_not_count(acme: Account, writer: Door) -
     assert "; not counted, in other currencies: 190.00 EUR of 'Cloud'" in listed
     assert "; not counted, without an exchange rate: 190.00 EUR of 'Cloud'" in in_yen
     assert "; amounts stay in the currency of each budget, USD" in in_yen
+
+
+def test_budgets_name_the_cost_of_charge_categories_that_they_do_not_count(
+    acme: Account, cast: Cast, writer: Door
+) -> None:
+    add_march(acme)
+    add_source(acme, [cost(MARCH_TO_DATE[0], 50, charge_category="Tax")], name="Taxes")
+    change_cost_view(account=acme, actor=cast.actor, basis="billed", charge_categories=["Usage"])
+
+    created = writer.ask("create_budget", name="Cloud", amount=1500, currency="USD")
+    listed = summary_of(writer, "listBudgets")
+    change_cost_view(account=acme, actor=cast.actor, basis="billed", charge_categories=[])
+
+    assert (
+        "; not counted: 50.00 USD of charge categories outside the cost view. Spent 190.00 USD"
+        in (created["summary"])
+    )
+    assert "Not counted: 50.00 USD of charge categories" in created["budget"]["status_reason"]
+    assert "; not counted, of charge categories outside the cost view: 50.00 USD of 'Cloud'" in listed
+    whole = summary_of(writer, "listBudgets")
+    assert "not counted" not in whole
 
 
 def test_a_budget_with_amounts_of_single_periods_says_so(acme: Account, writer: Door) -> None:

@@ -13,7 +13,7 @@ from finops.alerts.messages import Fact, Message, console_url
 from finops.alerts.models import AlertSubscription
 from finops.alerts.triggers.anomaly import LATE_DAYS, NEWS_DAYS
 from finops.alerts.triggers.figures import amount, amount_with_share, share
-from finops.budgets.schemas import BudgetStatus
+from finops.budgets.schemas import OUTSIDE_VIEW, BudgetStatus
 from finops.exchange_rates.missing_rates import missing_rate_clause
 from finops.lake.engine.conversion import display_currency
 from finops.lib import sentences
@@ -182,12 +182,15 @@ def _sentences(crossing: Crossing) -> list[str]:
 
 
 def _left_out_clause(status: BudgetStatus) -> str:
-    """Return a clause on cost that is left out: without an exchange rate, or in other currencies if not converted."""
+    """Return a clause on cost that is left out: without an exchange rate, or in other currencies if not converted, and
+    of charge categories outside the cost view."""
     other_amounts = {each.currency: each.amount for each in status.other_currencies}
-    if display_currency():
-        return reader_text(missing_rate_clause(other_amounts, status.currency))
-    amounts = [numbers.money(value, code) for code, value in other_amounts.items()]
-    return f", without {sentences.join_with_and(amounts)} in other currencies" if amounts else ""
+    clause = reader_text(missing_rate_clause(other_amounts, status.currency)) if display_currency() else ""
+    others = [] if display_currency() else status.other_currencies
+    for amounts, which in ((others, "in other currencies"), (status.left_out, OUTSIDE_VIEW)):
+        texts = [numbers.money(each.amount, each.currency) for each in amounts]
+        clause += f", without {sentences.join_with_and(texts)} {which}" if texts else ""
+    return clause
 
 
 def _facts(account: Account, crossing: Crossing) -> list[Fact]:

@@ -58,6 +58,8 @@ class ScopeCosts:
     """The same, by the index of the sources' last complete day in the coverage's `ends`; -1 without one."""
     one_time: Mapping[int, ByCurrency] = field(default_factory=dict)
     """The part of `ends` that is one-time charges; days without any are left out."""
+    left_out: ByCurrency = field(default_factory=dict)
+    """The cost of charge categories that the account's cost view does not count."""
 
 
 @dataclass(frozen=True)
@@ -141,9 +143,8 @@ def _grouping_costs(
         manifest=sources.manifest,
         deadline=deadline,
     )
-    sums = _read(table, dimension, "amount")
-    one_time = _read(table.filter(pc.field("one_time").is_valid()), dimension, "one_time")
-    return {each.budget.pk: _costs_of(each.budget, sums, one_time) for each in members}
+    sums, one_time, left_out = (_read(table, dimension, name) for name in ("amount", "one_time", "left_out"))
+    return {each.budget.pk: _costs_of(each.budget, sums, one_time, left_out) for each in members}
 
 
 def _values(members: Iterable[CostRequest]) -> tuple[str, ...]:
@@ -163,7 +164,8 @@ def value_of(budget: Budget) -> str:
 
 @dataclass(frozen=True)
 class _DailyBuild:
-    """Sums by value, currency and day. Equal for equal questions, so that the lake compiles each once.
+    """Sums by value, currency and day, of charge categories that count and of others. Equal for equal questions, so that
+    the lake compiles each once.
 
     Values with an encoding (`dictionary_encoding_of`) are numbers, read for every line because a filter costs more
     than it saves. Others are as written: lower-casing a few groups is cheaper than every line.
@@ -176,24 +178,28 @@ class _DailyBuild:
     ends: tuple[tuple[date, tuple[int, ...]], ...] = ()
 
     def __call__(self, table: Any) -> Any:
-        lines = table.filter(is_counted(table, self.categories)) if self.categories else table
+        lines = table
         numbers = dictionary_encoding_of(self.dimension.value)
         if self.values and numbers is None:
             value_filter = ResolvedFilter(
                 self.dimension, "in", values=self.values, matching_values=self.values
             )
             lines = lines.filter(value_filter.condition(lines))
-        amount = lines[COST_COLUMNS[self.basis]]
+        cost = lines[COST_COLUMNS[self.basis]]
+        nothing = ibis.null(cost.type())
+        counts = is_counted(lines, self.categories)
+        amount = ibis.ifelse(counts, cost, nothing) if self.categories else cost
         rows = lines.select(
             "currency",
             key=numbers.number(lines) if numbers else self.dimension.value(lines),
             day=lines.charge_date,
             amount=amount,
-            one_time=ibis.ifelse(part_of(lines, amount) == ONE_TIME_FEES, amount, ibis.null(amount.type())),
+            one_time=ibis.ifelse(part_of(lines, cost) == ONE_TIME_FEES, amount, nothing),
+            left_out=ibis.ifelse(counts, nothing, cost),
             end=end_of(lines, self.ends) if self.ends else ibis.literal(-1),
         )
         return rows.group_by(["key", "currency", "day", "end"]).aggregate(
-            amount=rows.amount.sum(), one_time=rows.one_time.sum()
+            amount=rows.amount.sum(), one_time=rows.one_time.sum(), left_out=rows.left_out.sum()
         )
 
 
@@ -202,6 +208,8 @@ Sums = Mapping[str, Mapping[int, ByCurrency]]
 
 
 def _read(table: pa.Table, dimension: Dimension, measure: str) -> Sums:
+    """Return the sums of a measure; rows without it are left out."""
+    table = table.filter(pc.field(measure).is_valid())
     numbers = dictionary_encoding_of(dimension.value)
     names: dict[Any, str] = {}
     for key in table["key"].unique().to_pylist():
@@ -211,17 +219,17 @@ def _read(table: pa.Table, dimension: Dimension, measure: str) -> Sums:
     columns = (table[name].to_pylist() for name in ("key", "currency", "day", "end", measure))
     for value, currency, day, end, amount in zip(*columns, strict=True):
         days = sums.setdefault(names[value], {}).setdefault(end, {}).setdefault(currency or NO_CURRENCY, {})
-        if amount is not None:
-            days[day] = exact_sum([days.get(day, Decimal(0)), amount])
+        days[day] = exact_sum([days.get(day, Decimal(0)), amount])
     return sums
 
 
-def _costs_of(budget: Budget, sums: Sums, one_time: Sums) -> ScopeCosts:
+def _costs_of(budget: Budget, sums: Sums, one_time: Sums, left_out: Sums) -> ScopeCosts:
     by_end = _by_end(budget, sums)
     return ScopeCosts(
         _sum_parts(by_end.values()) if len(by_end) != 1 else next(iter(by_end.values())),
         ends=by_end,
         one_time=_by_end(budget, one_time),
+        left_out=_sum_parts(_by_end(budget, left_out).values()),
     )
 
 

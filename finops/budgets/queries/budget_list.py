@@ -11,10 +11,17 @@ import msgspec
 from accounts.models import Account
 from finops.budgets.models import Budget
 from finops.budgets.queries.statuses import budget_statuses
-from finops.budgets.schemas import BudgetAnswer, BudgetRow, BudgetsAnswer, BudgetsQuery, BudgetStatus
+from finops.budgets.schemas import (
+    OUTSIDE_VIEW,
+    BudgetAnswer,
+    BudgetRow,
+    BudgetsAnswer,
+    BudgetsQuery,
+    BudgetStatus,
+)
 from finops.budgets.status_rules import EXCEEDED, OK, WARNING
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
-from finops.costs.answers import AccountRef
+from finops.costs.answers import AccountRef, MoneyAmount
 from finops.costs.queries.cost_view import apply_overrides
 from finops.costs.queries.source_notes import SourceNotes, source_notes
 from finops.costs.queries.sources import Sources, load_sources
@@ -130,29 +137,41 @@ def _created_words(budget: Budget, status: BudgetStatus) -> str:
     amounts_clause = (
         f", other amounts in {own_amounts} periods," if own_amounts > 1 else ", another amount in 1 period,"
     )
-    amounts = join_with_and([money(each.amount, each.currency) for each in status.other_currencies])
+    not_counted = [
+        f"{_amounts_text(amounts)} {which}"
+        for amounts, which in (
+            (status.other_currencies, "in other currencies"),
+            (status.left_out, OUTSIDE_VIEW),
+        )
+        if amounts
+    ]
     return (
         f"{money(budget.amount, budget.currency)} per {per}{amounts_clause if own_amounts else ''} for {scope}, now from {status.start_date} to "
-        f"{status.end_date}{f'; not counted: {amounts} in other currencies' if amounts else ''}"
+        f"{status.end_date}{f'; not counted: {join_with_and(not_counted)}' if not_counted else ''}"
     )
 
 
+def _amounts_text(amounts: Sequence[MoneyAmount]) -> str:
+    return join_with_and([money(each.amount, each.currency) for each in amounts])
+
+
 def _left_out(matches: Sequence[BudgetStatus]) -> str:
-    """Return a clause on cost in other currencies, which budgets do not count, and on amounts that are not in the
-    display currency."""
-    parts = [
-        f"{join_with_and([money(part.amount, part.currency) for part in each.other_currencies])} of "
-        f"{truncate(each.name, MAX_NAME)!r}"
-        for each in matches
-        if each.other_currencies
-    ]
-    more = f" and of {len(parts) - NAMED} more" if len(parts) > NAMED else ""
+    """Return a clause on cost that budgets do not count, in other currencies and of charge categories outside the cost
+    view, and on amounts that are not in the display currency."""
     why = "without an exchange rate" if display_currency() else "in other currencies"
-    clause = f"; not counted, {why}: {', '.join(parts[:NAMED])}{more}" if parts else ""
+    clause = _not_counted(why, [(each.name, each.other_currencies) for each in matches])
+    clause += _not_counted(OUTSIDE_VIEW, [(each.name, each.left_out) for each in matches])
     own = sorted({each.currency for each in matches} - {display_currency()})
     if display_currency() and own:
         clause += f"; amounts stay in the currency of each budget, {join_with_and(own)}"
     return clause
+
+
+def _not_counted(why: str, amounts: Sequence[tuple[str, Sequence[MoneyAmount]]]) -> str:
+    """Return a clause with the amounts of each budget, by its name."""
+    parts = [f"{_amounts_text(each)} of {truncate(name, MAX_NAME)!r}" for name, each in amounts if each]
+    more = f" and of {len(parts) - NAMED} more" if len(parts) > NAMED else ""
+    return f"; not counted, {why}: {', '.join(parts[:NAMED])}{more}" if parts else ""
 
 
 def _not_final(matches: Sequence[BudgetStatus]) -> str:

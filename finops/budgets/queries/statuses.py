@@ -22,8 +22,14 @@ from finops.budgets.projection import (
     one_time_by_day,
     project_period,
 )
-from finops.budgets.queries.actual_costs import CostRequest, ScopeCosts, daily_costs, sum_of_days
-from finops.budgets.schemas import BudgetStatus, PastPeriod
+from finops.budgets.queries.actual_costs import (
+    ByCurrency,
+    CostRequest,
+    ScopeCosts,
+    daily_costs,
+    sum_of_days,
+)
+from finops.budgets.schemas import OUTSIDE_VIEW, BudgetStatus, PastPeriod
 from finops.budgets.scopes import scope_name, visible_budgets
 from finops.budgets.status_rules import StatusInputs, reason_of, status_of
 from finops.costs.answers import MoneyAmount
@@ -34,7 +40,7 @@ from finops.exchange_rates.missing_rates import missing_rate_warnings
 from finops.lib import clock
 from finops.lib.money import exact_sum, ratio
 from finops.lib.periods import DateRange
-from finops.lib.sentences import money
+from finops.lib.sentences import join_with_and, money
 
 PAST_PERIODS: Final = {"monthly": 12, "quarterly": 4, "yearly": 1}
 """Earlier periods that are reported: as many as fit the days that forecasts read, or the year before."""
@@ -175,7 +181,8 @@ def _figures(context: _StatusContext, budget: Budget, scope_costs: ScopeCosts) -
     inputs = _status_inputs(budget, amount, spent, forecast, period)
     crosses_on = _crossing_day(amount, inside, projection, context.day)
     not_final = _not_final(parts, so_far, data_days, budget.currency)
-    other_amounts = _other_currencies(scope_costs, budget.currency, so_far)
+    other_amounts = [each for each in _amounts(scope_costs.costs, so_far) if each.currency != budget.currency]
+    left_out = _amounts(scope_costs.left_out, so_far)
     missing = _missing_rates(scope_costs, budget, other_amounts)
     status = BudgetStatus(
         id=budget.pk,
@@ -198,10 +205,13 @@ def _figures(context: _StatusContext, budget: Budget, scope_costs: ScopeCosts) -
         forecast_percent=_percent(forecast, amount),
         forecast_reason=scope_costs.problem or why_not,
         status=status_of(inputs),
-        status_reason=" ".join([reason_of(inputs, crosses_on=crosses_on) + not_final, *missing]),
+        status_reason=" ".join(
+            [reason_of(inputs, crosses_on=crosses_on) + not_final, *_left_out_sentence(left_out), *missing]
+        ),
         crosses_on=crosses_on,
         data_through=data_days.since,
         other_currencies=other_amounts,
+        left_out=left_out,
         past=_past_periods(context, budget, data_days.coverage, costs),
         warnings=missing or _warnings(scope_costs, budget, data_days),
         not_final=incomplete_cost(parts, so_far),
@@ -284,13 +294,14 @@ def _spent_so_far(
     return sum_of_days(costs, days), ""
 
 
-def _other_currencies(scope_costs: ScopeCosts, currency: str, days: DateRange) -> list[MoneyAmount]:
-    sums = {
-        name: sum_of_days(costs, days)
-        for name, costs in sorted(scope_costs.costs.items())
-        if name != currency
-    }
+def _amounts(costs: ByCurrency, days: DateRange) -> list[MoneyAmount]:
+    sums = {name: sum_of_days(by_day, days) for name, by_day in sorted(costs.items())}
     return [MoneyAmount(amount=amount, currency=name) for name, amount in sums.items() if amount]
+
+
+def _left_out_sentence(left_out: Sequence[MoneyAmount]) -> list[str]:
+    amounts = join_with_and([money(each.amount, each.currency) for each in left_out])
+    return [f"Not counted: {amounts} {OUTSIDE_VIEW}."] if amounts else []
 
 
 def _missing_rates(

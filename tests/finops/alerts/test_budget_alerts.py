@@ -13,6 +13,7 @@ from finops.alerts.models import AlertDelivery, AlertFiring
 from finops.budgets.models import Budget
 from finops.budgets.services import change_budget
 from finops.costs.models import CostSource
+from finops.costs.services.cost_view import change_cost_view
 from finops.lib import clock
 from tests.cast import ACTOR
 from tests.world.alerts import evaluate, subscribe_to_budget
@@ -193,6 +194,21 @@ def test_what_other_currencies_cost_is_named_and_not_counted(acme: Account) -> N
 
     facts = {fact["label"]: fact["value"] for fact in sent.message["facts"]}
     assert (facts["Spent"], facts["Not counted"]) == ("$90.00 (90%)", "€700.00")
+
+
+def test_charge_categories_outside_the_cost_view_are_named_and_not_counted(
+    acme: Account, bill: CostSource
+) -> None:
+    add_source(acme, [cost(MARCH, 50, charge_category="Tax")], name="Taxes")
+    change_cost_view(account=acme, actor=ACTOR, basis="billed", charge_categories=["Usage"])
+    create_budget(acme, "Cloud", 230)
+    subscribe_to_budget(acme, "Cloud", 80)
+
+    (sent,) = services.evaluate(acme)
+
+    assert sent.message["summary"].startswith(
+        "$190.00 of $230.00 spent since Mar 1, without $50.00 of charge categories outside the cost view, at or above"
+    )
 
 
 def test_an_account_without_cost_is_silent(acme: Account) -> None:
