@@ -148,7 +148,7 @@ def test_three_services_whose_newest_days_are_at_10_and_55_percent(
     assert anomalies.total_anomalies == 0
     assert anomalies.summary == ("'Acme' has no open anomaly; no day is complete from 2026-11-19 on.")
     assert anomalies.data_through == date(2026, 11, 18)
-    assert "Complete days only; no day is complete from 2026-11-19 on." in page
+    assert "Complete days only; no day is complete from Nov 19 on." in page
     assert health.connections[0].status == "partial"
     assert "1 of 1 connection of 'Acme' needs attention: 'AWS' (partial)" in health.summary
 
