@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.evaluation.judge import OUTCOMES, Record
+from tests.evaluation.judge import CHOICES, OUTCOMES, Record
 
 _HEAD = """\
 # Evaluation
@@ -19,6 +19,15 @@ meant. **Wrong without a warning: {without_warning}.**
 |---|---|---|---|---|---|---|
 """
 
+_CHOICES = """
+## With a person who can be asked
+
+The calls that are wrong with a warning, made by a client that can ask its person (ADR 0117). She chooses the value that was meant, if it is offered.
+
+| mistake | calls | asked, and right | asked, and wrong | asked without that value | not asked |
+|---|---|---|---|---|---|
+"""
+
 _SIZE = """
 ## Size
 
@@ -33,6 +42,10 @@ def document(record: Record) -> str:
             record.outcomes.items(), key=lambda item: (item[0] != "no mistake", item[0])
         )
     ]
+    choices = [
+        f"| {kind} | {sum(counts.values())} | {' | '.join(str(counts[choice]) for choice in CHOICES)} |"
+        for kind, counts in sorted(record.choices.items())
+    ]
     head = _HEAD.format(
         questions=len(record.sizes), calls=record.calls, without_warning=len(record.without_warning)
     )
@@ -40,4 +53,4 @@ def document(record: Record) -> str:
         mean=round(sum(record.sizes) / len(record.sizes)),
         most=max(record.sizes),
     )
-    return head + "\n".join(lines) + "\n" + size
+    return head + "\n".join(lines) + "\n" + _CHOICES + "\n".join(choices) + "\n" + size

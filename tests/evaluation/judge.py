@@ -12,6 +12,7 @@ from tests.evaluation.mistakes import Mistake, mistakes
 from tests.evaluation.question import Question
 from tests.evaluation.truth import Figures, RawFiles
 from tests.mcpserver.door import Door
+from tests.mcpserver.test_elicitation import FORMS
 
 Outcome = Literal["right", "refused", "refused, names it", "wrong, with a warning", "wrong, without one"]
 OUTCOMES: Final[tuple[Outcome, ...]] = (
@@ -23,6 +24,12 @@ OUTCOMES: Final[tuple[Outcome, ...]] = (
 )
 
 
+Choice = Literal["no question", "without the value", "right", "wrong"]
+"""Whether the person is asked, is offered the value that was meant, and gets the right answer with it."""
+
+CHOICES: Final[tuple[Choice, ...]] = ("right", "wrong", "without the value", "no question")
+
+
 @dataclass
 class Record:
     """Counts of outcomes by kind of mistake, and what was wrong without a word of it."""
@@ -30,6 +37,8 @@ class Record:
     outcomes: dict[str, Counter[Outcome]] = field(default_factory=lambda: defaultdict(Counter))
     without_warning: list[tuple[str, Mapping[str, Any], str]] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
+    choices: dict[str, Counter[Choice]] = field(default_factory=lambda: defaultdict(Counter))
+    """Of the calls that are wrong with a warning: what a client that can ask its person gets."""
 
     @property
     def calls(self) -> int:
@@ -49,6 +58,8 @@ def evaluate(door: Door, raw: RawFiles, questions: Iterable[Question]) -> Record
             missing = set(_leaves(arguments)) - set(_leaves(mistake.arguments))
             outcome = _outcome(door, question, truth, answer, mistake, missing)
             _note(record, mistake.kind, mistake.arguments, outcome, question)
+            if outcome == "wrong, with a warning":
+                record.choices[mistake.kind][_choice(door, question, truth, mistake, missing)] += 1
     return record
 
 
@@ -73,6 +84,27 @@ def _outcome(
         text = result["content"][0]["text"]
         return "refused, names it" if any(word in text for word in missing) else "refused"
     return _outcome_of(question, truth, result["structuredContent"], right_answer)
+
+
+def _choice(
+    door: Door, question: Question, truth: Figures, mistake: Mistake, missing: Collection[str]
+) -> Choice:
+    """Call as a client that can ask its person, who chooses what was meant."""
+    params = {"name": question.tool, "arguments": mistake.arguments, "_meta": FORMS}
+    result = door.result("tools/call", params)
+    if result["resultType"] != "input_required":
+        return "no question"
+    ((key, request),) = result["inputRequests"].items()
+    names = request["params"]["requestedSchema"]["properties"][key]["enum"]
+    name = next((each for each in names if each in missing), "")
+    if not name:
+        return "without the value"
+    reply = {
+        "requestState": result["requestState"],
+        "inputResponses": {key: {"action": "accept", "content": {key: name}}},
+    }
+    answer = door.result("tools/call", {**params, **reply})["structuredContent"]
+    return "right" if question.is_right(_figures(question, answer), truth) else "wrong"
 
 
 def _outcome_of(

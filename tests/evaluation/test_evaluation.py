@@ -78,6 +78,9 @@ def test_a_mistake_is_corrected_refused_or_warned_of(door: Door, raw: RawFiles) 
 
     assert record.without_warning == []
     assert record.calls > 100
+    choices = sum(record.choices.values(), Counter())
+    assert choices["right"]
+    assert not choices["wrong"]
 
 
 @pytest.mark.long
