@@ -106,7 +106,9 @@ BANNED_LOCALS = frozenset(
         "mine",
         "noted",
         "one",
+        "others",
         "ours",
+        "rest",
         "said",
         "spoken",
         "taken",
@@ -121,7 +123,7 @@ BANNED_LOCALS = frozenset(
     ]
 )
 """Words that say nothing of the value that a variable has."""
-PUBLIC_FIELDS = frozenset({"what"})
+PUBLIC_FIELDS = frozenset({"others", "rest", "what"})
 """Of these, the fields of answers and charts, whose names are public."""
 
 

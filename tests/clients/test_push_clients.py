@@ -100,7 +100,7 @@ def events_of(request: pytest.FixtureRequest, count: int) -> list[dict[str, Any]
 
 
 def stored_of(server: LiveServer, request: pytest.FixtureRequest) -> list[list[str]]:
-    rows: list[list[str]] = server.run("tests.clients.test_push_clients:stored")
+    rows: list[list[str]] = server.run("tests.clients.test_push_clients:stored_events")
     return [row for row in rows if row[0].startswith(f"{request.node.name} ")]
 
 

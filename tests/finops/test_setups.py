@@ -241,7 +241,7 @@ def several(tmp_path: Path) -> None:
         stack.enter_context(program(server.log, given, sys.executable, "-m", "finops.worker", "--beat"))
         _wait_until_ready(server, serving)
         server.keeps_caller = True
-        assert server.run(f"{HERE}:refusals_of_prepared") == (["finops.E009"] if PGBOUNCER else [])
+        assert server.run(f"{HERE}:prepared_errors") == (["finops.E009"] if PGBOUNCER else [])
         works(server, mails)
         assert checks(server) == {**WELL, "redis": "ok"}
 

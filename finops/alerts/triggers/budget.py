@@ -186,8 +186,8 @@ def _left_out_clause(status: BudgetStatus) -> str:
     of charge categories outside the cost view."""
     other_amounts = {each.currency: each.amount for each in status.other_currencies}
     clause = reader_text(missing_rate_clause(other_amounts, status.currency)) if display_currency() else ""
-    others = [] if display_currency() else status.other_currencies
-    for amounts, which in ((others, "in other currencies"), (status.left_out, OUTSIDE_VIEW)):
+    unconverted = [] if display_currency() else status.other_currencies
+    for amounts, which in ((unconverted, "in other currencies"), (status.left_out, OUTSIDE_VIEW)):
         texts = [numbers.money(each.amount, each.currency) for each in amounts]
         clause += f", without {sentences.join_with_and(texts)} {which}" if texts else ""
     return clause

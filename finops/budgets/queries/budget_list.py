@@ -159,15 +159,15 @@ def _left_out(matches: Sequence[BudgetStatus]) -> str:
     """Return a clause on cost that budgets do not count, in other currencies and of charge categories outside the cost
     view, and on amounts that are not in the display currency."""
     why = "without an exchange rate" if display_currency() else "in other currencies"
-    clause = _not_counted(why, [(each.name, each.other_currencies) for each in matches])
-    clause += _not_counted(OUTSIDE_VIEW, [(each.name, each.left_out) for each in matches])
+    clause = _uncounted_clause(why, [(each.name, each.other_currencies) for each in matches])
+    clause += _uncounted_clause(OUTSIDE_VIEW, [(each.name, each.left_out) for each in matches])
     own = sorted({each.currency for each in matches} - {display_currency()})
     if display_currency() and own:
         clause += f"; amounts stay in the currency of each budget, {join_with_and(own)}"
     return clause
 
 
-def _not_counted(why: str, amounts: Sequence[tuple[str, Sequence[MoneyAmount]]]) -> str:
+def _uncounted_clause(why: str, amounts: Sequence[tuple[str, Sequence[MoneyAmount]]]) -> str:
     """Return a clause with the amounts of each budget, by its name."""
     parts = [f"{_amounts_text(each)} of {truncate(name, MAX_NAME)!r}" for name, each in amounts if each]
     more = f" and of {len(parts) - NAMED} more" if len(parts) > NAMED else ""

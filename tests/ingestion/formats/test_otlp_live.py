@@ -63,7 +63,7 @@ def metering(server: LiveServer, key: str, **options: Any) -> Iterator[tuple[Met
 
 
 def rows(server: LiveServer, key: str) -> list[list[str]]:
-    found: list[list[str]] = server.run("tests.ingestion.formats.test_otlp_live:stored", key[5:15])
+    found: list[list[str]] = server.run("tests.ingestion.formats.test_otlp_live:stored_events", key[5:15])
     return found
 
 
