@@ -112,7 +112,7 @@ def _spellings(value: str) -> Iterator[tuple[str, str]]:
 
 
 def _of_names(arguments: Mapping[str, Any]) -> Iterator[Mistake]:
-    other_arguments = {
+    other_names = {
         "group_by": ("groupBy", "dimensions"),
         "period": ("time_range", "timeframe"),
         "filters": ("filter", "where"),
@@ -122,8 +122,8 @@ def _of_names(arguments: Mapping[str, Any]) -> Iterator[Mistake]:
         "top": ("limit_rows",),
         "basis": ("cost_basis",),
     }
-    for name in arguments.keys() & other_arguments.keys():
-        for other in other_arguments[name]:
+    for name in arguments.keys() & other_names.keys():
+        for other in other_names[name]:
             other_arguments = {key: value for key, value in arguments.items() if key != name}
             yield Mistake("argument in other words", _with(other_arguments, **{other: arguments[name]}))
     if isinstance(arguments.get("top"), int):
