@@ -13,10 +13,12 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     membership = getattr(request, "membership", None)
     if membership is None:
         return {}
+    is_limited = getattr(request, "reachable_pages", None) is not None
     return {
         "account": membership.account,
         "membership": membership,
-        "may_write": membership.may(Role.MEMBER) and getattr(request, "reachable_pages", None) is None,
+        "is_limited": is_limited,
+        "may_write": membership.may(Role.MEMBER) and not is_limited,
         "may_administer": membership.may(Role.ADMIN),
         "my_accounts": Account.objects.filter(memberships__user=request.user.pk).order_by("name", "pk"),
     }

@@ -96,8 +96,28 @@ def without_refused_options(body: str) -> str:
     return GROUP.sub("", body_without_options)
 
 
+LINK = re.compile(r'<a\s+(?:class="(btn[^"]*)"\s+)?href="([^"]*)">(.*?)</a>', re.S)
+BASIS = re.compile(r'<a href="/a/[\w-]+/settings/cost-view/">(?:Change|Cost view)</a>')
+
+
+def without_refused_links(text: str) -> str:
+    """Limited readers see no button and no link to a page that they may not open, only the words of a link."""
+    return LINK.sub(_reachable_link, BASIS.sub("", text))
+
+
+def _reachable_link(link: re.Match[str]) -> str:
+    if not _is_refused(link[2]):
+        return link[0]
+    return "" if link[1] else link[3]
+
+
+def refused_links(body: str) -> list[str]:
+    """Addresses of the page's links to pages of the account that a limited reader may not open."""
+    return [href for href in re.findall(r'<a [^>]*href="([^"]*)"', body) if _is_refused(href)]
+
+
 def _is_refused(href: str) -> bool:
-    path = html.unescape(href).partition("?")[0]
+    path = re.split(r"[?#]", html.unescape(href))[0]
     return path.startswith("/a/") and resolve(path).url_name not in reach.PAGES
 
 
@@ -120,6 +140,7 @@ def shown(answer: Any, pair: Pair) -> str:
     text = re.sub(r"\b(metric|widget|budget)-\d+|sort=-?m\d+|saved=\d+|data-widget=.\d+", "", text)
     text = re.sub(r'<section [^>]*"Anomalies".*?</section>', "", text, flags=re.S)
     text = re.sub(r'<div class="card-actions"> *<a [^>]*/connections/".*?</div>', "", " ".join(text.split()))
+    text = without_refused_links(text)
     for name in OTHERWISE:
         text = re.sub(rf'<section [^>]*"{name}-title".*?</section>', "", text, flags=re.S)
     return " ".join(text.split())

@@ -15,7 +15,7 @@ from finops.cost_access import reach
 from finops.dashboards.models import Widget
 from finops.dashboards.widgets import CATALOGUE
 from tests.cast import signed_in
-from tests.finops.cost_access.comparing import body_of, refused_options, same, shown, url_of
+from tests.finops.cost_access.comparing import body_of, refused_links, refused_options, same, shown, url_of
 from tests.finops.cost_access.questions import PAGES
 from tests.isolation.walk import Route, account_routes
 from tests.pages import text_of
@@ -25,6 +25,11 @@ from tests.world.cost_access_settings import BOARD
 pytestmark = pytest.mark.slow
 
 ROUTES = account_routes()
+LINKING = {
+    *("budgets", "budget", "connected_apps", "cost_explorer", "cost_tags", "customers", "data_health"),
+    *("forecast", "how_we_count", "rest_api", "team", "teams", "unit_economics", "usage"),
+}
+"""Pages that link to settings or sources for other readers."""
 each_route = pytest.mark.parametrize(
     "route", [route for route in ROUTES if route.name not in reach.WRITES], ids=str
 )
@@ -49,6 +54,13 @@ def test_a_page_shows_what_it_shows_without_the_other_lines_or_is_refused(pair: 
         answer, expected = client.get(limited + question), client.get(whole + question)
         assert answer.status_code == expected.status_code, question
         same(shown(answer, pair), shown(expected, pair))
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if route.name in LINKING], ids=str)
+def test_a_page_has_no_link_to_a_page_that_is_refused(pair: Pair, route: Route) -> None:
+    answer = signed_in(pair.reader).get(url_of(route, pair.whole) + PAGES[route.name][0])
+
+    assert refused_links(body_of(answer)) == []
 
 
 def test_every_widget_shows_what_it_shows_without_the_other_lines(pair: Pair) -> None:
