@@ -207,7 +207,7 @@ def test_an_unknown_client_gets_a_page_that_says_what_to_do(cast: Cast) -> None:
 
     page = answer.content.decode()
     assert answer.status_code == 400
-    assert "remove this server, and add it again" in page
+    assert "remove this server and add it again" in page
     assert "Invalid client_id parameter value." in page
     assert "/oauth/register" in page
 
