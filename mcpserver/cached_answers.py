@@ -2,7 +2,7 @@
 
 An answer is cached if its handler ran no statement besides the one of `load_sources`. The answer is then determined by
 the arguments, the account's row, the day, and the state that this statement returns: a repeated question reads the
-state again, and gets the cached bytes while the state is the same. A question with a tag, team, split or filter runs
+state again, and gets the cached bytes while the state is the same. A question with a tag, team or split runs
 further statements, and is computed each time.
 """
 
@@ -28,6 +28,7 @@ from accounts.scoping import account_scope
 from finops.costs.queries.sources import Sources, load_sources
 from finops.lib import clock
 from finops.lib.cost_access import cost_access
+from finops.lib.name_choices import is_recording
 from finops.receipts import records
 from mcpserver.context import ToolCall
 from mcpserver.registry import Tool
@@ -101,8 +102,11 @@ _sources: ContextVar[Sources | None] = ContextVar("sources_of_call", default=Non
 
 def lookup_of(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> AnswerLookup | None:
     """Return the lookup of a call in the account's own currency, with its state; None if answers of the tool are not
-    cached, or the reader's cost access is limited. One statement."""
+    cached, the reader's cost access is limited, or the person may be asked about a filter value. One statement."""
     if not tool.is_cacheable or call.cost_access_limits or not settings.LAKE_ANSWERS_BYTES:
+        return None
+    if is_recording() and arguments.get("filters"):
+        # A computed answer offers similar values, of which the person chooses one.
         return None
     with account_scope(call.account), cost_access(None):
         sources = load_sources(call.account)

@@ -18,7 +18,9 @@ from finops.cost_access.services import create_limit, limit_member
 from finops.costs.spend_query import CostFilter
 from finops.lake.engine import engine
 from finops.lib import clock
+from finops.receipts import records
 from ingestion.models import Customer
+from mcpserver import cached_answers
 from mcpserver.elicitation import NO_NAME
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast
@@ -80,6 +82,15 @@ def answered(door: Door, tool: str, arguments: dict[str, Any], response: dict[st
     assert not result["isError"], result
     answer: dict[str, Any] = result["structuredContent"]
     return answer
+
+
+def test_a_cached_answer_does_not_replace_the_question(door: Door) -> None:
+    for _ in range(3):
+        door.ask("querySpend", **filtered("Kube"))
+        assert records.recorder.flush()
+    assert cached_answers._entries
+
+    assert names_of(call(door, "querySpend", filtered("Kube"))) == [CONTROL, NODES]
 
 
 def test_the_person_chooses_the_value_and_the_answer_is_about_it(door: Door) -> None:
