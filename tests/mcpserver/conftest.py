@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pytest_django import DjangoDbBlocker
@@ -10,6 +11,7 @@ from tests.cast import Cast, make_cast
 from tests.isolation.marks import fill_with_marks
 from tests.mcpserver.door import Door, mint, toy_server
 from tests.mcpserver.toys import make_toys
+from tests.world.bills import Bills
 from tests.world.module_scope import module_world
 
 
@@ -45,3 +47,9 @@ def toys(cast: Cast) -> Door:
 @pytest.fixture
 def writing_toys(cast: Cast) -> Door:
     return Door(mint(cast, "read_write"), toy_server(make_toys()))
+
+
+@pytest.fixture
+def bills(cast: Cast, tmp_path: Path) -> Bills:
+    """Bills that the test imports."""
+    return Bills(cast, tmp_path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,22 +14,11 @@ from finops.allocation.services.cost_tags import create_cost_tag
 from finops.unitcosts.models import CustomerKey
 from tests.cast import Cast
 from tests.mcpserver.door import Door
+from tests.mcpserver.first_sentences import MARCH_TO_DATE, summary_of
 from tests.world.bills import Bills, line, usage
 from tests.world.costs import add_source, cost
 from tests.world.days import NOON, at, days
 from tests.world.usage import add_usage, event
-
-MARCH_TO_DATE = days(date(2026, 3, 1), date(2026, 3, 19))
-
-
-@pytest.fixture
-def bills(cast: Cast, tmp_path: Path) -> Bills:
-    return Bills(cast, tmp_path)
-
-
-def summary_of(door: Door, tool: str, /, **arguments: Any) -> str:
-    summary: str = door.ask(tool, **arguments)["summary"]
-    return summary
 
 
 def add_march(account: Account) -> None:

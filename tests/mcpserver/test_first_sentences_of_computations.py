@@ -4,33 +4,21 @@ count, filter values without cost, sources that stopped, and incomplete days."""
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from accounts.models import Account
 from accounts.scoping import account_scope
-from tests.cast import Cast
 from tests.mcpserver.door import Door
+from tests.mcpserver.first_sentences import MARCH_TO_DATE, summary_of
 from tests.world.bills import Bills, usage
 from tests.world.costs import add_source, cost
 from tests.world.days import NOON, at, days
 from tests.world.usage import add_usage, event
 
-MARCH_TO_DATE = days(date(2026, 3, 1), date(2026, 3, 19))
 COMPUTE_AND_QUANTUM = [{"dimension": "service", "values": ["Compute", "Quantum"]}]
 NO_QUANTUM = "; no cost on these days has service 'Quantum'"
-
-
-@pytest.fixture
-def bills(cast: Cast, tmp_path: Path) -> Bills:
-    return Bills(cast, tmp_path)
-
-
-def summary_of(door: Door, tool: str, /, **arguments: Any) -> str:
-    summary: str = door.ask(tool, **arguments)["summary"]
-    return summary
 
 
 def add_usage_and_tax(account: Account) -> None:

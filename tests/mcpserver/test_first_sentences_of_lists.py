@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from accounts.models import Account
 from accounts.scoping import account_scope
@@ -16,22 +13,11 @@ from finops.costs.services.closed_months import close_month
 from finops.costs.services.cost_view import change_cost_view
 from tests.cast import Cast
 from tests.mcpserver.door import Door
+from tests.mcpserver.first_sentences import MARCH_TO_DATE, summary_of
 from tests.world.bills import Bills, line, usage
 from tests.world.costs import add_source, cost
 from tests.world.days import NOON, at, days
 from tests.world.usage import add_usage, event
-
-MARCH_TO_DATE = days(date(2026, 3, 1), date(2026, 3, 19))
-
-
-@pytest.fixture
-def bills(cast: Cast, tmp_path: Path) -> Bills:
-    return Bills(cast, tmp_path)
-
-
-def summary_of(door: Door, tool: str, /, **arguments: Any) -> str:
-    summary: str = door.ask(tool, **arguments)["summary"]
-    return summary
 
 
 def add_march(account: Account, **columns: Any) -> None:

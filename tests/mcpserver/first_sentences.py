@@ -1,0 +1,16 @@
+"""What tests of first sentences share: the days of March that have bills, and the sentence of an answer."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+from tests.mcpserver.door import Door
+from tests.world.days import days
+
+MARCH_TO_DATE = days(date(2026, 3, 1), date(2026, 3, 19))
+
+
+def summary_of(door: Door, tool: str, /, **arguments: Any) -> str:
+    summary: str = door.ask(tool, **arguments)["summary"]
+    return summary
