@@ -42,8 +42,16 @@ export function number(value) {
   return new Intl.NumberFormat(locale, { maximumFractionDigits: 6 }).format(value);
 }
 
+/** `32.3%`; a share that would be rounded to nothing is `<0.1%`, one that would be rounded to all `>99.9%`. */
 export function percent(ratio) {
   if (ratio === null || ratio === undefined) return "–";
+  const size = Math.abs(ratio);
+  if (size > 0 && size < 0.0005) return `${ratio > 0 ? "<" : ">"}${shownPercent(Math.sign(ratio) * 0.001)}`;
+  if (size >= 0.9995 && size < 1) return `${ratio > 0 ? ">" : "<"}${shownPercent(Math.sign(ratio) * 0.999)}`;
+  return shownPercent(ratio);
+}
+
+function shownPercent(ratio) {
   return new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 1 }).format(ratio);
 }
 

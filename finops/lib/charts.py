@@ -12,6 +12,7 @@ from finops.lib.formats import dates, numbers
 
 OTHER = "Other"
 PLACES = 6
+FEW_SERIES = 2
 
 Values = list[Decimal | None]
 
@@ -52,6 +53,17 @@ class SeriesTable:
     whole: Decimal | None
     chart: dict[str, Any]
     currency: str = ""
+
+    @property
+    def by_bucket_rows(self) -> list[tuple[str, Values, Decimal | None]]:
+        """Few series over many buckets as one row a bucket, which a phone shows without scrolling; else no rows."""
+        if len(self.rows) > FEW_SERIES or len(self.labels) <= FEW_SERIES:
+            return []
+        values = [row_values for _name, row_values, _whole in self.rows]
+        return [
+            (label, [row[index] for row in values], self.totals[index])
+            for index, label in enumerate(self.labels)
+        ]
 
 
 def bucket_label(first_day: str, granularity: str) -> str:

@@ -17,8 +17,26 @@ def money(amount: Decimal, currency: str) -> str:
 
 
 def percent_text(share: Decimal) -> str:
-    """`12.3 %`."""
-    return f"{share.scaleb(2, _WIDE).quantize(Decimal('0.1'), context=_WIDE):,} %"
+    """`12.3 %`; rounding claims neither nothing nor everything: `<0.1 %` for a small share, `>99.9 %` for almost all.
+
+    A negative share has the mirrored text, such as `>-0.1 %`. `formats.numbers.percent` has the same rule for pages.
+    """
+    size = share.copy_abs().scaleb(2, _WIDE)
+    tenths = size.quantize(Decimal("0.1"), context=_WIDE)
+    sign = "-" if share < 0 and size else ""
+    if size and not tenths:
+        return f"{'>' if sign else '<'}{sign}0.1 %"
+    if size < 100 == tenths:
+        return f"{'<' if sign else '>'}{sign}99.9 %"
+    return f"{sign}{tenths:,} %"
+
+
+def change_percent_text(ratio: Decimal) -> str:
+    """`+12.3 %`, `-4.0 %`; `0.0 %` for a change that rounds to zero. `formats.numbers.change` has the same rule."""
+    text = percent_text(ratio)
+    if text.endswith("0.1 %") and text[0] in "<>":
+        return "0.0 %"
+    return f"+{text.replace('>99.9', '100.0')}" if ratio > 0 else text
 
 
 def exact_number(value: Decimal) -> str:

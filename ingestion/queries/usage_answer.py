@@ -15,7 +15,7 @@ from finops.lib.answers import AccountRef, AppliedPeriod, largest_that_fits
 from finops.lib.errors import UserError
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange, bucket_start, next_bucket, partial_bucket_warnings
-from finops.lib.sentences import percent_text, quote
+from finops.lib.sentences import change_percent_text, quote
 from finops.lib.usage_problems import clause_warnings, clauses_text, problem_clauses
 from ingestion.models import UsageMetric
 from ingestion.queries import usage_text
@@ -248,9 +248,8 @@ def _comparison_text(comparison: PeriodComparison | None, customers: int) -> str
     change = comparison.change
     if change.previous_quantity is None or change.ratio is None:
         return f" Change vs. {days} is unknown: {change.reason} {active[0].upper()}{active[1:]}."
-    sign = "+" if change.ratio > 0 else ""
     gaps = f" ({comparison.gaps})" if comparison.gaps else ""
-    return f" {sign}{percent_text(change.ratio)} vs. {days}{gaps}; {active}."
+    return f" {change_percent_text(change.ratio)} vs. {days}{gaps}; {active}."
 
 
 def _comparison_warnings(query: UsageQuery, comparison: PeriodComparison | None) -> list[str]:

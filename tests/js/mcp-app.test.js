@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { ticksOf } from "../../mcp_app/chart.js";
 import { daysOf, figuresOf, toolOf } from "../../mcp_app/figures.js";
-import { barMoney, setLocale } from "../../mcp_app/formats.js";
+import { barMoney, percent, setLocale } from "../../mcp_app/formats.js";
 import { canDrill, drillDown, groupingOf, periodOf, withGrouping, withPeriod } from "../../mcp_app/questions.js";
 
 setLocale("en-US");
@@ -141,4 +141,15 @@ test("the tool of each recorded answer is known from the answer alone", () => {
     for (const { answer } of JSON.parse(readFileSync(url, "utf8"))) assert.equal(toolOf(answer), tool);
   }
   assert.equal(toolOf({ summary: "" }), "");
+});
+
+test("a share never claims nothing or everything", () => {
+  assert.deepEqual([0, 0.0004, -0.0004, 0.323, 0.9997, 1].map(percent), [
+    "0%",
+    "<0.1%",
+    ">-0.1%",
+    "32.3%",
+    ">99.9%",
+    "100%",
+  ]);
 });

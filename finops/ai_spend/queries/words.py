@@ -10,7 +10,7 @@ from finops.ai_spend.queries.comparison import Sides
 from finops.ai_spend.queries.costs import AiCosts
 from finops.ai_spend.queries.estimates import tokens_without_price
 from finops.lib.money import exact_sum
-from finops.lib.sentences import exact_number, join_with_and, money, percent_text, quote
+from finops.lib.sentences import change_percent_text, exact_number, join_with_and, money, quote
 from finops.lib.usage_problems import clause_warnings, clauses_text
 from ingestion.models import UsageMetric
 
@@ -49,8 +49,7 @@ def _change(total: AiSpendTotal) -> str:
     change = total.change
     if change is None or change.change is None or change.ratio is None:
         return ""
-    sign = "+" if change.change >= 0 else ""
-    return f" ({sign}{percent_text(change.ratio)})"
+    return f" ({change_percent_text(change.ratio)})"
 
 
 def _estimate_clause(days: int, estimates: Sequence[Estimate], reason: str) -> str:

@@ -13,6 +13,7 @@ from finops.budgets.queries.forecast_figures import Outlook, Span
 from finops.costs.queries import spend_answer
 from finops.costs.queries.spend_facts import SpendFacts
 from finops.lake.engine.conversion import display_currency
+from finops.lib.formats.numbers import is_level
 from finops.lib.money import exact_difference, exact_sum, ratio
 from finops.lib.periods import DateRange
 from finops.lib.sentences import join_with_and, money, percent_text, quote
@@ -100,7 +101,7 @@ def _parts(total: ForecastTotal, rows: Sequence[ForecastRow]) -> list[str]:
         return []
     group_sum = exact_sum(amounts)
     apart = ratio(exact_difference(group_sum, total.expected).copy_abs(), total.expected.copy_abs())
-    if apart is None or percent_text(apart) == percent_text(apart * 0):
+    if apart is None or is_level(apart):
         return []
     sum_text = money(group_sum, total.currency)
     return [

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final
 
 from django.http import HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
+from finops.costs.queries.sources import load_sources
 from finops.costs.views.query_page import CostQueryPage
 from finops.insights.purchase_plans.queries import plan_purchase
-from finops.insights.purchase_plans.schemas import PurchasePlanAnswer, PurchasePlanQuery
+from finops.insights.purchase_plans.schemas import (
+    PlanMonth,
+    PurchasePlan,
+    PurchasePlanAnswer,
+    PurchasePlanQuery,
+    WindowAdvice,
+)
 from finops.insights.purchase_plans.text import lead
 from finops.insights.simulation.page_query import SimulationPageQuery
 from finops.insights.simulation.queries import simulate_cost
@@ -42,6 +51,7 @@ class SimulationPage(CostQueryPage[SimulationPageQuery, SimulationAnswer]):
         return {
             "mcp_arguments": as_arguments(query.simulation()),
             "is_simulated": bool(answer.effects or answer.left_out or answer.purchases),
+            "has_cost": bool(answer.totals or load_sources(self.request.account).coverage.complete_through),
         }
 
     def choices(self, query: SimulationPageQuery) -> dict[str, Any]:
@@ -73,7 +83,10 @@ class PurchasePlanPage(CostQueryPage[PurchasePlanQuery, PurchasePlanAnswer]):
         return plan_purchase(self.request.account, query)
 
     def result(self, query: PurchasePlanQuery, answer: PurchasePlanAnswer) -> Mapping[str, Any]:
-        return {"lead": lead(answer.summary, answer.warnings)}
+        return {
+            "lead": lead(answer.summary, answer.warnings),
+            "plans": [PlanOnPage(plan) for plan in answer.plans],
+        }
 
     def csv(self, query: PurchasePlanQuery) -> HttpResponseBase:
         answer = self.answer(query)
@@ -94,6 +107,34 @@ class PurchasePlanPage(CostQueryPage[PurchasePlanQuery, PurchasePlanAnswer]):
             for month in plan.months
         ]
         return CsvTable("commitment-purchase", MONTHS, rows, answer.summary, MONTHS[-1]).response()
+
+
+@dataclass(frozen=True)
+class PlanOnPage:
+    """A plan as the page shows it: months with a saving beside each sum, because a rule needs fewer days before a month."""
+
+    plan: PurchasePlan
+
+    @property
+    def saving_months(self) -> int:
+        return sum(month.saving is not None for month in self.plan.months)
+
+    @property
+    def rules(self) -> list[tuple[WindowAdvice, int]]:
+        """AWS's rules, each with the number of its months with a saving."""
+        savings = [month.vendor_savings for month in self.plan.months]
+        return [
+            (rule, sum(each[place] is not None for each in savings))
+            for place, rule in enumerate(self.plan.vendor)
+        ]
+
+    @property
+    def months(self) -> list[tuple[PlanMonth, list[tuple[WindowAdvice, Decimal | None]]]]:
+        """Months with the saving of each of AWS's rules."""
+        return [
+            (month, list(zip(self.plan.vendor, month.vendor_savings, strict=True)))
+            for month in self.plan.months
+        ]
 
 
 @account_page()

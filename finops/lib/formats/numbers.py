@@ -26,6 +26,7 @@ PRICE_DIGITS = 4
 _SMALL_DIGITS = 3
 _HEADLINE_FROM = 10_000
 _LEVEL = Decimal("0.0005")
+_TENTH = Decimal("0.1")
 _WIDE = Context(prec=80, rounding=ROUND_HALF_UP)
 
 
@@ -170,13 +171,18 @@ def quantity(value: Number, unit: str | None, *, short: bool = False, places: in
 
 
 def percent(ratio: Number) -> str:
-    """0.3233 → `32.3%`; a share that is not zero but would be rounded to it is `<0.1%`."""
+    """0.3233 → `32.3%`; a share that would be rounded to nothing is `<0.1%`, one that would be rounded to all `>99.9%`."""
     value = Decimal(str(ratio)) * 100
-    prefix, suffix = symbols(locales.active().locale).percent
-    tenth = Decimal("0.1")
-    if value and value.copy_abs() < tenth / 2:
-        return f"{'<' if value > 0 else '>'}{_around(_digits(tenth, 0, 1), prefix, suffix, value)}"
-    return _around(_digits(value.copy_abs(), 0, 1), prefix, suffix, value)
+    size = value.copy_abs()
+    if size and size < _TENTH / 2:
+        return f"{'<' if value > 0 else '>'}{_percent(_TENTH, value)}"
+    if 100 - _TENTH / 2 <= size < 100:
+        return f"{'>' if value > 0 else '<'}{_percent(100 - _TENTH, value)}"
+    return _percent(size, value)
+
+
+def _percent(size: Decimal, value: Decimal) -> str:
+    return _around(_digits(size, 0, 1), *symbols(locales.active().locale).percent, value)
 
 
 def change(ratio: Number) -> str:
@@ -184,8 +190,7 @@ def change(ratio: Number) -> str:
     value = Decimal(str(ratio))
     if value.copy_abs() < _LEVEL:
         value = Decimal(0)
-    text = percent(value)
-    return f"+{text}" if value > 0 else text
+    return f"+{_percent(value * 100, value)}" if value > 0 else percent(value)
 
 
 def is_level(ratio: Number) -> bool:

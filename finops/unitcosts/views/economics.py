@@ -49,7 +49,7 @@ class EconomicsPage(CostQueryPage[UnitCostQuery, UnitCostAnswer]):
 
     template = "unitcosts/economics.html"
     result_template = "unitcosts/_economics_result.html"
-    options = ("per", "compare_to", "order_by", "splits", "u0", *COST_OPTIONS)
+    options = ("granularity", "per", "compare_to", "order_by", "splits", "u0", *COST_OPTIONS)
     listed = "Customers listed"
     filters_title, add_filter = "Cost filters", "Add cost filter"
     own_choices = {

@@ -95,15 +95,20 @@ export function formatCompact(value) {
 /** Returns `32.3%` for 0.3233. */
 export function formatPercent(ratio) {
   const value = ratio * 100;
-  const isHidden = value !== 0 && Math.abs(value) < 0.05;
-  const text = around(plain(isHidden ? 0.1 : Math.abs(value), 0, 1), ...symbols.percent, value);
-  return isHidden ? `${value > 0 ? "<" : ">"}${text}` : text;
+  const size = Math.abs(value);
+  if (size > 0 && size < 0.05) return `${value > 0 ? "<" : ">"}${percentText(0.1, value)}`;
+  if (size >= 99.95 && size < 100) return `${value > 0 ? ">" : "<"}${percentText(99.9, value)}`;
+  return percentText(size, value);
+}
+
+function percentText(size, value) {
+  return around(plain(size, 0, 1), ...symbols.percent, value);
 }
 
 /** Returns `+4.2%`; `0%` for changes below a tenth of a percent. */
 export function formatChange(ratio) {
   const value = Math.abs(ratio) < 0.0005 ? 0 : ratio;
-  return `${value > 0 ? "+" : ""}${formatPercent(value)}`;
+  return value > 0 ? `+${percentText(value * 100, value)}` : formatPercent(value);
 }
 
 /** Returns the label of an axis: `12.3K` for 12,345, `$12.3K` for an amount. */

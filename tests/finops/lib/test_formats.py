@@ -18,6 +18,7 @@ from finops.lib import clock
 from finops.lib.formats import dates, numbers
 from finops.lib.formats.locales import LOCALES, reader_formats, time_zones
 from finops.lib.formats.sentences import reader_text, without_warnings
+from finops.lib.sentences import change_percent_text, percent_text
 
 ROOT = Path(__file__).parents[3]
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -138,12 +139,40 @@ def test_there_is_one_minus_sign_and_none_before_what_reads_as_zero() -> None:
 
 
 def test_shares_and_changes() -> None:
-    assert [numbers.percent(each) for each in (0.3233, 0.5, 1, 0, 0.0001, 12.345)] == [
-        *("32.3%", "50%", "100%", "0%", "<0.1%", "1,234.5%")
+    assert [numbers.percent(each) for each in (0.3233, 0.5, 1, 0, 0.0001, 0.9997, -0.9997, 12.345)] == [
+        *("32.3%", "50%", "100%", "0%", "<0.1%", ">99.9%", "<−99.9%", "1,234.5%")
     ]
-    assert [numbers.change(each) for each in (0.042, -0.042, 0, 0.0004, -0.0004)] == [
-        *("+4.2%", "−4.2%", "0%", "0%", "0%")
+    assert [numbers.change(each) for each in (0.042, -0.042, 0, 0.0004, -0.0004, 0.9997, -0.9997)] == [
+        *("+4.2%", "−4.2%", "0%", "0%", "0%", "+100%", "<−99.9%")
     ]
+
+
+@pytest.mark.parametrize(
+    ("share", "sentence", "page"),
+    [
+        ("0.3233", "32.3 %", "32.3%"),
+        ("0.0004", "<0.1 %", "<0.1%"),
+        ("-0.0004", ">-0.1 %", ">−0.1%"),
+        ("0.9997", ">99.9 %", ">99.9%"),
+        ("-0.9997", "<-99.9 %", "<−99.9%"),
+        ("0.9994", "99.9 %", "99.9%"),
+        ("1.0004", "100.0 %", "100%"),
+        ("-0", "0.0 %", "0%"),
+    ],
+)
+def test_a_share_never_claims_nothing_or_everything_in_a_sentence(
+    share: str, sentence: str, page: str
+) -> None:
+    """The page shows the sentence's share as it shows the share of a table."""
+    assert percent_text(Decimal(share)) == sentence
+    assert reader_text(f"{sentence} of it") == f"{page} of it"
+    assert numbers.percent(Decimal(share)) == page
+
+
+def test_a_change_in_a_sentence_has_a_sign() -> None:
+    assert [
+        change_percent_text(Decimal(each)) for each in ("0.0421", "-0.04", "0.0003", "0.9997", "-0.9997")
+    ] == [*("+4.2 %", "-4.0 %", "0.0 %", "+100.0 %", "<-99.9 %")]
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,7 @@ def test_the_plan_shows_each_month_and_its_csv_has_them(cast: Cast) -> None:
 
     assert "Recommended: 2 USD per hour more for AWS" in page
     assert "AWS rule, 30 days" in page
+    assert "saved in 12 months" in page
     assert [row["month"] for row in rows] == [f"2025-{number:02}" for number in range(1, 13)]
     assert sum(Decimal(row["saving"]) for row in rows) == 365 * 24 * 2
 
@@ -138,3 +139,20 @@ def test_an_account_without_cost_gets_both_pages(cast: Cast) -> None:
 
     assert "nothing to simulate" in text_of(client.get(URL))
     assert "nothing to plan" in text_of(client.get(PLAN))
+
+
+@pytest.mark.parametrize("url", [URL, PLAN, "/a/acme/commitments/", "/a/acme/cost-explorer/"])
+def test_without_cost_a_page_has_only_the_way_to_the_first_cost(cast: Cast, url: str) -> None:
+    """Stylesheets hide the form above a card with the class no-cost."""
+    page = signed_in(cast.owner).get(url).content.decode()
+
+    assert 'class="card no-cost"' in page
+    assert "Add connection" in page
+    assert "View connections" in text_of(signed_in(cast.viewer).get(url))
+
+
+@pytest.mark.parametrize("url", [URL, "/a/acme/commitments/", "/a/acme/cost-explorer/"])
+def test_days_without_cost_keep_the_form(bill: Cast, url: str) -> None:
+    page = signed_in(bill.owner).get(url, {"start_date": "2020-01-01", "end_date": "2020-01-31"})
+
+    assert "no-cost" not in page.content.decode()
