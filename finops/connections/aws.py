@@ -47,7 +47,7 @@ RoleArn = Annotated[
         description="Role that the console assumes with the external ID.",
         examples=["arn:aws:iam::123456789012:role/finops-console"],
         pattern=r"^(arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512})?$",
-        extra_json_schema=shown_for("access", "role"),
+        extra_json_schema=shown_for("access", "role", required=["role"]),
     ),
 ]
 AccessKeyId = Annotated[
@@ -58,7 +58,7 @@ AccessKeyId = Annotated[
         examples=["AKIAIOSFODNN7EXAMPLE"],
         pattern=r"^[A-Za-z0-9_-]{0,128}$",
         # An access key can be used to assume the role.
-        extra_json_schema=shown_for("access", "access_key", "role"),
+        extra_json_schema=shown_for("access", "access_key", "role", required=["access_key"]),
     ),
 ]
 SecretAccessKey = Annotated[
@@ -66,7 +66,7 @@ SecretAccessKey = Annotated[
     msgspec.Meta(
         title="Secret access key",
         max_length=256,
-        extra_json_schema=shown_for("access", "access_key", "role"),
+        extra_json_schema=shown_for("access", "access_key", "role", required=["access_key"]),
     ),
 ]
 

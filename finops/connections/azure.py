@@ -12,7 +12,14 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import msgspec
 from django.conf import settings
 
-from finops.connections.connector import AccessError, ConnectorConfig, SecretText, SourceError, shown_for
+from finops.connections.connector import (
+    AccessError,
+    ConnectorConfig,
+    SecretText,
+    SourceError,
+    required_for,
+    shown_for,
+)
 from finops.connections.transports.azure_blob import AzureBlobBucket
 from finops.connections.transports.http import HttpApi, path_part
 from finops.connections.transports.rest_bucket import BearerToken, RestCredential
@@ -43,6 +50,9 @@ class AzureBlobConfig(ConnectorConfig, frozen=True, kw_only=True):
             description="Not needed with a SAS URL.",
             examples=["acmebilling"],
             pattern=r"^([a-z0-9]{3,24})?$",
+            extra_json_schema=required_for(
+                "access", "service_principal", "server_identity", unless="endpoint"
+            ),
         ),
     ] = ""
     container: Annotated[
@@ -52,6 +62,7 @@ class AzureBlobConfig(ConnectorConfig, frozen=True, kw_only=True):
             description="Not needed with a SAS URL.",
             examples=["cost-exports"],
             pattern=r"^([a-z0-9$][a-z0-9-]{1,61}[a-z0-9])?$",
+            extra_json_schema=required_for("access", "service_principal", "server_identity"),
         ),
     ] = ""
     access: Annotated[
@@ -65,7 +76,7 @@ class AzureBlobConfig(ConnectorConfig, frozen=True, kw_only=True):
             description="Directory (tenant) ID of the app registration.",
             examples=["72f988bf-86f1-41af-91ab-2d7cd011db47"],
             pattern=_GUID,
-            extra_json_schema=shown_for("access", "service_principal"),
+            extra_json_schema=shown_for("access", "service_principal", required=["service_principal"]),
         ),
     ] = ""
     client_id: Annotated[
@@ -75,7 +86,9 @@ class AzureBlobConfig(ConnectorConfig, frozen=True, kw_only=True):
             description="Application (client) ID, or the client ID of a user-assigned managed identity.",
             examples=["11111111-2222-3333-4444-555555555555"],
             pattern=_GUID,
-            extra_json_schema=shown_for("access", "service_principal", "server_identity"),
+            extra_json_schema=shown_for(
+                "access", "service_principal", "server_identity", required=["service_principal"]
+            ),
         ),
     ] = ""
     client_secret: Annotated[
@@ -84,7 +97,7 @@ class AzureBlobConfig(ConnectorConfig, frozen=True, kw_only=True):
             title="Client secret",
             description="The value of the secret, not its ID.",
             max_length=512,
-            extra_json_schema=shown_for("access", "service_principal"),
+            extra_json_schema=shown_for("access", "service_principal", required=["service_principal"]),
         ),
     ] = ""
     sas_url: Annotated[
@@ -94,7 +107,7 @@ class AzureBlobConfig(ConnectorConfig, frozen=True, kw_only=True):
             description="SAS URL of the container with Read and List permissions.",
             examples=["https://acmebilling.blob.core.windows.net/cost-exports?sp=rl&sig=…"],
             max_length=2_000,
-            extra_json_schema=shown_for("access", "sas_url"),
+            extra_json_schema=shown_for("access", "sas_url", required=["sas_url"]),
         ),
     ] = ""
     endpoint: Annotated[

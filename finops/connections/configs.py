@@ -14,6 +14,7 @@ from django.utils.crypto import salted_hmac
 from accounts.models import Account
 from finops.connections.connector import (
     EXTERNAL_ID,
+    ConfigError,
     Configurable,
     ConnectorConfig,
     fields_of,
@@ -64,15 +65,10 @@ def config_of_values(
     *,
     external_id: str,
     stored_secrets: Mapping[str, Any] | None = None,
-    stored_config: Mapping[str, Any] | None = None,
 ) -> ConnectorConfig:
-    """Return the config of the entered values. An empty value becomes the field's default; an empty secret keeps the
-    stored one, and None removes it.
-
-    Raises UserError that names the first missing or invalid field, or a field that the connector does not have. Also
-    for a stored secret that would be sent to another server than that of `stored_config`: it must be entered again,
-    or a person who does not know it could have it sent to a server of their own.
-    """
+    """Return the config of the values. An empty value becomes the field's default; an empty secret keeps the stored
+    one, and None removes it. Raises UserError that names the first missing or invalid field, or a field that the
+    connector does not have."""
     entered = dict(stored_secrets or {}) | {
         name: value for name, value in values.items() if value is None or not _is_blank(value)
     }
@@ -92,11 +88,70 @@ def config_of_values(
         config = with_external_id(msgspec.convert(fields, connector.Config), external_id)
     except msgspec.ValidationError as error:  # a __post_init__ that compares several fields
         sentence = _sentence(str(error))
-        raise UserError(f"{sentence[:1].upper()}{sentence[1:]}") from error
+        field_name = error.__cause__.field if isinstance(error.__cause__, ConfigError) else ""
+        raise UserError(f"{sentence[:1].upper()}{sentence[1:]}", field=field_name) from error
+    return config
+
+
+def entered_config(
+    connector: Configurable,
+    values: Mapping[str, object],
+    *,
+    external_id: str,
+    stored_secrets: Mapping[str, Any] | None = None,
+    stored_config: Mapping[str, Any] | None = None,
+) -> ConnectorConfig:
+    """Return the config that a person or a program entered, new or as a change of `stored_config`.
+
+    Raises as `config_of_values`. Also for an empty field that the values of other fields require (`missing_fields`),
+    unless it was missing before. And for a stored secret that would be sent to another server than that of
+    `stored_config`: it must be entered again, or a person who does not know it could have it sent to a server of
+    their own.
+    """
+    config = config_of_values(connector, values, external_id=external_id, stored_secrets=stored_secrets)
+    missing = missing_fields(connector, msgspec.structs.asdict(config))
+    fields_by_name = {each.name: each for each in fields_of(connector)}
     if stored_config is not None:
+        missing_before = missing_fields(connector, {**stored_config, **(stored_secrets or {})})
+        missing = [name for name in missing if name not in missing_before]
         kept_secrets = [name for name in stored_secrets or {} if _is_blank(values.get(name, ""))]
         _check_receiver(fields_by_name, config, stored_config, kept_secrets)
+    if missing:
+        raise UserError(missing_text(title_of(fields_by_name[missing[0]])), field=missing[0])
     return config
+
+
+def missing_fields(connector: Configurable, values: Mapping[str, Any]) -> list[str]:
+    """Return the empty fields that the values of other fields require (`connector.required_for`), in order. A field
+    without a value has its default."""
+    fields = list(fields_of(connector))
+    complete = {each.name: each.default for each in fields} | dict(values)
+    return [
+        each.name
+        for each in fields
+        if (condition := requirement_of(each))
+        and complete[each.name] in _EMPTY
+        and is_required(condition, complete)
+    ]
+
+
+def requirement_of(field: msgspec.structs.FieldInfo) -> Mapping[str, Any] | None:
+    """Return the condition of `connector.required_for`; None for a field that is always or never required."""
+    schemas = [meta.extra_json_schema or {} for meta in metas_of(field.type)]
+    return next((each["required_for"] for each in schemas if "required_for" in each), None)
+
+
+def is_required(condition: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
+    """Return whether the condition of `connector.required_for` holds for the values."""
+    is_chosen = values[condition["field"]] in condition["choices"]
+    return is_chosen and not (condition["unless"] and values[condition["unless"]])
+
+
+def missing_text(title: str) -> str:
+    """Return the error of an empty field with this title: 'Enter the role ARN.'"""
+    first_word = title.split(" ")[0]
+    text = title if first_word != first_word.capitalize() else f"{title[:1].lower()}{title[1:]}"
+    return f"Enter the {text}."
 
 
 def _check_receiver(

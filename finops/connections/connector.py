@@ -65,9 +65,25 @@ class ConnectorConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     __str__ = __repr__
 
 
-def shown_for(field: str, *choices: str) -> dict[str, Any]:
-    """Return a `msgspec.Meta`'s extra_json_schema: forms show the field only with these choices of another field."""
-    return {"shown_for": {"field": field, "choices": list(choices)}}
+def shown_for(field: str, *choices: str, required: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a `msgspec.Meta`'s extra_json_schema: forms show the field only with these choices of another field, and
+    it must be entered with the choices `required`."""
+    shown = {"shown_for": {"field": field, "choices": list(choices)}}
+    return {**shown, **required_for(field, *required)} if required else shown
+
+
+def required_for(field: str, *choices: str, unless: str = "") -> dict[str, Any]:
+    """Return a `msgspec.Meta`'s extra_json_schema: the field must be entered with these choices of another field, unless
+    the field `unless` is entered. New connections are checked, stored ones are not (`configs.entered_config`)."""
+    return {"required_for": {"field": field, "choices": list(choices), "unless": unless}}
+
+
+class ConfigError(ValueError):
+    """A value that a config's `__post_init__` refuses. `field` is the field to change."""
+
+    def __init__(self, message: str, *, field: str) -> None:
+        super().__init__(message)
+        self.field = field
 
 
 def secret_fields(config: type[ConnectorConfig]) -> list[str]:

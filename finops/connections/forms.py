@@ -6,7 +6,7 @@ No config has a field with the name of one of the form's own fields; a contract 
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
@@ -20,6 +20,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from msgspec import inspect
 
+from finops.connections.configs import is_required, missing_fields, missing_text
 from finops.connections.connector import Configurable, Connector, fields_of, secret_fields
 from finops.connections.models import DEFAULT_INTERVAL, INTERVALS
 from finops.lib import clock
@@ -91,6 +92,8 @@ class ConfigField:
     """Suggested values, each with its label; other values are valid too."""
     shown_for: Mapping[str, Any] | None = None
     """The condition of `connector.shown_for`; None: always shown."""
+    required_for: Mapping[str, Any] | None = None
+    """The condition of `connector.required_for`; None: `required` applies."""
 
     @classmethod
     def of(cls, field: inspect.Field, *, secret: bool) -> ConfigField:
@@ -108,6 +111,7 @@ class ConfigField:
             secret=secret,
             suggestions=tuple(words.get("suggestions", ())),
             shown_for=words.get("shown_for"),
+            required_for=words.get("required_for"),
         )
 
     @property
@@ -153,17 +157,19 @@ class ConfigField:
             widget=SuggestingInput(self.suggestions, self.example)
             if self.suggestions
             else _text_widget(self.secret, several_lines, self.example),
-            error_messages={"required": f"Enter {_with_article(self.title)}."},
+            error_messages={"required": missing_text(self.title)},
             **common,
         )
 
 
 @dataclass(frozen=True)
 class BoundConfigField:
-    """A field of a form, and the condition under which it is shown."""
+    """A field of a form, and the conditions under which it is shown and required."""
 
     bound: BoundField
     described: ConfigField
+    required_for: Mapping[str, Any] | None
+    """The condition of `connector.required_for`; None for a field that may stay empty."""
 
     @property
     def shown_with(self) -> str:
@@ -175,6 +181,42 @@ class BoundConfigField:
     def shown_choices(self) -> str:
         condition = self.described.shown_for
         return " ".join(condition["choices"]) if condition else ""
+
+    @property
+    def is_required(self) -> bool:
+        """Whether the current values of the form require the field."""
+        return self.required_for is not None and is_required(self.required_for, _FormValues(self.bound.form))
+
+    @property
+    def required_with(self) -> str:
+        """The HTML ID of the field on whose choices `required_choices` the field is required; empty without such a condition."""
+        return self.bound.form[self.required_for["field"]].auto_id if self.required_for else ""
+
+    @property
+    def required_choices(self) -> str:
+        return " ".join(self.required_for["choices"]) if self.required_for else ""
+
+    @property
+    def required_unless(self) -> str:
+        """The HTML ID of the field that replaces this one; empty for none."""
+        name = self.required_for["unless"] if self.required_for else ""
+        return self.bound.form[name].auto_id if name else ""
+
+
+class _FormValues(Mapping[str, Any]):
+    """The current values of a form: entered, or else initial."""
+
+    def __init__(self, form: forms.BaseForm) -> None:
+        self._form = form
+
+    def __getitem__(self, name: str) -> Any:
+        return self._form[name].value()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._form.fields)
+
+    def __len__(self) -> int:
+        return len(self._form.fields)
 
 
 def _plain_type(kind: inspect.Type) -> tuple[inspect.Type, dict[str, Any]]:
@@ -235,12 +277,6 @@ def _quiet(example: str) -> dict[str, str]:
     return {**attrs, "placeholder": example} if example else attrs
 
 
-def _with_article(title: str) -> str:
-    first_word = title.split(" ")[0]
-    word = title if first_word != first_word.capitalize() else f"{title[:1].lower()}{title[1:]}"
-    return f"the {word}"
-
-
 def config_fields(connector: Configurable) -> list[ConfigField]:
     """Return the described fields of a connector's config, in order."""
     secrets = set(secret_fields(connector.Config))
@@ -283,12 +319,16 @@ class ConfigForm(forms.Form):
         connector: Configurable,
         *args: Any,
         stored: Mapping[str, Any] | None = None,
-        has_secrets: bool = False,
+        stored_secrets: Collection[str] = (),
         **kwargs: Any,
     ) -> None:
-        """Build the fields. `stored` is the public part of an existing config; `has_secrets`: secrets are stored too."""
+        """Build the fields. `stored` is the public part of an existing config, `stored_secrets` the names of its secrets."""
         super().__init__(*args, **kwargs)
-        self.connector, self.exists, self.has_secrets = connector, stored is not None, has_secrets
+        self.connector, self.exists = connector, stored is not None
+        self._stored_secrets = dict.fromkeys(stored_secrets, KEEP_HINT)
+        self._missing_before = (
+            missing_fields(connector, {**stored, **self._stored_secrets}) if stored is not None else []
+        )
         if self.exists:
             del self.fields["name"]
         self.config_fields = config_fields(connector)
@@ -300,7 +340,7 @@ class ConfigForm(forms.Form):
         field.initial = stored.get(described.name, described.plain_default)
         if isinstance(field, forms.ChoiceField):
             _offer_ambient(field, is_stored=described.name in stored)
-        if described.secret and self.has_secrets:
+        if described.name in self._stored_secrets:
             field.required = False
             field.help_text = KEEP_HINT
             field.widget.attrs.pop("placeholder", None)
@@ -308,7 +348,22 @@ class ConfigForm(forms.Form):
 
     @property
     def bound_config_fields(self) -> list[BoundConfigField]:
-        return [BoundConfigField(self[each.name], each) for each in self.config_fields]
+        return [
+            BoundConfigField(
+                self[each.name], each, None if self._may_be_empty(each.name) else each.required_for
+            )
+            for each in self.config_fields
+        ]
+
+    def _may_be_empty(self, name: str) -> bool:
+        return name in self._missing_before or name in self._stored_secrets
+
+    def clean(self) -> None:
+        """Add an error to each empty field that the values of other fields require."""
+        entered = {name: value for name, value in self.config_values().items() if value != ""}
+        for name in missing_fields(self.connector, {**self._stored_secrets, **entered}):
+            if name not in self._missing_before and name not in self.errors:
+                self.add_error(name, missing_text(str(self.fields[name].label)))
 
     def config_values(self) -> dict[str, Any]:
         """Return the submitted values of a valid form by name. An empty value is "", which stands for the field's default."""

@@ -66,7 +66,7 @@ class GoogleBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
             description="Contents of the JSON file.",
             examples=['{"type": "service_account", …}'],
             max_length=10_000,
-            extra_json_schema=shown_for("access", "service_account_key"),
+            extra_json_schema=shown_for("access", "service_account_key", required=["service_account_key"]),
         ),
     ] = ""
 

@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 
 from finops.connections.forms import ConfigForm
+from finops.connections.services.credentials import secret_names
 from finops.data_exports.columns import ACTOR, COST_SOURCE, MANDATORY, PROVIDER_COLUMNS, TEAM, focus_columns
 from finops.data_exports.destination import Destination
 from finops.data_exports.models import NAME_PATTERN, DataExport
@@ -48,7 +49,7 @@ class DataExportForm(ConfigForm):
             destination,
             *args,
             stored=export.config if export else None,
-            has_secrets=bool(export and export.credentials),
+            stored_secrets=secret_names(export) if export else (),
             **kwargs,
         )
         self.destination, self.export = destination, export

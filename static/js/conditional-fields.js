@@ -1,13 +1,35 @@
-// Fields that apply only to some choices of another field and are hidden for the others. Without JavaScript all show.
+// Fields that only some choices of another field show or require. Without JavaScript all show.
 
-function update(part) {
+const listOf = (text) => text.split(" ");
+
+function updateVisibility(part) {
   const choice = document.getElementById(part.dataset.shownWith);
-  const isShown = part.dataset.shownChoices.split(" ").includes(choice.value);
+  const isShown = listOf(part.dataset.shownChoices).includes(choice.value);
   // A field with an error is never hidden.
   part.hidden = !isShown && !part.querySelector(".is-invalid");
 }
 
+function updateRequirement(part) {
+  const choice = document.getElementById(part.dataset.requiredWith);
+  const replacement = document.getElementById(part.dataset.requiredUnless);
+  const isChosen = listOf(part.dataset.requiredChoices).includes(choice.value);
+  const isRequired = isChosen && !replacement?.value.trim();
+  // Browsers and screen readers treat it as any required field.
+  part.querySelector("input, select, textarea").required = isRequired;
+  part.querySelector("label").classList.toggle("required", isRequired);
+}
+
+function follow(id, update) {
+  document.getElementById(id)?.addEventListener("input", update);
+}
+
 for (const part of document.querySelectorAll("[data-shown-with]")) {
-  update(part);
-  document.getElementById(part.dataset.shownWith).addEventListener("change", () => update(part));
+  updateVisibility(part);
+  follow(part.dataset.shownWith, () => updateVisibility(part));
+}
+
+for (const part of document.querySelectorAll("[data-required-with]")) {
+  updateRequirement(part);
+  follow(part.dataset.requiredWith, () => updateRequirement(part));
+  follow(part.dataset.requiredUnless, () => updateRequirement(part));
 }

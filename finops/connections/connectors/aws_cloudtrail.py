@@ -32,12 +32,14 @@ from finops.connections.checks import CheckList, check_list
 from finops.connections.connector import (
     BillMonth,
     CheckFinding,
+    ConfigError,
     Connector,
     ConnectorConfig,
     Contents,
     Fetch,
     SetupStep,
     SourceError,
+    required_for,
     shown_for,
 )
 from finops.connections.transports.aws_errors import explain_aws
@@ -71,6 +73,7 @@ MAX_REGIONS: Final = 30
 _REGION: Final = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9]{1,2}")
 _ACCOUNT: Final = re.compile(r"[0-9]{12}")
 _OF_BUCKET: Final = shown_for("read_from", "trail_bucket")
+_REQUIRED_OF_BUCKET: Final = shown_for("read_from", "trail_bucket", required=["trail_bucket"])
 
 
 class CloudTrailConfig(ConnectorConfig, frozen=True, kw_only=True):
@@ -90,6 +93,7 @@ class CloudTrailConfig(ConnectorConfig, frozen=True, kw_only=True):
             description="By commas; required for the event history. Global services, such as IAM, are in us-east-1.",
             examples=["us-east-1, eu-west-1"],
             max_length=1_000,
+            extra_json_schema=required_for("read_from", "event_history"),
         ),
     ] = ""
     bucket: Annotated[
@@ -99,7 +103,7 @@ class CloudTrailConfig(ConnectorConfig, frozen=True, kw_only=True):
             description="Name of the trail's bucket, without s3://.",
             examples=["acme-cloudtrail"],
             pattern=f"{BUCKET_NAME}|^$",
-            extra_json_schema=_OF_BUCKET,
+            extra_json_schema=_REQUIRED_OF_BUCKET,
         ),
     ] = ""
     prefix: Annotated[
@@ -153,15 +157,17 @@ class CloudTrailConfig(ConnectorConfig, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         names = self.region_list
         if len(names) > MAX_REGIONS or not (names or self.is_bucket):
-            raise ValueError(f"Enter 1 to {MAX_REGIONS} regions")
+            raise ConfigError(f"Enter 1 to {MAX_REGIONS} regions", field="regions")
         wrong = next((name for name in names if not _REGION.fullmatch(name)), "")
         if wrong:
-            raise ValueError(f"{quote(wrong[:40])} is no region. For example: us-east-1, eu-west-1")
-        if self.is_bucket and not self.bucket:
-            raise ValueError("Enter the bucket of the trail")
+            raise ConfigError(
+                f"{quote(wrong[:40])} is no region. For example: us-east-1, eu-west-1", field="regions"
+            )
         wrong = next((name for name in self.account_list if not _ACCOUNT.fullmatch(name)), "")
         if wrong:
-            raise ValueError(f"{quote(wrong[:40])} is no account ID. For example: 111122223333")
+            raise ConfigError(
+                f"{quote(wrong[:40])} is no account ID. For example: 111122223333", field="accounts"
+            )
 
     @property
     def is_bucket(self) -> bool:

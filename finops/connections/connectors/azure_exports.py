@@ -24,6 +24,7 @@ from finops.connections.checks import CheckList, check_list
 from finops.connections.connector import (
     BillMonth,
     CheckFinding,
+    ConfigError,
     Connector,
     Fetch,
     MonthConflict,
@@ -79,9 +80,11 @@ class AzureExportsConfig(AzureBlobConfig, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.amortized_export and not self.export:
-            raise ValueError("Enter the export of actual cost too.")
+            raise ConfigError("Enter the export of actual cost too.", field="export")
         if self.amortized_export and self.amortized_export == self.export:
-            raise ValueError("Actual and amortized cost are two exports: enter two names.")
+            raise ConfigError(
+                "Actual and amortized cost are two exports: enter two names.", field="amortized_export"
+            )
 
 
 class _Blob(msgspec.Struct, rename="camel"):

@@ -15,6 +15,7 @@ from finops.connections.checks import check_list
 from finops.connections.connector import (
     BillMonth,
     CheckFinding,
+    ConfigError,
     Connector,
     ConnectorConfig,
     Contents,
@@ -60,7 +61,7 @@ class EventFolderConfig(ConnectorConfig, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if "{month}" not in self.pattern and "{yyyymm}" not in self.pattern:
-            raise ValueError("Mark the month in Files, for example {year}-{month}.jsonl")
+            raise ConfigError("Mark the month, for example {year}-{month}.jsonl", field="pattern")
 
 
 class EventFolder(Connector[EventFolderConfig]):

@@ -16,6 +16,7 @@ import msgspec
 
 from finops.connections.checks import CheckList
 from finops.connections.connector import (
+    ConfigError,
     ConnectorConfig,
     SecretText,
     SetupStep,
@@ -30,6 +31,7 @@ from finops.connections.vendor_apis.code_hosts import (
     CodeHostConnector,
     EnvironmentNames,
     Repository,
+    check_repositories,
     names_of,
     repositories_of,
 )
@@ -64,7 +66,7 @@ class GitHubEventsConfig(ConnectorConfig, frozen=True, kw_only=True):
             examples=["github_pat_…"],
             pattern=r"^[!-~]*$",
             max_length=400,
-            extra_json_schema=shown_for("access", "token"),
+            extra_json_schema=shown_for("access", "token", required=["token"]),
         ),
     ] = ""
     app_id: Annotated[
@@ -74,7 +76,7 @@ class GitHubEventsConfig(ConnectorConfig, frozen=True, kw_only=True):
             description="Or the client ID.",
             examples=["123456"],
             max_length=40,
-            extra_json_schema=shown_for("access", "app"),
+            extra_json_schema=shown_for("access", "app", required=["app"]),
         ),
     ] = ""
     installation_id: Annotated[
@@ -85,7 +87,7 @@ class GitHubEventsConfig(ConnectorConfig, frozen=True, kw_only=True):
             examples=["7654321"],
             pattern=r"^[0-9]*$",
             max_length=20,
-            extra_json_schema=shown_for("access", "app"),
+            extra_json_schema=shown_for("access", "app", required=["app"]),
         ),
     ] = ""
     private_key: Annotated[
@@ -95,7 +97,7 @@ class GitHubEventsConfig(ConnectorConfig, frozen=True, kw_only=True):
             description="PEM.",
             examples=["-----BEGIN RSA PRIVATE KEY-----"],  # pragma: allowlist secret
             max_length=10_000,
-            extra_json_schema=shown_for("access", "app"),
+            extra_json_schema=shown_for("access", "app", required=["app"]),
         ),
     ] = ""
     deployments: Annotated[bool, msgspec.Meta(title="Deployments")] = True
@@ -114,13 +116,9 @@ class GitHubEventsConfig(ConnectorConfig, frozen=True, kw_only=True):
     ] = ""
 
     def __post_init__(self) -> None:
-        repositories_of(self.repositories, _REPOSITORY, _EXAMPLE)
-        if self.access == "token" and not self.token:
-            raise ValueError("Enter the personal access token")
-        if self.access == "app" and not (self.app_id and self.installation_id and self.private_key):
-            raise ValueError("Enter app ID, installation ID and private key of the App")
+        check_repositories("repositories", self.repositories, _REPOSITORY, _EXAMPLE)
         if not (self.deployments or self.releases or self.pull_requests):
-            raise ValueError("Choose a kind of events")
+            raise ConfigError("Choose a kind of events", field="deployments")
 
     @property
     def repository_list(self) -> list[Repository]:

@@ -11,6 +11,7 @@ import msgspec
 from finops.connections.checks import CheckList
 from finops.connections.connector import (
     HEADER_PATTERN,
+    ConfigError,
     ConnectorConfig,
     SecretText,
     SetupStep,
@@ -23,6 +24,7 @@ from finops.connections.vendor_apis.code_hosts import (
     CodeHostConnector,
     EnvironmentNames,
     Repository,
+    check_repositories,
     names_of,
     repositories_of,
 )
@@ -67,9 +69,9 @@ class GitLabEventsConfig(ConnectorConfig, frozen=True, kw_only=True):
     ] = ""
 
     def __post_init__(self) -> None:
-        repositories_of(self.projects, _PROJECT, _EXAMPLE)
+        check_repositories("projects", self.projects, _PROJECT, _EXAMPLE)
         if not (self.deployments or self.releases or self.merge_requests):
-            raise ValueError("Choose a kind of events")
+            raise ConfigError("Choose a kind of events", field="deployments")
 
     @property
     def repository_list(self) -> list[Repository]:

@@ -68,7 +68,7 @@ class OciFocusConfig(ConnectorConfig, frozen=True, kw_only=True):
     tenancy: TenancyOcid
     user: UserOcid
     fingerprint: KeyFingerprint
-    private_key: PrivateKey = ""
+    private_key: PrivateKey
     region: HomeRegion
     report: Annotated[
         Literal["focus", "cost_csv"],

@@ -17,7 +17,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.change_events.models import EventSource
 from finops.change_events.services.sources import create_event_source
-from finops.connections.configs import config_of_values, external_id_for, stored_parts
+from finops.connections.configs import entered_config, external_id_for, stored_parts
 from finops.connections.connector import (
     CheckFinding,
     Contents,
@@ -52,7 +52,7 @@ def create_connection(
     account; ValidationError for the name, the interval or the month.
     """
     external_id = external_id_for(account, external_id)
-    config = config_of_values(connector_of(connector), values, external_id=external_id)
+    config = entered_config(connector_of(connector), values, external_id=external_id)
     row = CostConnection(
         account=account,
         **_new_source(connector_of(connector).contents, account=account, name=name, actor=actor),
@@ -94,7 +94,7 @@ def change_connection(
             .get(pk=connection.pk)
         )
         before, public_before, secrets_before = _snapshot(row), row.config, secrets_of(row)
-        config = config_of_values(
+        config = entered_config(
             connector_of(row.connector),
             values,
             external_id=row.external_id,
@@ -141,7 +141,7 @@ def check_config(
     external_id = connection.external_id if connection else external_id_for(account, external_id)
     stored = secrets_of(connection) if connection else None
     kind = connector_of(connector)
-    config = config_of_values(
+    config = entered_config(
         kind,
         values,
         external_id=external_id,

@@ -58,6 +58,11 @@ def secrets_of(row: SealedConfig) -> dict[str, Any]:
         return {}
 
 
+def secret_names(row: SealedConfig) -> frozenset[str]:
+    """Return the names of the stored secrets; none if they can no longer be read."""
+    return frozenset(secrets_of(row))
+
+
 def _open_secrets(row: SealedConfig) -> dict[str, Any]:
     return sealing.unseal(row.credentials, purpose=row.credentials_purpose) if row.credentials else {}
 

@@ -21,6 +21,7 @@ from finops.connections.connector import (
     BillMonth,
     C,
     CheckFinding,
+    ConfigError,
     Connector,
     Contents,
     Fetch,
@@ -182,6 +183,14 @@ def repositories_of(text: str, pattern: re.Pattern[str], example: str) -> list[R
     if twice:
         raise ValueError(f"{quote(twice)} appears twice. Write its scope on one line")
     return repositories
+
+
+def check_repositories(field: str, text: str, pattern: re.Pattern[str], example: str) -> None:
+    """Check the repositories of a config's field. Raises ConfigError with what to enter."""
+    try:
+        repositories_of(text, pattern, example)
+    except ValueError as error:
+        raise ConfigError(str(error), field=field) from error
 
 
 def _repository_of(line: str, pattern: re.Pattern[str], example: str) -> Repository:

@@ -27,6 +27,7 @@ from finops.connections.connectors import connector_of, connectors
 from finops.connections.forms import ConfigForm, ConnectionForm
 from finops.connections.links import ConnectionLinks
 from finops.connections.models import CostConnection
+from finops.connections.services.credentials import secret_names
 from finops.connections.views.syncs import connection_of
 from finops.lib.errors import UserError
 
@@ -190,7 +191,7 @@ def _form_of(connection: CostConnection, connector: Connector[Any], *data: Any) 
         connector,
         *data,
         stored=connection.config,
-        has_secrets=bool(connection.credentials),
+        stored_secrets=secret_names(connection),
         first_month=connection.first_month,
         interval_minutes=connection.interval_minutes,
     )

@@ -9,7 +9,7 @@ import msgspec
 
 from finops.connections.azure import AzureBlobConfig, open_container
 from finops.connections.azure_setup import write_steps
-from finops.connections.connector import SecretText, SetupStep
+from finops.connections.connector import SecretText, SetupStep, shown_for
 from finops.connections.transports.azure_blob import AzureBlobBucket
 from finops.data_exports.destination import Destination, Folder
 
@@ -24,6 +24,7 @@ class AzureBlobExportConfig(AzureBlobConfig, frozen=True, kw_only=True):
             description="SAS URL of the container with Read, Write, Delete and List permissions.",
             examples=["https://acmefinops.blob.core.windows.net/finops?sp=rwdl&sig=…"],
             max_length=2_000,
+            extra_json_schema=shown_for("access", "sas_url", required=["sas_url"]),
         ),
     ] = ""
     folder: Folder = ""

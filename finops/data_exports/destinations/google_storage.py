@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from finops.connections.connector import ConnectorConfig, SecretText, SetupStep
+from finops.connections.connector import ConnectorConfig, SecretText, SetupStep, shown_for
 from finops.connections.google import GoogleBucketConfig, google_credential
 from finops.connections.transports.gcs import WRITE_SCOPE, GcsBucket
 from finops.data_exports.destination import Destination, Folder
@@ -45,6 +45,7 @@ class GoogleStorageConfig(ConnectorConfig, frozen=True, kw_only=True):
             description="Contents of the JSON file.",
             examples=['{"type": "service_account", …}'],
             max_length=10_000,
+            extra_json_schema=shown_for("access", "service_account_key", required=["service_account_key"]),
         ),
     ] = ""
 

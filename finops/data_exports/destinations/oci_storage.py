@@ -53,7 +53,7 @@ class OciStorageConfig(ConnectorConfig, frozen=True, kw_only=True):
     tenancy: TenancyOcid
     user: UserOcid
     fingerprint: KeyFingerprint
-    private_key: PrivateKey = ""
+    private_key: PrivateKey
 
 
 class OciStorageDestination(Destination[OciStorageConfig]):

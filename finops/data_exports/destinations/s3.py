@@ -20,7 +20,7 @@ from finops.connections.aws import (
     open_storage,
 )
 from finops.connections.aws_setup import trust_policy, write_policy
-from finops.connections.connector import ConnectorConfig, SetupStep
+from finops.connections.connector import ConnectorConfig, SetupStep, shown_for
 from finops.connections.transports.s3 import S3Bucket
 from finops.data_exports.destination import Destination, Folder
 
@@ -50,6 +50,7 @@ class S3Config(ConnectorConfig, frozen=True, kw_only=True):
             description="Of a user with write access to this folder only.",
             examples=["AKIAIOSFODNN7EXAMPLE"],
             pattern=r"^[A-Za-z0-9_-]{0,128}$",
+            extra_json_schema=shown_for("access", "access_key", "role", required=["access_key"]),
         ),
     ] = ""
     secret_access_key: SecretAccessKey = ""

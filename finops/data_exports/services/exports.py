@@ -11,7 +11,7 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.connections.configs import config_of_values, external_id_for, stored_parts
+from finops.connections.configs import entered_config, external_id_for, stored_parts
 from finops.connections.connector import CheckFinding
 from finops.connections.services.credentials import secrets_of, store_config
 from finops.connections.services.interactive_calls import run_connection_test
@@ -42,7 +42,7 @@ def create_data_export(
     reader."""
     require_whole_account()
     external_id = external_id_for(account, external_id)
-    config = config_of_values(destination_of(destination), values, external_id=external_id)
+    config = entered_config(destination_of(destination), values, external_id=external_id)
     row = DataExport(
         account=account,
         name=name,
@@ -78,7 +78,7 @@ def change_data_export(
     with account_scope(export.account):
         row = _lock_export(export)
         before, public_before, secrets_before = _snapshot(row), row.config, secrets_of(row)
-        config = config_of_values(
+        config = entered_config(
             destination_of(row.destination),
             values,
             external_id=row.external_id,
@@ -147,7 +147,7 @@ def check_destination(
     external_id = export.external_id if export else external_id_for(account, external_id)
     kind = destination_of(destination)
     stored = secrets_of(export) if export else None
-    config = config_of_values(
+    config = entered_config(
         kind,
         values,
         external_id=external_id,

@@ -21,7 +21,7 @@ import sqlglot
 import yaml
 from pytest_django import Settings
 
-from finops.connections.configs import title_of
+from finops.connections.configs import requirement_of, title_of
 from finops.connections.connector import (
     CheckFinding,
     Connector,
@@ -253,9 +253,18 @@ def _section(connector: Connector[Any]) -> str:
     for each in fields:
         told = [meta.description for meta in metas(each) if meta.description]
         what = " ".join([*told[-1:], *(["Sealed, never shown again."] if each.name in secrets else [])])
-        lines.append(f"| {title_of(each)} | {'yes' if each.required else ''} | {_cell(what)} |")
+        lines.append(f"| {title_of(each)} | {_needed(connector, each)} | {_cell(what)} |")
     lines += ["", *(f"{number}. {step.title}" for number, step in enumerate(steps(connector), 1)), ""]
     return "\n".join(lines)
+
+
+def _needed(connector: Connector[Any], field: msgspec.structs.FieldInfo) -> str:
+    condition = requirement_of(field)
+    if not condition:
+        return "yes" if field.required else ""
+    other = next(each for each in fields_of(connector) if each.name == condition["field"])
+    choices = " or ".join(name.replace("_", " ") for name in condition["choices"])
+    return f"if {title_of(other)} is {choices}{', without Endpoint' if condition['unless'] else ''}"
 
 
 def _cell(text: str) -> str:

@@ -97,6 +97,15 @@ def test_a_condition_names_a_choice_of_the_same_form(kind: Configurable) -> None
             assert set(condition["choices"]) < set(choices.values)
             assert each.shown_with == f"id_{condition['field']}"
             assert not each.described.required
+        if condition := each.described.required_for:
+            choices = described[condition["field"]].type
+            assert isinstance(choices, inspect.LiteralType)
+            assert set(condition["choices"]) < set(choices.values)
+            assert each.described.shown_for is None or set(condition["choices"]) <= set(
+                each.described.shown_for["choices"]
+            )
+            assert condition["unless"] in {"", *described}
+            assert not each.described.required
 
 
 def test_the_fields_of_a_github_app_wait_for_the_choice_of_one() -> None:

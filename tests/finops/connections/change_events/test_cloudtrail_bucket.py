@@ -293,7 +293,6 @@ def test_an_endpoint_in_a_private_network_is_not_reached(
 @pytest.mark.parametrize(
     ("values", "text"),
     [
-        ({"read_from": "trail_bucket"}, "Enter the bucket of the trail"),
         ({"read_from": "trail_bucket", "bucket": "logs", "accounts": "acme"}, "'acme' is no account ID"),
         ({"read_from": "trail_bucket", "bucket": "logs", "regions": "europe"}, "is no region"),
     ],

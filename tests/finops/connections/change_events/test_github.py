@@ -326,7 +326,7 @@ def test_the_check_tries_each_permission_and_shows_no_token(cast: Cast, github: 
         ({"repositories": "acme/checkout servise=EC2"}, "'servise' is none. Nearest: service"),
         ({"repositories": "acme/checkout\nAcme/Checkout"}, "appears twice"),
         ({"token": ""}, "nter the personal access token"),
-        ({"access": "app"}, "nter app ID, installation ID and private key of the App"),
+        ({"access": "app"}, "Enter the app ID."),
         ({"deployments": False, "releases": False, "pull_requests": False}, "hoose a kind of events"),
         ({"url": "https://user@example.com"}, "Server URL is not valid"),
     ],
