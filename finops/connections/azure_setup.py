@@ -41,7 +41,7 @@ def read_steps() -> list[SetupStep]:
         SetupStep(
             "Create an app with read access",
             "The output has the tenant ID, client ID (appId) and client secret (password). In the portal: create an "
-            "app under Microsoft Entra ID > App registrations, then assign it {ROLE} under Access control (IAM) of "
+            f"app under Microsoft Entra ID > App registrations, then assign it {ROLE} under Access control (IAM) of "
             "the container.",
             f"""az ad sp create-for-rbac \\
   --name finops-console \\
