@@ -29,6 +29,7 @@ class BudgetsQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # A period before the current one, against the amount that the budget has for it today. spent: None without data.
+# other_currencies and left_out as in BudgetStatus; `reason` names them.
 class PastPeriod(msgspec.Struct, frozen=True, kw_only=True):
     """A period that is over."""
 
@@ -40,6 +41,8 @@ class PastPeriod(msgspec.Struct, frozen=True, kw_only=True):
     spent_percent: Decimal | None
     exceeded: bool
     reason: str = ""
+    other_currencies: list[MoneyAmount] = []
+    left_out: list[MoneyAmount] = []
 
 
 # Amounts are exact. `spent` is what lines up to `day` add up to; `forecast` what the whole period will, with its band of

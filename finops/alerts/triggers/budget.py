@@ -13,7 +13,7 @@ from finops.alerts.messages import Fact, Message, console_url
 from finops.alerts.models import AlertSubscription
 from finops.alerts.triggers.anomaly import LATE_DAYS, NEWS_DAYS
 from finops.alerts.triggers.figures import amount, amount_with_share, share
-from finops.budgets.schemas import OUTSIDE_VIEW, BudgetStatus
+from finops.budgets.schemas import OUTSIDE_VIEW, BudgetStatus, PastPeriod
 from finops.exchange_rates.missing_rates import missing_rate_clause
 from finops.lake.engine.conversion import display_currency
 from finops.lib import sentences
@@ -47,6 +47,11 @@ class Crossing:
     def is_over(self) -> bool:
         """Whether the period is over. Then the figure is its actual cost, for both measures."""
         return self.days.end < self.status.start_date
+
+    @property
+    def uncounted(self) -> BudgetStatus | PastPeriod:
+        """The period's cost that the figure leaves out, of the current period or of the one that is over."""
+        return self.status.past[0] if self.is_over else self.status
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -164,9 +169,9 @@ def _sentences(crossing: Crossing) -> list[str]:
     figure = numbers.money(crossing.figure, status.currency)
     of = f"of {numbers.money(crossing.amount, status.currency)}"
     threshold = f"at or above the threshold of {crossing.highest}%"
+    left_out = _left_out_clause(crossing.uncounted)
     if crossing.is_over:
-        return [f"{dates.day_range(days.start, days.end)}: {figure} {of} spent, {threshold}."]
-    left_out = _left_out_clause(status)
+        return [f"{dates.day_range(days.start, days.end)}: {figure} {of} spent{left_out}, {threshold}."]
     incomplete = numbers.money(status.not_final, status.currency) if status.not_final else ""
     of_it = f", {incomplete} of it on incomplete days" if incomplete else ""
     if not _is_forecast(crossing):
@@ -181,7 +186,7 @@ def _sentences(crossing: Crossing) -> list[str]:
     return texts
 
 
-def _left_out_clause(status: BudgetStatus) -> str:
+def _left_out_clause(status: BudgetStatus | PastPeriod) -> str:
     """Return a clause on cost that is left out: without an exchange rate, or in other currencies if not converted, and
     of charge categories outside the cost view."""
     other_amounts = {each.currency: each.amount for each in status.other_currencies}
@@ -208,8 +213,8 @@ def _facts(account: Account, crossing: Crossing) -> list[Fact]:
     if status.forecast is not None and not crossing.is_over:
         facts.append(Fact("Forecast", amount_with_share(status.forecast, crossing.amount, currency)))
     facts += [Fact("Period", dates.day_range(days.start, days.end)), Fact("Scope", status.scope_name)]
-    if status.other_currencies and not crossing.is_over:
-        amounts = [numbers.money(each.amount, each.currency) for each in status.other_currencies]
+    if others := crossing.uncounted.other_currencies:
+        amounts = [numbers.money(each.amount, each.currency) for each in others]
         facts.append(Fact("Not counted", sentences.join_with_and(amounts)))
     if status.data_through is not None:
         facts.append(Fact("Data through", dates.day(status.data_through)))

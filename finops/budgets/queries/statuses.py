@@ -37,6 +37,7 @@ from finops.costs.coverage import Coverage
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_words import incomplete_span
 from finops.exchange_rates.missing_rates import missing_rate_warnings
+from finops.lake.engine.conversion import display_currency
 from finops.lib import clock
 from finops.lib.money import exact_sum, ratio
 from finops.lib.periods import DateRange
@@ -181,7 +182,7 @@ def _figures(context: _StatusContext, budget: Budget, scope_costs: ScopeCosts) -
     inputs = _status_inputs(budget, amount, spent, forecast, period)
     crosses_on = _crossing_day(amount, inside, projection, context.day)
     not_final = _not_final(parts, so_far, data_days, budget.currency)
-    other_amounts = [each for each in _amounts(scope_costs.costs, so_far) if each.currency != budget.currency]
+    other_amounts = _other_amounts(scope_costs, budget, so_far)
     left_out = _amounts(scope_costs.left_out, so_far)
     missing = _missing_rates(scope_costs, budget, other_amounts)
     status = BudgetStatus(
@@ -206,13 +207,17 @@ def _figures(context: _StatusContext, budget: Budget, scope_costs: ScopeCosts) -
         forecast_reason=scope_costs.problem or why_not,
         status=status_of(inputs),
         status_reason=" ".join(
-            [reason_of(inputs, crosses_on=crosses_on) + not_final, *_left_out_sentence(left_out), *missing]
+            [
+                reason_of(inputs, crosses_on=crosses_on) + not_final,
+                *_uncounted([], left_out),
+                *missing,
+            ]
         ),
         crosses_on=crosses_on,
         data_through=data_days.since,
         other_currencies=other_amounts,
         left_out=left_out,
-        past=_past_periods(context, budget, data_days.coverage, costs),
+        past=_past_periods(context, budget, data_days.coverage, scope_costs),
         warnings=missing or _warnings(scope_costs, budget, data_days),
         not_final=incomplete_cost(parts, so_far),
     )
@@ -299,9 +304,18 @@ def _amounts(costs: ByCurrency, days: DateRange) -> list[MoneyAmount]:
     return [MoneyAmount(amount=amount, currency=name) for name, amount in sums.items() if amount]
 
 
-def _left_out_sentence(left_out: Sequence[MoneyAmount]) -> list[str]:
-    amounts = join_with_and([money(each.amount, each.currency) for each in left_out])
-    return [f"Not counted: {amounts} {OUTSIDE_VIEW}."] if amounts else []
+def _other_amounts(scope_costs: ScopeCosts, budget: Budget, days: DateRange) -> list[MoneyAmount]:
+    return [each for each in _amounts(scope_costs.costs, days) if each.currency != budget.currency]
+
+
+def _uncounted(other_currencies: Sequence[MoneyAmount], left_out: Sequence[MoneyAmount]) -> list[str]:
+    why = "without an exchange rate" if display_currency() else "in other currencies"
+    parts = [
+        f"{join_with_and([money(each.amount, each.currency) for each in amounts])} {which}"
+        for amounts, which in ((other_currencies, why), (left_out, OUTSIDE_VIEW))
+        if amounts
+    ]
+    return [f"Not counted: {join_with_and(parts)}."] if parts else []
 
 
 def _missing_rates(
@@ -333,7 +347,7 @@ def _crossing_day(
 
 
 def _past_periods(
-    context: _StatusContext, budget: Budget, coverage: Coverage, costs: Mapping[date, Decimal]
+    context: _StatusContext, budget: Budget, coverage: Coverage, scope_costs: ScopeCosts
 ) -> list[PastPeriod]:
     """Return earlier periods, newest first, as far as their days were read and have data."""
     first = context.cost_request(budget).days.start
@@ -342,14 +356,17 @@ def _past_periods(
         period = shift_period(budget.period, period, -1)
         if period.start < first or coverage.first_day is None or period.end < coverage.first_day:
             break
-        periods.append(_past_period(budget, period, coverage, costs))
+        periods.append(_past_period(budget, period, coverage, scope_costs))
     return periods
 
 
 def _past_period(
-    budget: Budget, period: DateRange, coverage: Coverage, costs: Mapping[date, Decimal]
+    budget: Budget, period: DateRange, coverage: Coverage, scope_costs: ScopeCosts
 ) -> PastPeriod:
-    amount, spent = amount_of(budget, period), sum_of_days(costs, period)
+    amount = amount_of(budget, period)
+    spent = sum_of_days(scope_costs.costs.get(budget.currency, {}), period)
+    other_currencies = _other_amounts(scope_costs, budget, period)
+    left_out = _amounts(scope_costs.left_out, period)
     missing = period.days - coverage.days_with_data(period)
     has_data = missing < period.days
     return PastPeriod(
@@ -360,7 +377,14 @@ def _past_period(
         spent=spent if has_data else None,
         spent_percent=_percent(spent, amount) if has_data else None,
         exceeded=has_data and spent >= amount,
-        reason=f"{missing} of {period.days} days have no data." if missing else "",
+        reason=" ".join(
+            [
+                *([f"{missing} of {period.days} days have no data."] if missing else []),
+                *_uncounted(other_currencies, left_out),
+            ]
+        ),
+        other_currencies=other_currencies,
+        left_out=left_out,
     )
 
 

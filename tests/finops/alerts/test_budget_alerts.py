@@ -236,6 +236,30 @@ def test_the_last_days_of_a_period_are_told_when_their_bill_comes_in_the_next(
     )
 
 
+def test_a_period_that_is_over_names_the_cost_that_it_does_not_count(acme: Account) -> None:
+    create_budget(acme, "Cloud", 310)
+    subscribe_to_budget(acme, "Cloud", 100)
+    change_cost_view(account=acme, actor=ACTOR, basis="billed", charge_categories=["Usage"])
+    add_source(
+        acme,
+        [
+            *daily_cost(JANUARY, date(2026, 3, 31), 10),
+            cost(MARCH, 50, charge_category="Tax"),
+            cost(MARCH, 7, currency="EUR"),
+        ],
+    )
+
+    with at(date(2026, 4, 2)):
+        (sent,) = services.evaluate(acme)
+
+    assert sent.message["summary"] == (
+        "Mar 1 – 31: $310.00 of $310.00 spent, without €7.00 in other currencies, "
+        "without $50.00 of charge categories outside the cost view, at or above the threshold of 100%."
+    )
+    facts = {fact["label"]: fact["value"] for fact in sent.message["facts"]}
+    assert facts["Not counted"] == "€7.00"
+
+
 def test_a_period_that_is_over_is_not_called_ended_before_its_bill_is_whole(acme: Account) -> None:
     create_budget(acme, "Cloud", 280)
     subscribe_to_budget(acme, "Cloud", 100)

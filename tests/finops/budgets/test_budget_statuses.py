@@ -11,6 +11,8 @@ from accounts.models import Account
 from finops.budgets.queries import budget_statuses
 from finops.budgets.schemas import BudgetStatus
 from finops.costs.answers import MoneyAmount
+from finops.costs.services.cost_view import change_cost_view
+from tests.cast import ACTOR
 from tests.world.budgets import create_budget, daily_cost, source_scope
 from tests.world.costs import add_source, cost
 
@@ -131,6 +133,28 @@ def test_earlier_periods_are_told_with_what_they_spent(acme: Account) -> None:
         (date(2026, 2, 1), Decimal(300), Decimal(280), False),
         (date(2026, 1, 1), Decimal(400), Decimal(310), False),
     ]
+
+
+def test_earlier_periods_name_the_cost_that_they_do_not_count(acme: Account) -> None:
+    first = date(2026, 2, 1)
+    add_source(
+        acme,
+        [
+            *daily_cost(date(2026, 1, 1), YESTERDAY, 10),
+            cost(first, 50, charge_category="Tax"),
+            cost(first, 7, currency="EUR"),
+        ],
+    )
+    change_cost_view(account=acme, actor=ACTOR, basis="billed", charge_categories=["Usage"])
+    create_budget(acme, "Everything", 300)
+
+    february, january = only(acme).past
+
+    assert (february.spent, february.reason) == (
+        Decimal(280),
+        "Not counted: 7.00 EUR in other currencies and 50.00 USD of charge categories outside the cost view.",
+    )
+    assert (january.spent, january.reason) == (Decimal(310), "")
 
 
 def test_the_amount_of_the_current_period_goes_before_the_budgets_own(acme: Account) -> None:
