@@ -126,7 +126,7 @@ def _row(account: Account) -> tuple[Any, ...]:
 
 
 @contextmanager
-def answering(lookup: AnswerLookup | None) -> Iterator[Callable[[], bool]]:
+def bind_sources(lookup: AnswerLookup | None) -> Iterator[Callable[[], bool]]:
     """Make the state of the lookup available to the handler (`current_sources`). Yields a function that returns whether
     the answer can be cached, that is, whether the handler has run no statement."""
     if lookup is None:

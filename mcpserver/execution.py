@@ -90,7 +90,7 @@ def _run(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> ToolOutcom
             call_transaction(
                 call, read_only=tool.access is ToolAccess.READ, is_within_limit=tool.name in TOOLS
             ),
-            cached_answers.answering(lookup) as is_determined,
+            cached_answers.bind_sources(lookup) as is_cacheable,
         ):
             if display is None:
                 answer = tool.handler(call, decoded)
@@ -110,7 +110,7 @@ def _run(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> ToolOutcom
         receipt=receipt.code if receipt else "",
     )
     outcome = _outcome(tool, encoded, sent_arguments, display, call)
-    if lookup is not None and is_determined() and receipt and not last and not outcome.is_error:
+    if lookup is not None and is_cacheable() and receipt and not last and not outcome.is_error:
         lookup.store(encoded)
     return outcome
 

@@ -49,13 +49,13 @@ class Receiver:
         self.url = f"{scheme}://{host}:{port}/hooks/T024-B017-xXsecretpathXx"
         self.requests: list[Request] = []
         self.over = threading.Event()
-        self.behave: Behaviour = answering(200, "ok")
+        self.behave: Behaviour = respond_with(200, "ok")
 
     def answer(self, status: int, body: str = "", **headers: str) -> None:
-        self.behave = answering(status, body, **headers)
+        self.behave = respond_with(status, body, **headers)
 
 
-def answering(status: int, body: str = "", **headers: str) -> Behaviour:
+def respond_with(status: int, body: str = "", **headers: str) -> Behaviour:
     def behave(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
         handler.send_response(status)
         content = body.encode()
@@ -69,33 +69,33 @@ def answering(status: int, body: str = "", **headers: str) -> Behaviour:
     return behave
 
 
-def hanging(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
+def hang(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
     """Receive the request and send nothing."""
     over.wait(60)
 
 
-def dropping(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
+def reset_connection(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
     """Close the connection at once, with a reset."""
     handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     handler.close_connection = True
 
 
-def babbling(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
+def send_no_http(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
     handler.wfile.write(b"220 this is no HTTP\r\n")
 
 
-def dripping_headers(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
+def drip_headers(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
     """Send headers without an end, a byte at a time."""
     handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Drip: ")
     _drip(handler, over)
 
 
-def dripping_body(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
+def drip_body(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
     handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nok")
     _drip(handler, over)
 
 
-def flooding(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
+def flood(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
     """Send a body without an end."""
     handler.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
     while not over.is_set():

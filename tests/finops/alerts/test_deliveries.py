@@ -21,12 +21,12 @@ from tests.cast import ACTOR, Cast
 from tests.receivers import (
     Behaviour,
     Receiver,
-    answering,
-    babbling,
-    dropping,
-    flooding,
-    hanging,
+    flood,
+    hang,
     http_receiver,
+    reset_connection,
+    respond_with,
+    send_no_http,
 )
 from tests.world.days import NOON
 from tests.world.deliveries import (
@@ -61,7 +61,15 @@ def test_a_message_arrives_with_its_figures_and_link(acme: Account, receiver: Re
 
 @pytest.mark.parametrize(
     "behave",
-    [answering(500), answering(503), answering(408), answering(409), answering(425), dropping, babbling],
+    [
+        respond_with(500),
+        respond_with(503),
+        respond_with(408),
+        respond_with(409),
+        respond_with(425),
+        reset_connection,
+        send_no_http,
+    ],
     ids=["500", "503", "408", "409", "425", "dropped", "no HTTP"],
 )
 def test_what_may_pass_is_tried_again_until_it_arrives(
@@ -85,7 +93,7 @@ def test_a_receiver_that_hangs_is_left_and_tried_again(
     acme: Account, receiver: Receiver, settings: Settings
 ) -> None:
     settings.ALERT_SEND_SECONDS = 0.3
-    receiver.behave = hanging
+    receiver.behave = hang
     row = deliver(create_channel_to(acme, receiver))
 
     run_deliveries()
@@ -167,7 +175,7 @@ def test_retry_after_is_heeded(acme: Account, receiver: Receiver, said: str, lea
 
 
 def test_a_body_without_end_is_kept_cut(acme: Account, receiver: Receiver) -> None:
-    receiver.behave = flooding
+    receiver.behave = flood
     row = deliver(create_channel_to(acme, receiver))
 
     run_deliveries()

@@ -16,7 +16,7 @@ from finops.alerts.models import AlertChannel
 from finops.alerts.schemas import DeliveriesQuery
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast, signed_in
-from tests.receivers import Receiver, answering, babbling, dropping
+from tests.receivers import Receiver, reset_connection, respond_with, send_no_http
 from tests.world.deliveries import KEY, deliver, run_deliveries
 
 SIG = "sigQ7hb8Zk20vWxlNs4a"
@@ -41,7 +41,13 @@ def use(account: Account, receiver: Receiver, kind: str, url: str, key: dict[str
     )
     own = [secret, services.regenerate_signing_secret(channel=channel, actor=ACTOR)] if secret else []
     echo = " ".join(["no", url, SIG, "/hooks/T024-B017-xXsecretpathXx", *key.values(), *own])
-    for behave in (answering(500, echo), answering(404, echo), answering(200, echo), dropping, babbling):
+    for behave in (
+        respond_with(500, echo),
+        respond_with(404, echo),
+        respond_with(200, echo),
+        reset_connection,
+        send_no_http,
+    ):
         receiver.behave = behave
         deliver(channel)
         run_deliveries()

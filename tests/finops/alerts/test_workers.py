@@ -20,7 +20,7 @@ from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast
-from tests.receivers import Receiver, hanging
+from tests.receivers import Receiver, hang
 from tests.servers import process_environment
 from tests.waiting import threads
 from tests.world.deliveries import (
@@ -79,7 +79,7 @@ def test_a_worker_killed_while_it_sends_is_followed_by_another_with_the_same_id(
     cast: Cast, receiver: Receiver
 ) -> None:
     """kill -9 after the receiver had the message and before its answer."""
-    receiver.behave = hanging
+    receiver.behave = hang
     with account_scope(cast.account):
         row = deliver(create_channel_to(cast.account, receiver, "webhook"))
     with worker(row) as process:

@@ -21,15 +21,15 @@ from tests.receivers import (
     Behaviour,
     NameServer,
     Receiver,
-    babbling,
     certificate_of,
-    dripping_body,
-    dripping_headers,
-    dropping,
-    flooding,
-    hanging,
+    drip_body,
+    drip_headers,
+    flood,
+    hang,
     http_receiver,
     name_server,
+    reset_connection,
+    send_no_http,
 )
 
 SECONDS = 20.0
@@ -230,7 +230,7 @@ def test_a_redirect_is_an_answer_and_is_not_followed(receiver: Receiver) -> None
     assert len(receiver.requests) == 1
 
 
-@pytest.mark.parametrize("behave", [hanging, dripping_headers], ids=["hanging", "dripping headers"])
+@pytest.mark.parametrize("behave", [hang, drip_headers], ids=["hanging", "dripping headers"])
 def test_a_receiver_that_is_slow_on_purpose_is_left_at_the_deadline(
     receiver: Receiver, behave: Behaviour
 ) -> None:
@@ -251,7 +251,7 @@ def test_a_receiver_that_takes_no_byte_is_left_at_the_deadline(settings: Setting
             post(url, body=b"x" * 50_000_000, headers={}, seconds=0.3)
 
 
-@pytest.mark.parametrize("behave", [dropping, babbling], ids=["dropped", "no HTTP"])
+@pytest.mark.parametrize("behave", [reset_connection, send_no_http], ids=["dropped", "no HTTP"])
 def test_a_connection_that_breaks_is_no_answer(receiver: Receiver, behave: Behaviour) -> None:
     receiver.behave = behave
 
@@ -263,7 +263,7 @@ def test_a_body_that_drips_does_not_undo_that_the_message_arrived(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "BODY_SECONDS", 0.2)
-    receiver.behave = dripping_body
+    receiver.behave = drip_body
 
     answer = send(receiver.url)
 
@@ -271,7 +271,7 @@ def test_a_body_that_drips_does_not_undo_that_the_message_arrived(
 
 
 def test_a_body_without_end_is_read_no_further_than_its_beginning(receiver: Receiver) -> None:
-    receiver.behave = flooding
+    receiver.behave = flood
 
     assert send(receiver.url).body == b"x" * client.MAX_BODY
 
@@ -342,7 +342,9 @@ def test_https_checks_the_certificate_against_the_name(
         assert len(served.requests) == 1
 
 
-@pytest.mark.parametrize("behave", [hanging, dropping, babbling], ids=["hanging", "dropped", "no HTTP"])
+@pytest.mark.parametrize(
+    "behave", [hang, reset_connection, send_no_http], ids=["hanging", "dropped", "no HTTP"]
+)
 def test_no_error_repeats_the_path(receiver: Receiver, behave: Behaviour) -> None:
     receiver.behave = behave
 

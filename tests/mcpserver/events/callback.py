@@ -16,7 +16,7 @@ from standardwebhooks import Webhook
 from finops.alerts import services
 from finops.alerts.models import AlertDelivery
 from tests.mcpserver.door import Door
-from tests.receivers import Receiver, Request, answering, http_receiver
+from tests.receivers import Receiver, Request, http_receiver, respond_with
 
 SECRET = "whsec_" + base64.b64encode(b"q" * 32).decode()
 OTHER_SECRET = "whsec_" + base64.b64encode(b"z" * 32).decode()
@@ -40,10 +40,10 @@ class Callback:
         request = self.receiver.requests[-1]
         body = request.json
         if body.get("type") != "verification":
-            answering(self.status)(handler, over)
+            respond_with(self.status)(handler, over)
             return
         challenge = body["challenge"] if self.gives_back else "something else"
-        answering(200, f'{{"challenge": "{challenge}"}}')(handler, over)
+        respond_with(200, f'{{"challenge": "{challenge}"}}')(handler, over)
 
     @property
     def challenges(self) -> list[Request]:

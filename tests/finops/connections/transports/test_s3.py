@@ -15,7 +15,7 @@ from finops.connections.transports.bucket import BucketObject
 from finops.connections.transports.s3 import S3Bucket, S3Credentials, open_s3
 from finops.lib.errors import UserError
 from tests.finops.connections.conftest import LOOPBACK, S3World
-from tests.receivers import Receiver, answering, dropping, http_receiver
+from tests.receivers import Receiver, http_receiver, reset_connection, respond_with
 from tests.s3 import REGION
 
 SECRET = "wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY"
@@ -80,7 +80,9 @@ def test_how_long_an_overloaded_server_asks_for_is_kept(server: Receiver) -> Non
     assert raised.value.retry_after == 120
 
 
-@pytest.mark.parametrize("behave", [dropping, answering(200, "<html>no S3"), answering(200, "{}")])
+@pytest.mark.parametrize(
+    "behave", [reset_connection, respond_with(200, "<html>no S3"), respond_with(200, "{}")]
+)
 def test_what_is_no_s3_is_an_error(server: Receiver, behave: Any) -> None:
     server.behave = behave
 
