@@ -108,7 +108,7 @@ def run_upload(upload_id: int, *, in_child: bool = False) -> bool:
     to call twice, also concurrently. With `in_child` the file is read in a child process."""
     if disk.low_disk():
         return False
-    with _claim(upload_id) as job:
+    with _claim_upload(upload_id) as job:
         if job is None:
             return False
         # Unscoped: the queue names the row.
@@ -343,7 +343,7 @@ def _record(job: UsageUpload, actor: Actor, action: str, detail: dict[str, Any])
 
 
 @contextmanager
-def _claim(upload_id: int) -> Iterator[UsageUpload | None]:
+def _claim_upload(upload_id: int) -> Iterator[UsageUpload | None]:
     """Return the upload, marked as running by this process; see the claims of cost imports."""
     with advisory_lock(f"usage upload {upload_id}") as has_lock:
         yield _begin(upload_id) if has_lock else None

@@ -71,12 +71,12 @@ Status = AlertDelivery.Status
 def send_now(delivery_id: int) -> AlertDelivery | None:
     """Try a delivery that is due; None if it is not due or another worker has it. The account must be in scope,
     without an open transaction: the attempt takes up to 10 s."""
-    delivery = claim(delivery_id)
+    delivery = claim_delivery(delivery_id)
     return carry_out(delivery) if delivery is not None else None
 
 
 @transaction.atomic
-def claim(delivery_id: int) -> AlertDelivery | None:
+def claim_delivery(delivery_id: int) -> AlertDelivery | None:
     locked = AlertDelivery.objects.select_for_update(skip_locked=True, of=("self",))
     rows = locked.select_related("channel", "account", "event_subscription__connection__user")
     now = clock.now()

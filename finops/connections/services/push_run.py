@@ -73,7 +73,7 @@ def run_push(push_id: int, *, in_child: bool = False) -> bool:
     """
     if disk.low_disk():
         return False
-    with _claim(push_id) as push:
+    with _claim_push(push_id) as push:
         if push is None:
             return False
         with account_scope(push.account):
@@ -222,7 +222,7 @@ def _end(push: CostPush, **values: object) -> None:
 
 
 @contextmanager
-def _claim(push_id: int) -> Iterator[CostPush | None]:
+def _claim_push(push_id: int) -> Iterator[CostPush | None]:
     """Return the push, marked as running by this process; None if it has ended, waits for an earlier push, or another
     process imports into its source."""
     # Unscoped: a worker names the row itself.

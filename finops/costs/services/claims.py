@@ -39,10 +39,10 @@ fence: Final = AttemptFence(CostImport.objects.unscoped, takeover=ClaimLost)
 
 
 @contextmanager
-def claim(import_id: int) -> Iterator[CostImport | None]:
+def claim_import(import_id: int) -> Iterator[CostImport | None]:
     """Claim an import and return it, running; None if it has ended, runs elsewhere or waits for an earlier one."""
-    with advisory_lock(_name(import_id)) as is_locked:
-        yield _begin(import_id) if is_locked else None
+    with advisory_lock(_name(import_id)) as has_lock:
+        yield _begin(import_id) if has_lock else None
 
 
 @contextmanager

@@ -164,7 +164,7 @@ def run_import(
     """
     if disk.low_disk():
         return False
-    with claims.claim(import_id) as job:
+    with claims.claim_import(import_id) as job:
         if job is None:
             return False
         # Unscoped: the queue names the row.

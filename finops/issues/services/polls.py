@@ -62,7 +62,7 @@ def poll_tracker(*, account: Account, tracker_id: int) -> bool:
     """Read the states of a tracker's issues. Returns False when it is not due. Safe to call twice and at once. Call it
     outside a transaction."""
     with account_scope(account):
-        tracker = _claim(tracker_id)
+        tracker = _claim_tracker(tracker_id)
         if tracker is None:
             return False
         problem, wait, changes = "", 0.0, None
@@ -80,7 +80,7 @@ def poll_tracker(*, account: Account, tracker_id: int) -> bool:
 
 
 @transaction.atomic
-def _claim(tracker_id: int) -> IssueTracker | None:
+def _claim_tracker(tracker_id: int) -> IssueTracker | None:
     rows = IssueTracker.objects.select_for_update(skip_locked=True, of=("self",)).select_related("account")
     row = rows.filter(pk=tracker_id, next_poll_at__lte=clock.now()).first()
     if row is not None:

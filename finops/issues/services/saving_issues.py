@@ -134,7 +134,7 @@ def create_remote_issue(*, account: Account, issue_id: int) -> bool:
     """Create the issue of a row that is due. Returns False when it is not due or is claimed elsewhere. Safe to call twice,
     at once, and after kill -9 at any moment. Call it outside a transaction."""
     with account_scope(account):
-        row = _claim(issue_id)
+        row = _claim_issue(issue_id)
         if row is None:
             return False
         claim, problem, wait, remote = row.next_attempt_at, "", None, None
@@ -155,7 +155,7 @@ def _find_or_create(row: SavingIssue) -> RemoteIssue:
 
 
 @transaction.atomic
-def _claim(issue_id: int) -> SavingIssue | None:
+def _claim_issue(issue_id: int) -> SavingIssue | None:
     rows = SavingIssue.objects.select_for_update(skip_locked=True, of=("self",)).select_related(
         "tracker", "account"
     )

@@ -409,7 +409,7 @@ def test_a_worker_that_died_is_followed_by_another_with_the_same_id(
 ) -> None:
     """It had sent the message and not noted it: the receiver tells by the id."""
     row = deliver(create_channel_to(acme, receiver, "webhook"))
-    claimed = deliveries.claim(row.pk)
+    claimed = deliveries.claim_delivery(row.pk)
     assert claimed is not None
     deliveries._send(claimed)
 
@@ -425,7 +425,7 @@ def test_a_worker_that_died_is_followed_by_another_with_the_same_id(
 
 def test_who_was_overtaken_notes_nothing(acme: Account, receiver: Receiver) -> None:
     row = deliver(create_channel_to(acme, receiver))
-    slow = deliveries.claim(row.pk)
+    slow = deliveries.claim_delivery(row.pk)
     assert slow is not None
     run_deliveries(at=NOON + timedelta(minutes=6))
 
@@ -438,7 +438,7 @@ def test_a_message_that_kills_its_workers_ends_after_seven(acme: Account, receiv
     now = NOON
     for _ in range(8):
         with clock.frozen(now):
-            deliveries.claim(row.pk)
+            deliveries.claim_delivery(row.pk)
         now += timedelta(minutes=6)
 
     assert reload(row).status == "failed"

@@ -36,7 +36,7 @@ def running(cast: Cast, source: CostSource, tmp_path: Path) -> Iterator[CostImpo
     """An import that is planned in three parts and whose own process does nothing."""
     job = queue_paths(cast, source, write(tmp_path / "running", BILLS))
     with ExitStack() as stack:
-        job = stack.enter_context(claims.claim(job.pk)) or job
+        job = stack.enter_context(claims.claim_import(job.pk)) or job
         import_parts.plan(job)
         yield job
 
@@ -114,7 +114,7 @@ def test_a_bad_row_that_a_helper_meets_fails_the_import_with_its_place(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
     job = queue_paths(cast, source, write(tmp_path, [[{"BilledCost": "two"}], BILLS[1]]))
-    with claims.claim(job.pk) as claimed:
+    with claims.claim_import(job.pk) as claimed:
         assert claimed is not None
         import_parts.plan(claimed)
         assert part_attempts.help_import(job.pk)

@@ -134,7 +134,7 @@ def test_an_import_that_was_interrupted_three_times_is_given_up(cast: Cast, sour
 def test_an_attempt_that_lost_its_import_leaves_no_effect(cast: Cast, source: CostSource) -> None:
     upload = SimpleUploadedFile("focus.csv", MAY.encode())
     job = services.queue_import(source=source, uploads=[upload], actor=cast.actor)
-    with claims.claim(job.pk) as running:
+    with claims.claim_import(job.pk) as running:
         assert running is not None
         CostImport.objects.filter(pk=job.pk).update(attempts=2)
         with pytest.raises(claims.ClaimLost):
