@@ -11,6 +11,8 @@ from typing import Final
 
 from django.conf import settings
 
+from finops.lib.formats.locales import reader_formats
+from finops.lib.formats.numbers import filesize
 from finops.lib.openapi_reference import Schema
 from ingestion import openapi_formats
 from ingestion.events import MAX_CUSTOMER_ID, MAX_DIMENSION_KEY, MAX_DIMENSION_KEYS, MAX_EVENT_ID, MAX_METRIC
@@ -216,11 +218,13 @@ def document() -> Schema:
 
 
 def _operation() -> Schema:
+    with reader_formats():
+        most = filesize(settings.USAGE_MAX_BODY_BYTES)
     return {
         "operationId": "pushUsageEvents",
         "summary": "Push usage events",
         "description": "Each event is validated separately: invalid ones are reported by index, the "
-        f"others are stored. At most {settings.USAGE_MAX_BODY_BYTES:,} bytes, before "
+        f"others are stored. At most {most}, before "
         "and after decompression.",
         "parameters": _PARAMETERS,
         "requestBody": {

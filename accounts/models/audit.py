@@ -36,6 +36,12 @@ class AuditEntry(AccountModel):
         return f"{subject}{dot}", verb
 
     @property
+    def target_parts(self) -> tuple[str, str]:
+        """The target before the @ of an email address, and the rest."""
+        name, at, domain = self.target.partition("@")
+        return name, f"{at}{domain}"
+
+    @property
     def actor_parts(self) -> tuple[str, str]:
         """The actor before the @ of an email address, and the rest: a long address breaks between them."""
         name, at, domain = self.actor_label.partition("@")

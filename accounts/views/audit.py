@@ -32,7 +32,7 @@ AUDIT_LOG = ListPage[AuditEntry](
         Column("at", "Time", lambda entry: entry.at),
         Column("actor", "Actor", lambda entry: entry.actor_label, css="cell-name", sortable=False),
         Column("action", "Action", lambda entry: entry.action, sortable=False, row_header=True),
-        Column("target", "Target", lambda entry: entry.target, css="cell-break", sortable=False),
+        Column("target", "Target", lambda entry: entry.target, css="cell-break cell-target", sortable=False),
         Column("detail", "Detail", _detail, css="cell-break cell-lines small text-secondary", sortable=False),
     ],
 )

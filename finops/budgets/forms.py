@@ -49,7 +49,7 @@ class BudgetForm(forms.Form):
     period = forms.ChoiceField(choices=Budget.Period.choices)
     currency = forms.CharField(
         max_length=3,
-        widget=forms.TextInput(attrs={"list": "currencies", "autocomplete": "off"}),
+        widget=forms.TextInput(attrs={"list": "currencies", "autocomplete": "off", "placeholder": "USD"}),
         help_text="Cost in other currencies is listed but not counted.",
         error_messages={"required": "Enter a currency, such as USD."},
     )

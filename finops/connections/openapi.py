@@ -9,6 +9,8 @@ from django.conf import settings
 
 from finops.connections.models import CostPush
 from finops.connections.push_files import PartFormat
+from finops.lib.formats.locales import reader_formats
+from finops.lib.formats.numbers import filesize
 from finops.lib.openapi_reference import Schema
 
 
@@ -230,10 +232,11 @@ def _json_body(schema: Schema, example: Schema) -> Schema:
 
 
 def _file_body() -> Schema:
-    most = settings.COST_PUSH_MAX_PART_BYTES
+    with reader_formats():
+        most = filesize(settings.COST_PUSH_MAX_PART_BYTES)
     return {
         "required": True,
-        "description": f"FOCUS rows as CSV, CSV.gz, Parquet, JSON or NDJSON, recognized by content; at most {most:,} bytes.",
+        "description": f"FOCUS rows as CSV, CSV.gz, Parquet, JSON or NDJSON, recognized by content; at most {most}.",
         "content": {
             "application/json": {"schema": {"$ref": "#/components/schemas/Rows"}},
             "application/x-ndjson": {

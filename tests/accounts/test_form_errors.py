@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django import forms
 from django.contrib.messages import get_messages
 from django.contrib.messages.storage.cookie import CookieStorage
 from django.core.exceptions import ValidationError
+from django.template.loader import render_to_string
 from django.test import RequestFactory
 
 from accounts.forms import ErrorMessages, FormErrors
@@ -59,3 +62,33 @@ def test_an_error_of_ours_is_not_hidden() -> None:
         raise KeyError("name")
     with pytest.raises(KeyError), ErrorMessages(RequestFactory().post("/")):
         raise KeyError("name")
+
+
+class LimitedForm(forms.Form):
+    name = forms.CharField(max_length=5)
+    count = forms.IntegerField(min_value=1, max_value=9)
+    amount = forms.DecimalField(decimal_places=2)
+
+
+@pytest.mark.parametrize(
+    ("data", "texts"),
+    [
+        (
+            {"name": "x" * 250, "count": "0", "amount": "1.234"},
+            [
+                "Enter at most 5 characters. You entered 250.",
+                "Enter 1 or more.",
+                "Enter at most 2 decimal places.",
+            ],
+        ),
+        ({"name": "x", "count": "12", "amount": "1"}, ["Enter 9 or less."]),
+    ],
+)
+def test_errors_of_django_are_instructions_on_pages(data: dict[str, str], texts: list[str]) -> None:
+    form = LimitedForm(data)
+
+    html = "".join(
+        render_to_string("_field_errors.html", {"field": form[name]}) for name in ("name", "count", "amount")
+    )
+
+    assert re.findall(r"<div>(.*?)</div>", html) == texts

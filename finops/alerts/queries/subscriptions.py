@@ -182,7 +182,7 @@ def _warning(row: AlertSubscription, watches: Sequence[str], currencies: Sequenc
 
 
 def subscription_text(row: AlertSubscription, named: Callable[[str], str] = str) -> str:
-    """Describe a subscription: `Budget Cloud at 80 % and 100 % of the actual cost, to Ops`. Load related rows first,
+    """Describe a subscription: `Budget Cloud at 80% and 100% of the actual cost, to Ops`. Load related rows first,
     else each is a query.
 
     `named` formats the names; use `quoted` for assistants.
@@ -193,7 +193,7 @@ def subscription_text(row: AlertSubscription, named: Callable[[str], str] = str)
 def trigger_text(row: AlertSubscription, named: Callable[[str], str] = str) -> str:
     """Describe a subscription without its channel."""
     if row.budget is not None:
-        percents = join_with_and([f"{each} %" for each in row.thresholds])
+        percents = join_with_and([f"{each}%" for each in row.thresholds])
         measure_text = "of the actual cost" if row.measure == Measure.ACTUAL else "by the forecast"
         return f"Budget {named(row.budget.name)} at {percents} {measure_text}"
     if row.trigger == Trigger.DIGEST:
@@ -226,6 +226,6 @@ def _measure_text(row: AlertSubscription, named: Callable[[str], str]) -> str:
     view = named(row.saved_view.name) if row.saved_view is not None else ""
     if row.trigger == Trigger.VIEW_REPORT:
         return f"{row.frequency.capitalize()} report of {view}"
-    parts = [f"{row.minimum_percent} %"] if row.minimum_percent is not None else []
+    parts = [f"{row.minimum_percent}%"] if row.minimum_percent is not None else []
     parts += [money(row.minimum_impact, row.currency)] if row.minimum_impact else []
     return f"Change of {view} by {join_with_and(parts)} or more in a {period}"

@@ -29,6 +29,8 @@ from finops.lib.listing import Column, ListPage, csv_response, wants_csv
 from finops.lib.params import id_of
 from finops.lib.periods import add_months, month_start
 
+PAGE_ROWS = 50
+
 
 @account_page()
 @require_safe
@@ -64,6 +66,7 @@ def _list_page(currency: list[str]) -> ListPage[TeamLine]:
         noun="team",
         order="-cost" if currency else "team",
         columns=[TEAM, *money, *ABOUT, *([TREND] if currency else [])],
+        page_rows=PAGE_ROWS,
     )
 
 

@@ -273,7 +273,7 @@ def test_the_audit_log_has_both_settings(acme: Account) -> None:
         ),
         ({"channel": "Ops", "frequency": "weekly"}, {"channel": "Ops", "frequency": "monthly"}),
     ]
-    assert entries[0].target == "Budget Cloud at 90 % and 100 % by the forecast, to Chat"
+    assert entries[0].target == "Budget Cloud at 90% and 100% by the forecast, to Chat"
 
 
 # At once

@@ -46,7 +46,7 @@ def test_a_subscription_to_a_budget_is_listed_in_words(acme: Account) -> None:
 
     (row,) = queries.every_subscription(acme)
 
-    assert row.about == "Budget Cloud at 50 % and 100 % of the actual cost, to Ops"
+    assert row.about == "Budget Cloud at 50% and 100% of the actual cost, to Ops"
     assert (row.budget_id, row.thresholds, row.measure) == (budget.pk, [50, 100], "actual")
     assert (row.channel_name, row.paused, row.last_fired_at, row.warning) == ("Ops", False, None, "")
 
@@ -245,8 +245,8 @@ def test_the_same_again_names_the_subscription_that_is_there(acme: Account) -> N
     problem = refusal(acme, "budget", budget="Cloud", thresholds=(100, 80))
 
     assert problem.message == (
-        f"Subscription {first.pk} already sends this to the channel: Budget 'Cloud' at 80 % and "
-        "100 % of the actual cost, to 'Ops'. No new subscription is needed."
+        f"Subscription {first.pk} already sends this to the channel: Budget 'Cloud' at 80% and "
+        "100% of the actual cost, to 'Ops'. No new subscription is needed."
     )
     assert problem.value == first.pk
 

@@ -160,3 +160,18 @@ def test_higher_rooms_show_panels_on_a_team(
     with pytest.raises(ValueError, match="registered twice"):
         panels_by_name.register("words")(_words)
     assert signed_in(cast.viewer).get(f"{PAGE}{the_team(payer).pk}/").status_code == 200
+
+
+def test_many_teams_are_pages_and_one_csv(cast: Cast) -> None:
+    with account_scope(cast.account):
+        Team.objects.bulk_create(Team(account=cast.account, name=f"Team {number:03}") for number in range(60))
+    client = signed_in(cast.viewer)
+
+    first, second = read(client, PAGE), read(client, PAGE, page=2)
+
+    assert "Team 049" in first
+    assert "Team 050" not in first
+    assert "Team 050" in second
+    assert "Team 049" not in second
+    assert "Team 059" in read(client, PAGE, q="059")
+    assert len(csv_rows(client.get(PAGE, {"format": "csv"}))) == 60

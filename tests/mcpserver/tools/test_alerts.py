@@ -83,7 +83,7 @@ def test_subscriptions_are_told_newest_first_and_narrowed(cast: Cast, writer: Do
     assert [(row["id"], row["thresholds"], row["measure"]) for row in of_one] == [
         (mine.pk, [80, 100], "actual")
     ]
-    assert of_one[0]["about"] == "Budget 'Cloud' at 80 % and 100 % of the actual cost, to 'Ops'"
+    assert of_one[0]["about"] == "Budget 'Cloud' at 80% and 100% of the actual cost, to 'Ops'"
     row = next(each for each in every["subscriptions"] if each["id"] == anomalies.pk)
     assert (row["minimum_impact"], row["currency"]) == (50, "USD")
     assert [each["id"] for each in rest] == [mine.pk]

@@ -47,11 +47,11 @@ def writer(ops: AlertChannel, writer: Door) -> Door:
     [
         (
             {"trigger": "budget", "budget": "cloud"},
-            "Budget 'Cloud' at 80 % and 100 % of the actual cost, to 'Ops'",
+            "Budget 'Cloud' at 80% and 100% of the actual cost, to 'Ops'",
         ),
         (
             {"trigger": "budget", "budget": "Cloud", "thresholds": "[50, 120]", "measure": "forecast"},
-            "Budget 'Cloud' at 50 % and 120 % by the forecast, to 'Ops'",
+            "Budget 'Cloud' at 50% and 120% by the forecast, to 'Ops'",
         ),
         ({"trigger": "anomaly"}, "Anomalies of the whole account, to 'Ops'"),
         (
