@@ -227,7 +227,7 @@ def test_a_channel_is_subscribed_paused_resumed_and_deleted(acme: Account, membe
         ({"thresholds": " , "}, "is not a whole number"),
         ({"thresholds": "5000"}, "5000 is not a whole percentage from 1 to 1000"),
         ({"trigger": "anomaly", "scope": "account", "minimum_impact": "5"}, "currency is missing"),
-        ({"trigger": "anomaly", "scope": "account", "minimum_impact": "-5"}, "greater than or equal to 0"),
+        ({"trigger": "anomaly", "scope": "account", "minimum_impact": "-5"}, "Enter 0 or more"),
         ({"trigger": "anomaly", "scope": "team"}, "Choose a team."),
         ({"trigger": "digest", "frequency": "daily"}, "Select a valid choice"),
         ({"trigger": "unheard"}, "Select a valid choice"),

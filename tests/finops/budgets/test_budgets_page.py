@@ -189,7 +189,7 @@ def test_a_member_makes_a_budget_with_amounts_of_single_periods(cast: Cast, paye
         ({"scope": "team", "team": "999999"}, "Select a valid choice."),
         ({"scope": "planet"}, "Select a valid choice."),
         ({"period": "weekly"}, "Select a valid choice."),
-        ({"warning_percent": "101"}, "less than or equal to 100"),
+        ({"warning_percent": "101"}, "Enter 100 or less"),
         ({"amount_2026-04-01": "-3"}, "Enter more than 0, or leave empty."),
     ],
     ids=str,

@@ -132,7 +132,7 @@ def test_an_external_id_of_another_account_is_replaced(cast: Cast) -> None:
         ({"box": ""}, "box", "Enter the box."),
         ({"box": "NOT A BOX"}, "box", "Invalid format. For example: bills"),
         ({"key": ""}, "key", "Enter the API key."),
-        ({"pages": "10"}, "pages", "less than or equal to 9"),
+        ({"pages": "10"}, "pages", "Enter 9 or less"),
         ({"region": "mars"}, "region", "Select a valid choice"),
         ({"name": " "}, "name", "Give the source a name."),
         ({"first_month": "2026-02-02"}, "first_month", "Select a valid choice"),
