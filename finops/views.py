@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime, time, timedelta
 from typing import Final
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import RequestDataTooBig
-from django.http import HttpRequest, HttpResponse
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.template import loader
 from django.templatetags.static import static
@@ -43,6 +45,27 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
     """400, but 413 where the body is larger than this server accepts."""
     status = 413 if isinstance(exception, RequestDataTooBig) else 400
     return render(request, f"{status}.html", status=status)
+
+
+_ACCOUNT_PATH: Final = re.compile(r"/a/([-\w]+)/", re.ASCII)
+
+
+@account_page()
+def _account_not_found(request: AccountRequest) -> HttpResponse:
+    return render(request, "accounts/not_found.html", status=404)
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponseBase:
+    """404, for members of the URL's account with its navigation. Everybody else gets the page of an account that does
+    not exist, also where the account's sign-in rules refuse the member."""
+    match = _ACCOUNT_PATH.match(request.path_info)
+    user = getattr(request, "user", None)  # none before the middleware that sets it
+    if match and user is not None and user.is_authenticated:
+        with suppress(Http404, PermissionDenied):
+            page = _account_not_found(request, slug=match[1])
+            if page.status_code == 404:
+                return page
+    return render(request, "404.html", status=404)
 
 
 def too_many_requests(request: HttpRequest, seconds: int = 60) -> HttpResponse:

@@ -54,8 +54,8 @@ def see_currencies(request: AccountRequest) -> None:
 
 def refuse_page(request: AccountRequest) -> HttpResponse | None:
     """The response that refuses a page to a limited reader if the page is not proven to stay within the limit;
-    otherwise None."""
-    if not limit_of_page(request):
+    otherwise None. An address without a page shows no cost."""
+    if not limit_of_page(request) or request.resolver_match is None:
         return None
     problem: str = getattr(request, PROBLEM, "")
     url_name = _url_name(request)

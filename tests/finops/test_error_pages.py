@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import Client, RequestFactory
 from django.views.defaults import server_error
 
-from tests.cast import Cast, signed_in
+from accounts.models import Membership
+from finops.cost_access.services import create_limit, limit_member
+from finops.costs.spend_query import CostFilter
+from finops.lib import clock
+from tests.cast import ACTOR, Cast, signed_in
 
 
 def test_a_failure_on_our_side_looks_like_the_product() -> None:
@@ -38,3 +44,64 @@ def test_each_page_of_ones_sign_in_has_a_title_of_its_own(cast: Cast) -> None:
 
     titles = {page.partition("<title>")[2].partition("</title>")[0].strip() for page in pages}
     assert len(titles) == len(pages)
+
+
+TOKEN = re.compile(rb"[A-Za-z0-9_-]{43,}|nonce=\S+")
+"""CSRF tokens and nonces, which differ in each response."""
+MISSING = ("nowhere/", "teams/999999/", "connections/999999/edit/")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", MISSING)
+def test_a_member_keeps_the_accounts_navigation_on_a_page_that_does_not_exist(cast: Cast, path: str) -> None:
+    answer = signed_in(cast.member).get(f"/a/acme/{path}")
+
+    page = answer.content.decode()
+    assert answer.status_code == 404
+    assert "This page does not exist, or you have no access" in page
+    assert 'href="/a/acme/cost-explorer/"' in page
+    assert '<a class="btn btn-primary" href="/a/acme/">Go to overview</a>' in page
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", MISSING)
+@pytest.mark.parametrize("name", ["stranger", ""])
+def test_others_learn_nothing_of_an_account_from_its_missing_pages(cast: Cast, name: str, path: str) -> None:
+    client = signed_in(cast.person(name)) if name else Client()
+
+    theirs, nobodys = (client.get(f"/a/{slug}/{path}") for slug in ("acme", "no-such-account"))
+
+    assert theirs.status_code == nobodys.status_code
+    assert TOKEN.sub(b"", theirs.content).replace(b"acme", b"no-such-account") == TOKEN.sub(
+        b"", nobodys.content
+    )
+    assert b"Acme" not in theirs.content
+    assert b"/a/acme/cost-explorer/" not in theirs.content
+
+
+@pytest.mark.django_db
+def test_a_member_of_a_suspended_account_gets_the_plain_page(cast: Cast) -> None:
+    cast.account.suspended_at = clock.now()
+    cast.account.save()
+
+    answer = signed_in(cast.member).get("/a/acme/nowhere/")
+
+    assert answer.status_code == 404
+    assert "Go to home page" in answer.content.decode()
+
+
+@pytest.mark.django_db
+def test_a_limited_reader_keeps_the_pages_of_the_limit(cast: Cast) -> None:
+    limit = create_limit(
+        account=cast.account,
+        actor=ACTOR,
+        name="Core",
+        alternatives=[[CostFilter(dimension="service", values=["EC2"])]],
+    )
+    membership = Membership.objects.select_related("account").get(account=cast.account, user=cast.viewer)
+    limit_member(membership=membership, limit=limit, actor=ACTOR)
+
+    page = signed_in(cast.viewer).get("/a/acme/nowhere/").content.decode()
+
+    assert "This page does not exist, or you have no access" in page
+    assert 'href="/a/acme/connections/"' not in page
