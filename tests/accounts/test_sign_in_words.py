@@ -10,6 +10,7 @@ from django.test import Client
 
 from tests.cast import Cast, signed_in
 from tests.isolation.walk import account_routes
+from tests.pages import get_page
 
 OPEN = [
     "/auth/login/",
@@ -96,6 +97,18 @@ def test_a_page_before_sign_in_is_in_sentence_case_and_marks_what_is_required(db
 
     assert [text for text in words.texts if set(TITLE_CASE.findall(text)) - NAMES] == []
     assert fields_without_mark(words) == []
+
+
+def test_sign_in_sign_up_and_reset_are_in_plain_words(db: None) -> None:
+    sign_in, sign_up, reset = (
+        get_page(Client(), f"/auth/{path}/") for path in ("login", "signup", "password/reset")
+    )
+
+    assert "New here? Sign up ." in sign_in
+    assert "Sign in with a passkey Continue with single sign-on" in sign_in
+    assert "Already signed up? Sign in ." in sign_up
+    assert "You get an email with a link to set a new password." in reset
+    assert not any("please" in page.lower() for page in (sign_in, sign_up, reset))
 
 
 @pytest.mark.parametrize("url", OWN)
