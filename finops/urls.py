@@ -66,6 +66,6 @@ urlpatterns = [
 ]
 
 handler400 = "finops.views.bad_request"
-handler404 = "finops.views.not_found"
+handler404 = "finops.views.missing_page"
 handler429 = "finops.views.too_many_requests"  # allauth looks it up
 handler500 = "finops.views.server_error"

@@ -51,18 +51,18 @@ _ACCOUNT_PATH: Final = re.compile(r"/a/([-\w]+)/", re.ASCII)
 
 
 @account_page()
-def _account_not_found(request: AccountRequest) -> HttpResponse:
+def _missing_account_page(request: AccountRequest) -> HttpResponse:
     return render(request, "accounts/not_found.html", status=404)
 
 
-def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponseBase:
+def missing_page(request: HttpRequest, exception: Exception | None = None) -> HttpResponseBase:
     """404, for members of the URL's account with its navigation. Everybody else gets the page of an account that does
     not exist, also where the account's sign-in rules refuse the member."""
     match = _ACCOUNT_PATH.match(request.path_info)
     user = getattr(request, "user", None)  # none before the middleware that sets it
     if match and user is not None and user.is_authenticated:
         with suppress(Http404, PermissionDenied):
-            page = _account_not_found(request, slug=match[1])
+            page = _missing_account_page(request, slug=match[1])
             if page.status_code == 404:
                 return page
     return render(request, "404.html", status=404)
