@@ -62,13 +62,13 @@ def constant(node: ast.AST) -> bool:
 
 def inexact(tree: ast.AST) -> list[str]:
     """Products, divisions, means and quantiles: engines disagree on them, so they are computed in Decimal."""
-    found = []
+    places = []
     for node in ast.walk(tree):
         if isinstance(node, ast.BinOp) and isinstance(node.op, PRODUCTS) and not constant(node):
-            found.append(f"line {node.lineno}: {ast.unparse(node)}")
+            places.append(f"line {node.lineno}: {ast.unparse(node)}")
         if isinstance(node, ast.Attribute) and node.attr in INEXACT_METHODS:
-            found.append(f"line {node.lineno}: .{node.attr}")
-    return found
+            places.append(f"line {node.lineno}: .{node.attr}")
+    return places
 
 
 def test_the_rule_of_exact_algebra_sees_what_it_must() -> None:
@@ -83,8 +83,8 @@ def test_the_rule_of_exact_algebra_sees_what_it_must() -> None:
 
 
 def test_queries_leave_products_and_means_to_decimal() -> None:
-    found = {str(path.relative_to(ROOT)): inexact(ast.parse(path.read_text())) for path in query_modules()}
-    assert {path: lines for path, lines in found.items() if lines} == {}
+    places = {str(path.relative_to(ROOT)): inexact(ast.parse(path.read_text())) for path in query_modules()}
+    assert {path: lines for path, lines in places.items() if lines} == {}
 
 
 def test_the_time_comes_from_the_clock_alone() -> None:
@@ -92,20 +92,20 @@ def test_the_time_comes_from_the_clock_alone() -> None:
     other = re.compile(r"\b(timezone\.now|timezone\.localdate|datetime\.now|date\.today|utcnow)\b")
     clock = ROOT / "finops" / "lib" / "clock.py"
     modules = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if path != clock]
-    found = [path for path in modules if "migrations" not in path.parts and other.search(path.read_text())]
-    assert [str(path.relative_to(ROOT)) for path in found] == []
+    places = [path for path in modules if "migrations" not in path.parts and other.search(path.read_text())]
+    assert [str(path.relative_to(ROOT)) for path in places] == []
 
 
 def test_no_file_names_a_package_registry() -> None:
     """A lock file or a build must install from whatever mirror the machine is set up for."""
-    found = [
+    places = [
         f"{path.relative_to(ROOT)}: {host}"
         for path in tracked()
         if path.stat().st_size < TEXT_LIMIT
         for host in REGISTRIES
         if host.encode() in path.read_bytes()
     ]
-    assert found == []
+    assert places == []
 
 
 @pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt", "requirements-spark.txt"])

@@ -24,11 +24,11 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 @pytest.mark.parametrize("document", ["interface.md", "native-formats.md"])
 def test_every_test_that_a_table_names_exists(document: str) -> None:
     table = (ROOT / "docs" / document).read_text()
-    written = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    sources = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     names = set(re.findall(r"`(?:[\w/.]+: )?…?(test_\w+)(?:…|`)", table))
 
     missing = [
-        name for name in names if f"def {name}" not in written and not list(ROOT.rglob(f"tests/**/{name}.py"))
+        name for name in names if f"def {name}" not in sources and not list(ROOT.rglob(f"tests/**/{name}.py"))
     ]
 
     assert names

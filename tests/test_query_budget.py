@@ -34,7 +34,7 @@ ROWS_OF_EACH = 5
 
 
 def count_pages(cast: Cast) -> dict[str, int]:
-    client, found = signed_in(cast.owner), {}
+    client, counts = signed_in(cast.owner), {}
     values = {name: [make(cast.account) for _ in range(ROWS_OF_EACH)][-1] for name, make in MAKERS.items()}
     for route in account_routes():
         url = fill(route, cast.account.slug, values)
@@ -42,8 +42,8 @@ def count_pages(cast: Cast) -> dict[str, int]:
         with CaptureQueriesContext(connection) as queries:
             answer = client.get(url)
         if answer.status_code == 200:
-            found[f"page {route.name}"] = len(queries)
-    return found
+            counts[f"page {route.name}"] = len(queries)
+    return counts
 
 
 def count_tools(cast: Cast) -> dict[str, int]:
@@ -114,8 +114,8 @@ def count_call(key: str, name: str, arguments: dict[str, object]) -> int:
 def test_every_page_tool_and_push_makes_as_many_queries_as_its_budget_says(cast: Cast) -> None:
     fill_with_marks(cast.account)
 
-    found = count_pages(cast) | count_tools(cast) | count_pushes(cast) | count_cost_pushes(cast)
+    counts = count_pages(cast) | count_tools(cast) | count_pushes(cast) | count_cost_pushes(cast)
 
     if os.environ.get("RECORD"):
-        BUDGET.write_text(json.dumps(dict(sorted(found.items())), indent=2) + "\n")
-    assert found == json.loads(BUDGET.read_text()), "if it is meant: RECORD=1 writes tests/query_budget.json"
+        BUDGET.write_text(json.dumps(dict(sorted(counts.items())), indent=2) + "\n")
+    assert counts == json.loads(BUDGET.read_text()), "if it is meant: RECORD=1 writes tests/query_budget.json"

@@ -64,9 +64,9 @@ def test_a_group_and_the_users_of_a_server_or_of_a_world_each_run_in_one_worker(
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
 
     assert "36 passed" in done.stdout, done.stdout + done.stderr
-    seen = (tmp_path / "seen").read_text().splitlines()
-    assert len(seen) == 36
-    assert len(set(seen)) == 4, "each group in one worker"
+    lines = (tmp_path / "seen").read_text().splitlines()
+    assert len(lines) == 36
+    assert len(set(lines)) == 4, "each group in one worker"
 
 
 @pytest.mark.xdist_group("apart")

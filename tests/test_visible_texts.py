@@ -47,15 +47,17 @@ def test_the_file_of_visible_texts_is_that_of_the_sources() -> None:
     sections: dict[str, list[str]] = {}
     for text, path in visible_texts().items():
         sections.setdefault(path, []).append(text)
-    found = "\n".join(f"## {path}\n" + "\n".join(texts) + "\n" for path, texts in sections.items())
+    texts_of_pages = "\n".join(f"## {path}\n" + "\n".join(texts) + "\n" for path, texts in sections.items())
     if os.environ.get("RECORD"):
-        TEXTS.write_text(found)
+        TEXTS.write_text(texts_of_pages)
 
-    assert TEXTS.read_text() == found, "RECORD=1 writes the new texts; read the diff by docs/writing.md"
+    assert TEXTS.read_text() == texts_of_pages, (
+        "RECORD=1 writes the new texts; read the diff by docs/writing.md"
+    )
 
 
 @pytest.mark.parametrize("phrase", REFUSED)
 def test_no_text_has_what_the_rules_of_writing_refuse(phrase: str) -> None:
-    found = re.compile(phrase, re.IGNORECASE)
+    pattern = re.compile(phrase, re.IGNORECASE)
 
-    assert [f"{path}: {text}" for text, path in visible_texts().items() if found.search(text)] == []
+    assert [f"{path}: {text}" for text, path in visible_texts().items() if pattern.search(text)] == []

@@ -70,11 +70,11 @@ def test_somebody_elses_sign_up_is_verified_without_its_password(db: None) -> No
     sign_up(Client())
     victim = Client()
 
-    chosen = victim.post(link("confirm-email/"))
+    response = victim.post(link("confirm-email/"))
 
     assert verified_users() == [EMAIL]
     assert not signs_in(PASSWORD)
-    choose_password(victim, chosen.headers["Location"])
+    choose_password(victim, response.headers["Location"])
     assert signs_in(OTHER)
     assert not signs_in(PASSWORD)
 

@@ -32,8 +32,8 @@ def alone(cast: Cast) -> Membership:
 
 def steps(membership: Membership) -> dict[str, bool]:
     with account_scope(membership.account):
-        found = first_steps_of(membership)
-    return {step.action: is_done for step, is_done in found.steps} if found else {}
+        first_steps = first_steps_of(membership)
+    return {step.action: is_done for step, is_done in first_steps.steps} if first_steps else {}
 
 
 def page(user: User) -> str:

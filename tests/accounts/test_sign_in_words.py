@@ -55,14 +55,14 @@ class Words(HTMLParser):
         self._open: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
+        attributes = dict(attrs)
         if tag in self.TAGS:
             self._open.append(tag)
             self.texts.append("")
-        if tag == "label" and found.get("for"):
-            self.labels[str(found["for"])] = str(found.get("class"))
-        if tag in ("input", "select", "textarea") and "required" in found and found.get("id"):
-            self.required[str(found["id"])] = str(found.get("type"))
+        if tag == "label" and attributes.get("for"):
+            self.labels[str(attributes["for"])] = str(attributes.get("class"))
+        if tag in ("input", "select", "textarea") and "required" in attributes and attributes.get("id"):
+            self.required[str(attributes["id"])] = str(attributes.get("type"))
 
     def handle_endtag(self, tag: str) -> None:
         if self._open and tag == self._open[-1]:
@@ -125,13 +125,13 @@ def test_every_form_of_the_console_marks_what_is_required(cast: Cast) -> None:
     routes = [route for route in account_routes() if route.arguments == ("slug",)]
     pages = {route.name: "/" + route.path.replace("<slug:slug>", "acme") for route in routes}
 
-    found = {}
+    forms = {}
     for name, url in pages.items():
         response = client.get(url)
         if response.status_code == 200 and not response.streaming:
             words = Words()
             words.feed(response.content.decode())
-            found[name] = fields_without_mark(words)
+            forms[name] = fields_without_mark(words)
 
-    assert {name: fields for name, fields in found.items() if fields} == {}
-    assert len(found) > 50
+    assert {name: fields for name, fields in forms.items() if fields} == {}
+    assert len(forms) > 50

@@ -91,8 +91,8 @@ def test_a_budget_tells_an_endpoint_and_the_delivery_is_shown(
     expect(row).to_contain_text("Delivered")
     row.get_by_role("link").click()
     expect(page.get_by_role("region", name="Attempts")).to_contain_text("Thank you")
-    got = receiver.requests[-1]
-    signed = Webhook(secret).verify(got.body, got.headers)
+    request = receiver.requests[-1]
+    signed = Webhook(secret).verify(request.body, request.headers)
     assert "Told of" in json.dumps(signed)
 
     confirm(page, "Resend")

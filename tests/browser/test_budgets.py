@@ -59,13 +59,13 @@ def test_what_is_typed_while_the_form_asks_again_stays(new_page: NewPage) -> Non
     page = new_page("member")
     page.goto(f"{URL}new/")
     suggested = page.get_by_label("Amount per period").input_value()
-    held: list[Route] = []
-    page.route(f"**{URL}new/?*", lambda route: held.append(route))
+    routes: list[Route] = []
+    page.route(f"**{URL}new/?*", lambda route: routes.append(route))
     with page.expect_request(f"**{URL}new/?*"):
         page.get_by_label("Period", exact=True).select_option("yearly")
 
     page.get_by_label("Amount per period").fill("4321.09")
-    held[0].continue_()
+    routes[0].continue_()
 
     expect(page.locator(".budget-periods input")).to_have_count(3)
     expect(page.get_by_label("Amount per period")).to_have_value("4321.09")

@@ -62,19 +62,19 @@ def test_change_events_stand_on_the_chart_until_they_are_hidden(
     page = new_page("viewer")
     page.goto(URL)
     chart = page.locator("[data-drawn]").first
-    drawn = "node => echarts.getInstanceByDom(node).getOption().series[0].markLine?.data.length ?? 0"
+    marker_script = "node => echarts.getInstanceByDom(node).getOption().series[0].markLine?.data.length ?? 0"
     expect(chart.locator("canvas").first).to_be_visible()
-    assert chart.evaluate(drawn) == 1
+    assert chart.evaluate(marker_script) == 1
 
     page.get_by_label("Deployment (1)").uncheck()
-    assert chart.evaluate(drawn) == 0
+    assert chart.evaluate(marker_script) == 0
     page.reload()
     expect(chart.locator("canvas").first).to_be_visible()
-    assert chart.evaluate(drawn) == 0
+    assert chart.evaluate(marker_script) == 0
     page.get_by_label("Deployment (1)").check()
-    assert chart.evaluate(drawn) == 1
+    assert chart.evaluate(marker_script) == 1
     page.get_by_role("checkbox", name="Change events on charts").uncheck()
-    assert chart.evaluate(drawn) == 0
+    assert chart.evaluate(marker_script) == 0
     page.get_by_text("View change events (1)").press("Enter")
 
     expect(page.get_by_role("rowheader", name="checkout v142")).to_be_visible()
@@ -307,8 +307,8 @@ def test_a_pinch_zooms_to_the_days_between_two_fingers(new_page: NewPage) -> Non
     page = new_page("viewer", width=390)
     page.goto(f"{URL}?start_date=2026-10-01&end_date=2026-10-31&granularity=day&group_by=provider")
     expect(page.locator("[data-drawn] canvas").first).to_be_visible()
-    (left, y), (right, _y) = (series_point(page, "AWS", index) for index in (0, 30))
-    middle, browser = (left + right) / 2, page.context.new_cdp_session(page)
+    (start, y), (right, _y) = (series_point(page, "AWS", index) for index in (0, 30))
+    middle, browser = (start + right) / 2, page.context.new_cdp_session(page)
 
     def touch(kind: str, *distances: float) -> None:
         points = [{"x": middle + distance, "y": y, "id": index} for index, distance in enumerate(distances)]

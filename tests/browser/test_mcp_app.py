@@ -190,8 +190,8 @@ def _violations(host: Host) -> list[str]:
     frame = host.page.frames[-1]
     if not frame.evaluate("typeof window.axe !== 'undefined'"):
         frame.evaluate(AXE.read_text())
-    found = frame.evaluate("axe.run(document, { rules: { region: { enabled: false } } })")
-    return [f"{each['id']}: {each['nodes'][0]['html'][:120]}" for each in found["violations"]]
+    report = frame.evaluate("axe.run(document, { rules: { region: { enabled: false } } })")
+    return [f"{each['id']}: {each['nodes'][0]['html'][:120]}" for each in report["violations"]]
 
 
 def test_a_person_asks_again_by_the_hosts_tool_call(host: Host) -> None:

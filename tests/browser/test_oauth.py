@@ -260,11 +260,11 @@ def test_an_app_with_a_scheme_of_its_own_gets_its_answer(
     allow = page.get_by_role("button", name="Allow")
     expect(allow).to_be_enabled()
 
-    with page.expect_response(re.compile("/oauth/authorize")) as answered:
+    with page.expect_response(re.compile("/oauth/authorize")) as response:
         allow.click()
 
-    assert answered.value.status == 302
-    assert answered.value.headers["location"].startswith(f"{app.callback}?code=")
+    assert response.value.status == 302
+    assert response.value.headers["location"].startswith(f"{app.callback}?code=")
     expect(page.get_by_text("Done. Return to the program and close this page.")).to_be_visible()
 
 

@@ -46,8 +46,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LiveServer
             oidc_server(f"{console.url}/auth/sso/callback/") as oidc,
             saml_server(folder) as saml,
         ):
-            made = console.run(f"{__name__}:add_providers", oidc.url, saml.url, saml.certificate)
-            yield console, oidc, saml, made
+            providers = console.run(f"{__name__}:add_providers", oidc.url, saml.url, saml.certificate)
+            yield console, oidc, saml, providers
 
 
 def open_page(browser: Browser, console: LiveServer, width: int, problems: list[str]) -> Page:

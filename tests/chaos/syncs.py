@@ -206,11 +206,11 @@ class SyncReport:
         for fault, stages in self.stages.items():
             counts = " | ".join(str(stages[name]) for name in names)
             lines.append(f"| {fault} | {sum(stages.values())} | {counts} |")
-        took = f"{median(self.seconds):.1f} s" if self.seconds else "none"
+        duration = f"{median(self.seconds):.1f} s" if self.seconds else "none"
         lines.append("")
         lines.append(
             f"{self.rounds} rounds, {self.looks} looks at the months in between; {self.repeated} syncs were taken up again, "
-            f"{self.failed_syncs} failed and were followed by another; a round took {took} (median)."
+            f"{self.failed_syncs} failed and were followed by another; a round took {duration} (median)."
         )
         lines.append(f"Processes that were killed by name: {dict(self.killed)}.")
         lines += ["", *(f"Wrong: {each}" for each in self.wrong)] if self.wrong else ["Nothing was wrong."]

@@ -37,10 +37,10 @@ def budget(shell: Shell) -> dict[str, Any]:
 
 
 def test_a_delta_that_fits_to_the_cent_is_status_0(shell: Shell, budget: dict[str, Any]) -> None:
-    left = Decimal(budget["amount"]) - Decimal(budget["forecast"])
+    remainder = Decimal(budget["amount"]) - Decimal(budget["forecast"])
 
     out = shell.run(
-        "budget-check", "--delta", "-", "--budget", "Everything", stdin=estimate(str(left))
+        "budget-check", "--delta", "-", "--budget", "Everything", stdin=estimate(str(remainder))
     ).stdout
 
     assert "= 1,000.00 USD, within 1,000.00 USD, 0.00 USD left." in out
@@ -49,9 +49,9 @@ def test_a_delta_that_fits_to_the_cent_is_status_0(shell: Shell, budget: dict[st
 def test_a_cent_more_is_status_1_with_the_sentence_why(
     shell: Shell, budget: dict[str, Any], tmp_path: Path
 ) -> None:
-    left = Decimal(budget["amount"]) - Decimal(budget["forecast"])
+    remainder = Decimal(budget["amount"]) - Decimal(budget["forecast"])
     path = tmp_path / "infracost.json"
-    path.write_text(estimate(str(left + Decimal("0.01"))))
+    path.write_text(estimate(str(remainder + Decimal("0.01"))))
 
     done = shell.run("budget-check", "--delta", str(path), "--budget", "Everything", status=1)
 
@@ -70,8 +70,8 @@ def test_another_currency_is_status_2(shell: Shell) -> None:
 
 def test_without_a_delta_a_budget_or_its_name_it_does_not_guess(shell: Shell) -> None:
     def problem(text: str, *names: str) -> str:
-        chosen = [word for name in names for word in ("--budget", name)]
-        return shell.problem("budget-check", "--delta", "-", *chosen, stdin=text)
+        options = [word for name in names for word in ("--budget", name)]
+        return shell.problem("budget-check", "--delta", "-", *options, stdin=text)
 
     assert "has no diffTotalMonthlyCost" in problem(estimate(None), "Everything")
     assert "has no currency" in problem(estimate("1", currency=""), "Everything")

@@ -79,8 +79,8 @@ def node_push(url: str, key: str, events: list[Any], **options: Any) -> dict[str
 
 @pytest.fixture(params=[python_push, node_push], ids=["Python", "Node"])
 def push(request: pytest.FixtureRequest) -> Push:
-    chosen: Push = request.param
-    return chosen
+    client: Push = request.param
+    return client
 
 
 @pytest.fixture(scope="module")
@@ -177,8 +177,8 @@ def test_rejected_events_are_raised_with_their_place_after_all_others_are_stored
     quiet = push(live_server_process.url, key, events[3:4], push_options={"raise_rejected": False})
 
     assert outcome["rejected"] == "2 events rejected, 1198 accepted; event 3: quantity must be a number"
-    found = [(one["index"], one["error"], one["event"]) for one in outcome["result"]["rejected"]]
-    assert found == [
+    rejections = [(one["index"], one["error"], one["event"]) for one in outcome["result"]["rejected"]]
+    assert rejections == [
         (3, "quantity must be a number", events[3]),
         (1_100, "timestamp must be a parseable date", events[1_100]),
     ]

@@ -61,11 +61,11 @@ def check_answer(revision: str, method: str, message: Mapping[str, Any]) -> None
 
 def check_error(revision: str, message: Mapping[str, Any]) -> None:
     if revision in LEGACY[1:]:
-        known = {
+        codes = {
             "id": 0,
             **message,
         }  # before 2025-11-25 no schema has an error without id; we never invent one
-        check(revision, "JSONRPCError", known)
+        check(revision, "JSONRPCError", codes)
         return
     check(revision, "JSONRPCErrorResponse", message)
     special = ERRORS.get(message["error"]["code"])

@@ -152,8 +152,8 @@ def check(status: int, body: bytes) -> None:
     if status == 202:
         assert body == b""
         return
-    said = json.loads(body)
-    for answer in said if isinstance(said, list) else [said]:
+    message = json.loads(body)
+    for answer in message if isinstance(message, list) else [message]:
         assert answer["jsonrpc"] == "2.0"
         assert ("result" in answer) != ("error" in answer)
         assert b"incident" not in body
@@ -164,18 +164,18 @@ def check(status: int, body: bytes) -> None:
 def echo_only(tool: Any, given: Any, call: ToolCall) -> ToolOutcome:
     """Decoding and encoding as they are, without the database: this test is about what comes before and after."""
     try:
-        taken = decode_arguments(EchoArguments, given, tool=tool.name)
+        decoded = decode_arguments(EchoArguments, given, tool=tool.name)
     except UserError as error:
         return ToolOutcome(problem=error.message)
-    return ToolOutcome(answer=encode_answer(EchoAnswer(account="acme", got=taken)))
+    return ToolOutcome(answer=encode_answer(EchoAnswer(account="acme", got=decoded)))
 
 
 @pytest.fixture(scope="module")
 def server() -> Server:
     toys = make_toys(prompts=True)
     toys.freeze()
-    made = make_server(toys)
-    return Server(**{**made.__dict__, "run": echo_only})
+    toy_server = make_server(toys)
+    return Server(**{**toy_server.__dict__, "run": echo_only})
 
 
 @pytest.fixture(scope="module")
@@ -289,7 +289,7 @@ def test_any_arguments_of_a_prompt_and_any_completion_get_a_proper_answer(
     @settings_for_tools()
     @given(given_arguments=some, argument=takes | anything, typed=texts | anything, context=some | anything)
     def ask(given_arguments: dict[str, Any], argument: Any, typed: Any, context: Any) -> None:
-        asked = {
+        request_params = {
             "prompts/get": {"name": prompt.name, "arguments": given_arguments},
             "completion/complete": {
                 "ref": {"type": "ref/prompt", "name": prompt.name},
@@ -297,7 +297,7 @@ def test_any_arguments_of_a_prompt_and_any_completion_get_a_proper_answer(
                 "context": {"arguments": context},
             },
         }
-        for method, params in asked.items():
+        for method, params in request_params.items():
             body = encode({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
             request = RequestFactory().post(
                 PATH, body, content_type="application/json", HTTP_AUTHORIZATION=f"Bearer {unlimited_key}"
@@ -320,7 +320,7 @@ def settings_for_tools() -> Callable[[Any], Any]:
 
 def _words(schema: dict[str, Any]) -> list[str]:
     """The words that a tool's schema knows, to come close to a valid call."""
-    found = ["service", "2026-11-01", "2026-10-01", "10", "tag:env", "USD"]
+    words = ["service", "2026-11-01", "2026-10-01", "10", "tag:env", "USD"]
     for value in schema.get("properties", {}).values():
-        found += [word for word in value.get("enum", []) if isinstance(word, str)]
-    return found
+        words += [word for word in value.get("enum", []) if isinstance(word, str)]
+    return words

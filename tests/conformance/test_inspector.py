@@ -78,7 +78,7 @@ def test_it_ends_with_an_error_where_a_call_is_refused(inspector: Inspector, too
 @requirement("clients:inspector", "prompts:list", "prompts:get")
 @each_era
 def test_it_lists_and_gets_prompts(inspector: Inspector, era: str) -> None:
-    asked = [
+    options = [
         "--method",
         "prompts/get",
         "--prompt-name",
@@ -88,7 +88,7 @@ def test_it_lists_and_gets_prompts(inspector: Inspector, era: str) -> None:
     ]
 
     listed = inspector.ask("--protocol-era", era, "--method", "prompts/list")["result"]["prompts"]
-    text = inspector.ask("--protocol-era", era, *asked)["result"]["messages"][0]["content"]["text"]
+    text = inspector.ask("--protocol-era", era, *options)["result"]["messages"][0]["content"]["text"]
 
     assert [prompt["name"] for prompt in listed] == [prompt.name for prompt in registry.prompts()]
     assert '"basis": "amortized"' in text

@@ -48,14 +48,14 @@ def remote(
     header = ["--header", f"Authorization: Bearer {keys['read']}"]
     command = node.command(node.MCP_REMOTE, live_server_process.mcp_url, *options, *header)
     with (
-        (tmp_path / "stderr").open("w") as said,
+        (tmp_path / "stderr").open("w") as stderr,
         subprocess.Popen(
             command,
             cwd=tmp_path,
             env=node.environment(tmp_path),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=said,
+            stderr=stderr,
             text=True,
         ) as process,
     ):

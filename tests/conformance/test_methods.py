@@ -132,9 +132,9 @@ def test_prompts_are_listed_with_their_arguments(door: Door, revision: str) -> N
 @requirement("prompts:get")
 @each_revision
 def test_a_prompt_is_rendered_with_its_arguments(door: Door, revision: str) -> None:
-    asked = {"name": "weekly", "arguments": {"team": "Core"}}
+    params = {"name": "weekly", "arguments": {"team": "Core"}}
 
-    (message,) = door.result("prompts/get", asked, revision=revision)["messages"]
+    (message,) = door.result("prompts/get", params, revision=revision)["messages"]
 
     assert message == {"role": "user", "content": {"type": "text", "text": "How was the week of Core?"}}
 
@@ -173,15 +173,15 @@ def test_an_unknown_prompt_or_argument_is_refused(
 def completion(
     door: Door, typed: str, *, argument: str = "team", context: Any = None, revision: str = schemas.MODERN
 ) -> dict[str, Any]:
-    given = {} if context is None else {"context": context}
+    extra = {} if context is None else {"context": context}
     params = {
         "ref": {"type": "ref/prompt", "name": "weekly"},
         "argument": {"name": argument, "value": typed},
     }
-    found: dict[str, Any] = door.result("completion/complete", {**params, **given}, revision=revision)[
+    values: dict[str, Any] = door.result("completion/complete", {**params, **extra}, revision=revision)[
         "completion"
     ]
-    return found
+    return values
 
 
 @requirement("completion:complete", "completion:limit")
@@ -197,9 +197,9 @@ def test_an_argument_is_completed_with_a_hundred_values_at_most(door: Door, revi
 @requirement("completion:context")
 @each_revision
 def test_other_arguments_given_already_count_for_a_completion(door: Door, revision: str) -> None:
-    found = completion(door, "", context={"arguments": {"mood": "happy"}}, revision=revision)
+    values = completion(door, "", context={"arguments": {"mood": "happy"}}, revision=revision)
 
-    assert found["values"][0] == "happy 000"
+    assert values["values"][0] == "happy 000"
 
 
 @requirement("completion:context")

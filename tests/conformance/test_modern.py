@@ -73,11 +73,11 @@ def test_client_info_may_be_missing_and_unknown_params_are_ignored(door: Door) -
 @requirement("modern:version-header")
 @pytest.mark.parametrize("version", [None, "2025-11-25", "v999", ""])
 def test_the_version_header_equals_the_bodys(door: Door, version: str | None) -> None:
-    given = headers("tools/list", version or "")
+    sent_headers = headers("tools/list", version or "")
     if version is None:
-        del given["mcp-protocol-version"]
+        del sent_headers["mcp-protocol-version"]
 
-    assert error_of(door, "tools/list", {"_meta": META}, given) == (400, -32020)
+    assert error_of(door, "tools/list", {"_meta": META}, sent_headers) == (400, -32020)
 
 
 @requirement("modern:version-header", "modern:unsupported-version")
@@ -149,9 +149,9 @@ def test_a_name_may_come_wrapped_in_base64(door: Door) -> None:
     "wrapped", ["=?base64?!?=", "=?base64?ZWNobw?=", "=?base64?/w==?=", "=?BASE64?ZWNobw==?="]
 )
 def test_a_broken_wrapping_is_a_mismatch(door: Door, wrapped: str) -> None:
-    given = headers("tools/call", **{"mcp-name": wrapped})
+    sent_headers = headers("tools/call", **{"mcp-name": wrapped})
 
-    assert error_of(door, "tools/call", {"_meta": META, "name": "echo"}, given) == (400, -32020)
+    assert error_of(door, "tools/call", {"_meta": META, "name": "echo"}, sent_headers) == (400, -32020)
 
 
 @requirement("modern:unknown-method")

@@ -62,7 +62,7 @@ def follow(url: str) -> None:
 
 def typescript(server: LiveServer, home: Path, answers: list[dict[str, str]], **asked: Any) -> dict[str, Any]:
     """What it says at its end; each time it asks for consent, the next of `answers` is given."""
-    person, said = Person("member@example.com"), dict[str, Any]()
+    person, report = Person("member@example.com"), dict[str, Any]()
     with running(home, node.TYPESCRIPT.with_name("typescript-oauth.mjs")) as process:
         assert process.stdin
         assert process.stdout
@@ -70,14 +70,14 @@ def typescript(server: LiveServer, home: Path, answers: list[dict[str, str]], **
         process.stdin.flush()
         for line in lines_of(process):
             assert line.startswith("{"), line + process.stdout.read()
-            said = json.loads(line)
-            if "authorize" not in said:
+            report = json.loads(line)
+            if "authorize" not in report:
                 break
-            back = person.answer(said["authorize"], **answers.pop(0))
+            back = person.answer(report["authorize"], **answers.pop(0))
             process.stdin.write(json.dumps(back) + "\n")
             process.stdin.flush()
     assert answers == []
-    return said
+    return report
 
 
 @requirement("clients:oauth")
@@ -89,10 +89,10 @@ def typescript(server: LiveServer, home: Path, answers: list[dict[str, str]], **
 def test_the_typescript_client_connects_to_read(
     oauth_server: LiveServer, tmp_path: Path, mode: Any, revision: str
 ) -> None:
-    said = typescript(oauth_server, tmp_path, [{}], mode=mode, calls=[{"name": "echo", "arguments": {}}])
+    report = typescript(oauth_server, tmp_path, [{}], mode=mode, calls=[{"name": "echo", "arguments": {}}])
 
-    assert (said["revision"], said["tools"], said["scopes"]) == (revision, READ_TOOLS, ["mcp:read"])
-    assert said["results"][0]["structuredContent"]["account"] == "acme"
+    assert (report["revision"], report["tools"], report["scopes"]) == (revision, READ_TOOLS, ["mcp:read"])
+    assert report["results"][0]["structuredContent"]["account"] == "acme"
 
 
 @requirement("clients:oauth")
@@ -101,19 +101,19 @@ def test_the_typescript_client_steps_up_when_a_write_is_refused(
 ) -> None:
     rename = {"name": "rename", "arguments": {"name": "Acme"}}
 
-    said = typescript(oauth_server, tmp_path, [{}, {"access": "read_write"}], mode="auto", calls=[rename])
+    report = typescript(oauth_server, tmp_path, [{}, {"access": "read_write"}], mode="auto", calls=[rename])
 
-    assert said["scopes"] == ["mcp:read", "mcp:read mcp:write"]
-    assert said["results"][0]["structuredContent"]["summary"] == "Now it is Acme."
+    assert report["scopes"] == ["mcp:read", "mcp:read mcp:write"]
+    assert report["results"][0]["structuredContent"]["summary"] == "Now it is Acme."
 
 
 @requirement("clients:oauth")
 def test_the_typescript_client_sees_the_tools_that_write_when_it_may(
     oauth_server: LiveServer, tmp_path: Path
 ) -> None:
-    said = typescript(oauth_server, tmp_path, [{"access": "read_write"}], mode="auto")
+    report = typescript(oauth_server, tmp_path, [{"access": "read_write"}], mode="auto")
 
-    assert set(said["tools"]) == {*READ_TOOLS, "rename"}
+    assert set(report["tools"]) == {*READ_TOOLS, "rename"}
 
 
 # mcp-remote
@@ -123,16 +123,16 @@ def test_the_typescript_client_sees_the_tools_that_write_when_it_may(
 def test_mcp_remote_signs_in_and_lists_the_tools(oauth_server: LiveServer, tmp_path: Path) -> None:
     options = ["--allow-http", "--transport", "http-only", "--host", "127.0.0.1"]
     client = node.MCP_REMOTE.with_name("client.js")
-    said = []
+    output = []
     with running(tmp_path, client, oauth_server.mcp_url, str(free_port()), *options) as process:
         for line in lines_of(process):
-            said.append(line)
-            if found := re.search(rf"{oauth_server.url}/oauth/authorize\?\S+", line):
-                follow(Person("member@example.com").answer(found[0]))
+            output.append(line)
+            if match := re.search(rf"{oauth_server.url}/oauth/authorize\?\S+", line):
+                follow(Person("member@example.com").answer(match[0]))
             if "Exiting OK" in line:
                 break
 
-    printed = "".join(said)
+    printed = "".join(output)
     assert "Connected successfully!" in printed
     assert [name for name in READ_TOOLS if f'"name": "{name}"' not in printed] == []
     assert '"name": "rename"' not in printed
@@ -152,14 +152,14 @@ def test_the_suite_finds_a_conforming_authorization_server(oauth_server: LiveSer
     arguments = ["--url", oauth_server.url, "--client-id", registered["client_id"]]
     arguments += ["--resource", oauth_server.mcp_url, "--port", str(port), "--output-dir", str(tmp_path)]
     with running(tmp_path, node.CONFORMANCE, "authorization", *arguments) as process:
-        said = []
+        output = []
         for line in lines_of(process):
-            said.append(line)
-            if found := re.search(rf"{oauth_server.url}/oauth/authorize\?\S+", line):
-                back = Person("member@example.com").answer(found[0])
+            output.append(line)
+            if match := re.search(rf"{oauth_server.url}/oauth/authorize\?\S+", line):
+                back = Person("member@example.com").answer(match[0])
                 assert authorization_response(back)["iss"] == oauth_server.url
                 follow(back)
-        assert process.wait() == 0, "".join(said)
+        assert process.wait() == 0, "".join(output)
 
     checks = [check for path in tmp_path.rglob("checks.json") for check in json.loads(path.read_text())]
-    assert [check["status"] for check in checks] == ["SUCCESS"] * 3, "".join(said)
+    assert [check["status"] for check in checks] == ["SUCCESS"] * 3, "".join(output)

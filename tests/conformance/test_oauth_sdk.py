@@ -63,8 +63,10 @@ class Connector:
         self.came_back.append(await asyncio.to_thread(self.person.answer, url, **self.answers))
 
     async def _answer(self) -> AuthorizationCodeResult:
-        said = authorization_response(self.came_back[-1])
-        return AuthorizationCodeResult(code=said.get("code", ""), state=said["state"], iss=said["iss"])
+        response = authorization_response(self.came_back[-1])
+        return AuthorizationCodeResult(
+            code=response.get("code", ""), state=response["state"], iss=response["iss"]
+        )
 
     def talk(self, then: Callable[[Client], Awaitable[T]], mode: str = "auto") -> T:
         async def session() -> T:
@@ -192,12 +194,12 @@ def test_a_viewer_is_not_offered_to_write(oauth_server: LiveServer) -> None:
 @requirement("clients:oauth")
 def test_an_expired_token_is_refreshed_without_the_person(oauth_server: LiveServer) -> None:
     client = connector(oauth_server)
-    seen: list[OAuthToken] = []
+    tokens: list[OAuthToken] = []
 
     async def stay_for_longer_than_an_hour(session: Client) -> set[str]:
         assert await tools(session) == READ_TOOLS
         assert client.tokens is not None
-        seen.append(client.tokens)
+        tokens.append(client.tokens)
         await asyncio.to_thread(oauth_server.run, "tests.conformance.test_oauth_sdk:expire_access_tokens")
         client.provider.context.token_expiry_time = 1.0
         return await tools(session)
@@ -205,7 +207,7 @@ def test_an_expired_token_is_refreshed_without_the_person(oauth_server: LiveServ
     assert client.talk(stay_for_longer_than_an_hour) == READ_TOOLS
 
     assert client.tokens is not None
-    assert client.tokens.refresh_token != seen[0].refresh_token
+    assert client.tokens.refresh_token != tokens[0].refresh_token
     assert len(client.asked) == 1
 
 

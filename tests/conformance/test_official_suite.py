@@ -101,10 +101,10 @@ def test_it_finds_what_the_baseline_says_and_nothing_else(
 def test_an_older_revision_passes_what_needs_no_fixture(
     live_server_process: LiveServer, keys: dict[str, str], tmp_path: Path, revision: str, scenario: str
 ) -> None:
-    asked = ("--scenario", scenario, "--spec-version", revision, "--force")
+    options = ("--scenario", scenario, "--spec-version", revision, "--force")
 
     with authorizing_proxy(live_server_process.mcp_url, keys["suite"]) as url:
-        done = node.run(node.CONFORMANCE, "server", "--url", url, *asked, home=tmp_path)
+        done = node.run(node.CONFORMANCE, "server", "--url", url, *options, home=tmp_path)
 
     assert done.returncode == 0, done.stdout
     assert "0 failed, 0 warnings" in done.stdout + done.stderr
@@ -127,9 +127,9 @@ def entries(revision: str) -> list[str]:
 
 def _bad(results: Path, scenario: str) -> list[str]:
     """The checks of a scenario that did not pass; or that it did not run."""
-    found = list(results.glob(f"server-{scenario}-[0-9]*T*/checks.json"))
-    if len(found) != 1:
-        return [f"ran {len(found)} times"]
-    checks = json.loads(found[0].read_text())
+    paths = list(results.glob(f"server-{scenario}-[0-9]*T*/checks.json"))
+    if len(paths) != 1:
+        return [f"ran {len(paths)} times"]
+    checks = json.loads(paths[0].read_text())
     is_error = [check["id"] for check in checks if check["status"] in ("FAILURE", "WARNING")]
     return [id_ for id_ in is_error if id_ not in NEED_A_FIXTURE]

@@ -80,17 +80,19 @@ def test_every_read_tool_answers_it_as_its_schema_says(
 ) -> None:
     """The client itself refuses an answer that does not fit the tool's outputSchema."""
     examples = [
-        (tool.name, dict(given)) for tool in registry.callable_by(may_write=False) for given in tool.examples
+        (tool.name, dict(arguments))
+        for tool in registry.callable_by(may_write=False)
+        for arguments in tool.examples
     ]
 
     async def ask(client: Client) -> list[CallToolResult]:
         await client.list_tools()
-        return [await client.call_tool(name, given) for name, given in examples]
+        return [await client.call_tool(name, arguments) for name, arguments in examples]
 
-    for asked, result in zip(
+    for example, result in zip(
         examples, talk(live_server_process.mcp_url, keys["read"], mode, ask), strict=True
     ):
-        assert not result.is_error, (asked, result.content)
+        assert not result.is_error, (example, result.content)
         assert isinstance(result.content[0], TextContent)
         assert json.loads(result.content[0].text) == result.structured_content
 

@@ -33,8 +33,8 @@ def snippets() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def page_snippets(live_server_process: LiveServer) -> dict[str, str]:
-    made: dict[str, str] = live_server_process.run("tests.conformance.test_snippets:snippets")
-    return made
+    snippets_by_page: dict[str, str] = live_server_process.run("tests.conformance.test_snippets:snippets")
+    return snippets_by_page
 
 
 def assert_lists_tools(url: str, headers: dict[str, str], body: str) -> None:

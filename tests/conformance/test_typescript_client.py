@@ -58,7 +58,7 @@ def report(
         *PLAIN,
         *EXAMPLES,
     ]
-    asked = {
+    plan = {
         "url": live_server_process.mcp_url,
         "token": keys["read"],
         "mode": MODES[mode][0],
@@ -74,10 +74,10 @@ def report(
         ],
     }
     home: Path = tmp_path_factory.mktemp("typescript")
-    done = node.run(node.TYPESCRIPT, home=home, stdin=json.dumps(asked))
+    done = node.run(node.TYPESCRIPT, home=home, stdin=json.dumps(plan))
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    content: dict[str, Any] = json.loads(done.stdout)
+    return content
 
 
 @requirement("clients:typescript")
@@ -107,10 +107,10 @@ def test_it_reads_and_verifies_every_skill(report: dict[str, Any], mode: str) ->
 
 @requirement("clients:typescript", "prompts:get", "prompts:arguments")
 def test_it_gets_every_prompt_and_reads_why_one_was_refused(report: dict[str, Any]) -> None:
-    *given, refused = report["texts"]
+    *prompt_texts, refused = report["texts"]
 
-    assert [prompt["messages"][0]["role"] for prompt in given] == ["user"] * len(PROMPTS)
-    assert all("`console_url`" in prompt["messages"][0]["content"]["text"] for prompt in given)
+    assert [prompt["messages"][0]["role"] for prompt in prompt_texts] == ["user"] * len(PROMPTS)
+    assert all("`console_url`" in prompt["messages"][0]["content"]["text"] for prompt in prompt_texts)
     assert refused["rpcError"]["code"] == -32602
     assert f"Nearest: '{MARK} bill'." in refused["rpcError"]["message"]
 
@@ -148,6 +148,6 @@ def test_every_read_tool_answers_it_as_its_schema_says(report: dict[str, Any]) -
     results = report["results"][3:]
 
     assert len(results) == len(PLAIN) + len(EXAMPLES)
-    for asked, result in zip([*PLAIN, *EXAMPLES], results, strict=True):
-        assert not result.get("isError", "rpcError" in result), (asked, result)
+    for example, result in zip([*PLAIN, *EXAMPLES], results, strict=True):
+        assert not result.get("isError", "rpcError" in result), (example, result)
         assert json.loads(result["content"][0]["text"]) == result["structuredContent"]

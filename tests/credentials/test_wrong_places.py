@@ -168,8 +168,8 @@ def live_keys() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def on_the_wire(live_server_process: LiveServer) -> dict[str, str]:
-    made: dict[str, str] = live_server_process.run("tests.credentials.test_wrong_places:live_keys")
-    return made
+    key_by_kind: dict[str, str] = live_server_process.run("tests.credentials.test_wrong_places:live_keys")
+    return key_by_kind
 
 
 def statuses(url: str, door: str, *authorization: str) -> int:

@@ -174,8 +174,8 @@ def test_a_server_that_cannot_start_is_tried_until_it_can(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As after a full disk: it panics, and no start succeeds before there is room."""
-    said: list[str] = []
-    watch = ServerWatch(cluster, said.append)
+    messages: list[str] = []
+    watch = ServerWatch(cluster, messages.append)
     monkeypatch.setattr(Backoff, "wait", lambda self, lasted: 0.1)
     with psycopg.connect(cluster.url(), autocommit=True) as connection:
         connection.execute("CREATE TABLE pushed AS SELECT generate_series(1, 1000)")
@@ -183,7 +183,7 @@ def test_a_server_that_cannot_start_is_tried_until_it_can(
 
     def looks(word: str, times: int = 1) -> bool:
         watch.look()
-        return sum(word in line for line in said) >= times
+        return sum(word in line for line in messages) >= times
 
     kill(cluster)
     control.rename(control.with_suffix(".aside"))

@@ -26,8 +26,8 @@ SENT = {
 @pytest.mark.parametrize("path", ASKED)
 def test_a_link_with_a_number_of_any_length_opens_a_page(cast: Cast, path: str, digits: int) -> None:
     number = "9" * digits
-    said = f"mcp_key:{number}" if ASKED[path] == "credential" else number
-    assert signed_in(cast.owner).get(f"/a/acme/{path}", {ASKED[path]: said}).status_code == 200
+    value = f"mcp_key:{number}" if ASKED[path] == "credential" else number
+    assert signed_in(cast.owner).get(f"/a/acme/{path}", {ASKED[path]: value}).status_code == 200
 
 
 @pytest.mark.parametrize("digits", [20, 5_000])

@@ -82,10 +82,10 @@ def test_an_import_that_finds_no_more_room_waits_as_if_it_had_not_begun(
         job = services.queue_import(
             source=source, uploads=[SimpleUploadedFile("may.csv", MAY.encode())], actor=cast.actor
         )
-        looks = iter([""])
+        problems = iter([""])
         with monkeypatch.context() as patched:
             # Room when it begins, and none when it writes.
-            patched.setattr(disk, "low_disk", lambda needed_bytes=0: next(looks, "full"))
+            patched.setattr(disk, "low_disk", lambda needed_bytes=0: next(problems, "full"))
             services.run_import(job.pk)
         job.refresh_from_db()
         assert (job.status, job.attempts, total(cast.account)) == ("queued", 0, None)

@@ -152,10 +152,10 @@ def pooler(url: str) -> Iterator[str]:
         file = Path(folder, "pgbouncer.ini")
         file.write_text("\n".join(lines))
         # It refuses to run as root.
-        given = {} if os.geteuid() else {"user": owner.st_uid, "group": owner.st_gid}
-        if given:
+        owner_options = {} if os.geteuid() else {"user": owner.st_uid, "group": owner.st_gid}
+        if owner_options:
             os.chown(folder, owner.st_uid, owner.st_gid)
-        process = subprocess.Popen([PGBOUNCER, "-q", str(file)], **given)  # type: ignore[call-overload]
+        process = subprocess.Popen([PGBOUNCER, "-q", str(file)], **owner_options)  # type: ignore[call-overload]
         try:
             yield f"postgres://{parts.username}@127.0.0.1:{port}/{name}"
         finally:
@@ -203,8 +203,8 @@ def works(server: LiveServer, mails: MailServer) -> None:
 
 
 def checks(server: LiveServer) -> dict[str, str]:
-    found: dict[str, str] = httpx.get(f"{server.url}/readyz", timeout=30).json()["checks"]
-    return found
+    results: dict[str, str] = httpx.get(f"{server.url}/readyz", timeout=30).json()["checks"]
+    return results
 
 
 @contextmanager
@@ -228,17 +228,17 @@ def several(tmp_path: Path) -> None:
     port, copied = free_port(), template()
     with ExitStack() as stack:
         database = stack.enter_context(_database(copied))
-        given, mails = stack.enter_context(mail_environment(tmp_path / "var", port))
-        given |= stack.enter_context(bucket())
-        given |= {"REDIS_URL": stack.enter_context(redis_server()), "DATABASE_URL": database}
-        server = LiveServer(f"http://127.0.0.1:{port}", given, tmp_path / "log")
+        environment, mails = stack.enter_context(mail_environment(tmp_path / "var", port))
+        environment |= stack.enter_context(bucket())
+        environment |= {"REDIS_URL": stack.enter_context(redis_server()), "DATABASE_URL": database}
+        server = LiveServer(f"http://127.0.0.1:{port}", environment, tmp_path / "log")
         if copied is None:
             server.manage("migrate", "--verbosity=0")
         if PGBOUNCER:
-            given |= {"DATABASE_URL": stack.enter_context(pooler(database)), "DATABASE_PREPARED": "0"}
+            environment |= {"DATABASE_URL": stack.enter_context(pooler(database)), "DATABASE_PREPARED": "0"}
         web = (sys.executable, "-m", "finops.web", "--port", str(port), "--processes", "2")
-        serving = stack.enter_context(program(server.log, given, *web))
-        stack.enter_context(program(server.log, given, sys.executable, "-m", "finops.worker", "--beat"))
+        serving = stack.enter_context(program(server.log, environment, *web))
+        stack.enter_context(program(server.log, environment, sys.executable, "-m", "finops.worker", "--beat"))
         _wait_until_ready(server, serving)
         server.keeps_caller = True
         assert server.run(f"{HERE}:prepared_errors") == (["finops.E009"] if PGBOUNCER else [])
@@ -252,13 +252,13 @@ def one_machine(redis: bool) -> None:
         var = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="finops-up-", dir="/tmp")))
         var.chmod(0o711)
         port = free_port()
-        given, mails = stack.enter_context(mail_environment(var / "var", port))
-        del given["DATABASE_URL"]
+        environment, mails = stack.enter_context(mail_environment(var / "var", port))
+        del environment["DATABASE_URL"]
         if redis:
-            given |= {"REDIS_URL": stack.enter_context(redis_server()), "WEB_PROCESSES": "2"}
-        server = LiveServer(f"http://127.0.0.1:{port}", given, var / "log")
+            environment |= {"REDIS_URL": stack.enter_context(redis_server()), "WEB_PROCESSES": "2"}
+        server = LiveServer(f"http://127.0.0.1:{port}", environment, var / "log")
         up = (sys.executable, "manage.py", "up", "--no-demo", "--port", str(port))
-        serving = stack.enter_context(program(server.log, given, *up))
+        serving = stack.enter_context(program(server.log, environment, *up))
         _wait_until_ready(server, serving)
         works(server, mails)
         assert checks(server) == WELL | {"redis": "ok"}

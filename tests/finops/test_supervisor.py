@@ -28,9 +28,9 @@ def messages() -> list[str]:
 @pytest.fixture
 def programs(messages: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Supervisor]:
     monkeypatch.setattr(supervisor, "SILENT_SECONDS", 2.5)
-    made = Supervisor(say=messages.append, changed=lambda: None)
-    yield made
-    made.stop()
+    program_supervisor = Supervisor(say=messages.append, changed=lambda: None)
+    yield program_supervisor
+    program_supervisor.stop()
 
 
 def program(
@@ -70,24 +70,24 @@ def test_a_program_that_ends_again_and_again_ends_no_other_and_is_always_started
 def test_a_program_that_cannot_even_be_started_is_tried_again(
     programs: Supervisor, messages: list[str]
 ) -> None:
-    made = program("gone", "pass")
-    programs.start(made)
-    made.command = ["/nowhere"]
+    child = program("gone", "pass")
+    programs.start(child)
+    child.command = ["/nowhere"]
     wait_until(lambda: looks(programs, "cannot be started" in messages[-1] if messages else False))
-    made.command = [sys.executable, "-c", "import time; time.sleep(60)"]
-    wait_until(lambda: looks(programs, made.process is not None and "answers again" in messages[-1]))
+    child.command = [sys.executable, "-c", "import time; time.sleep(60)"]
+    wait_until(lambda: looks(programs, child.process is not None and "answers again" in messages[-1]))
 
 
 @pytest.mark.slow
 def test_a_program_that_is_stopped_is_stuck_and_started_again(
     programs: Supervisor, messages: list[str]
 ) -> None:
-    made = program("web", BEATING, heartbeats=("it",))
-    programs.start(made)
-    first = made.pid
-    wait_until(lambda: looks(programs, "it" in made.last_beats))
+    child = program("web", BEATING, heartbeats=("it",))
+    programs.start(child)
+    first = child.pid
+    wait_until(lambda: looks(programs, "it" in child.last_beats))
     os.kill(first, signal.SIGSTOP)
-    wait_until(lambda: looks(programs, made.pid not in (0, first) and "it" in made.last_beats))
+    wait_until(lambda: looks(programs, child.pid not in (0, first) and "it" in child.last_beats))
     assert messages == [
         "The web is stuck (no heartbeat of it); starting it again now.",
         "The web answers again.",
@@ -97,20 +97,20 @@ def test_a_program_that_is_stopped_is_stuck_and_started_again(
 def test_a_supervisor_that_was_stopped_itself_blames_nobody(
     programs: Supervisor, messages: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = program("web", BEATING, heartbeats=("it",))
-    programs.start(made)
-    wait_until(lambda: looks(programs, "it" in made.last_beats))
-    os.kill(made.pid, signal.SIGSTOP)  # as all of a container that is paused
+    child = program("web", BEATING, heartbeats=("it",))
+    programs.start(child)
+    wait_until(lambda: looks(programs, "it" in child.last_beats))
+    os.kill(child.pid, signal.SIGSTOP)  # as all of a container that is paused
     later = time.monotonic() + 3600
     monkeypatch.setattr("finops.supervisor.time.monotonic", lambda: later)
     programs.look()
     assert messages == []
-    os.kill(made.pid, signal.SIGCONT)  # so that it hears SIGTERM, which else is waited for
+    os.kill(child.pid, signal.SIGCONT)  # so that it hears SIGTERM, which else is waited for
 
 
 def test_a_program_may_end_with_its_supervisor() -> None:
     """By the pipe: a supervisor that was killed cannot tell it."""
-    made = program("web", BEATING, environment={ENDS_WITH_SUPERVISOR: "1"})
-    process = made.start()
-    made.forget()
+    child = program("web", BEATING, environment={ENDS_WITH_SUPERVISOR: "1"})
+    process = child.start()
+    child.forget()
     assert process.wait(60) == -signal.SIGTERM

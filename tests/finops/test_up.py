@@ -63,8 +63,8 @@ class Console:
 
     def _read(self) -> None:
         assert self.process.stdout is not None
-        with self.process.stdout as said:
-            for line in said:
+        with self.process.stdout as stream:
+            for line in stream:
                 self._lines.put(line.rstrip())
         self._lines.put(None)
 
@@ -95,8 +95,8 @@ class Console:
         return "\n".join(self.said)
 
     def children(self) -> dict[str, int]:
-        noted = json.loads((self.var_dir / "up.json").read_text())["children"]
-        return {child["name"]: child["pid"] for child in noted}
+        child_ids = json.loads((self.var_dir / "up.json").read_text())["children"]
+        return {child["name"]: child["pid"] for child in child_ids}
 
     def postgres(self) -> int:
         return int((self.var_dir / "postgres" / "data" / "postmaster.pid").read_text().splitlines()[0])
@@ -140,9 +140,9 @@ def waiting_clients(console: Console, count: int) -> Iterator[list[str]]:
     """Clients that connect now; their answers, once the block has ended."""
     answers: list[str] = []
     with threads(count) as call:
-        asked = [call(console.get, "/healthz") for _ in range(count)]
+        calls = [call(console.get, "/healthz") for _ in range(count)]
         yield answers
-        answers += [each.result() for each in asked]
+        answers += [each.result() for each in calls]
 
 
 @pytest.fixture(scope="module")
@@ -196,12 +196,12 @@ def test_a_restart_refuses_nobody_and_after_sigkill_the_next_start_stops_what_wa
             second = consoles.enter_context(start_up(var_dir, port, listening, WEB_PROCESSES="2"))
         assert answers == ["ok"] * 2
 
-        left = processes_of(second)
+        survivors = processes_of(second)
         second.end(signal.SIGKILL)
-        assert [pid for pid in left if not is_group_alive(pid)] == []
+        assert [pid for pid in survivors if not is_group_alive(pid)] == []
         third = consoles.enter_context(start_up(var_dir, port, listening, WEB_PROCESSES="2"))
         assert stopped_what_was_left(third)
-        assert [pid for pid in left if is_group_alive(pid)] == []
+        assert [pid for pid in survivors if is_group_alive(pid)] == []
         assert json.loads(third.get("/readyz"))["ready"] is True
         ends_well(third, signal.SIGHUP)
 
@@ -212,20 +212,20 @@ def test_a_busy_port_is_named_with_a_way_out(var_dir: Path) -> None:
         other.listen()
         port = int(other.getsockname()[1])
         refused = Console(var_dir, port)
-        said = refused.rest()
+        output = refused.rest()
     assert refused.process.returncode == 1
-    assert f"Port {port} on 127.0.0.1 cannot be used" in said
-    assert f"make run PORT={port + 1}" in said
-    assert "Traceback" not in said
+    assert f"Port {port} on 127.0.0.1 cannot be used" in output
+    assert f"make run PORT={port + 1}" in output
+    assert "Traceback" not in output
 
 
 def test_an_unsafe_production_does_not_start(var_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FINOPS_ENV", "production")
     refused = Console(var_dir, free_port())
-    said = refused.rest()
+    output = refused.rest()
     assert refused.process.returncode == 1
-    assert "Refusing to start" in said
-    assert "SECRET_KEY is not set" in said
+    assert "Refusing to start" in output
+    assert "SECRET_KEY is not set" in output
 
 
 def test_its_lines_are_log_records_where_logs_are_json(
@@ -247,19 +247,19 @@ def test_its_lines_are_log_records_where_logs_are_json(
 
 class TestWhileItRuns:
     def test_it_says_what_it_does_and_serves(self, kept: Console) -> None:
-        said = "\n".join(kept.said)
+        output = "\n".join(kept.said)
         for step in ("PostgreSQL", "Redis", "Database tables", "Static files", "Web server", "Worker"):
-            assert step in said
-        assert f"http://127.0.0.1:{kept.port}" in said
+            assert step in output
+        assert f"http://127.0.0.1:{kept.port}" in output
         assert kept.get("/healthz") == "ok"
         assert json.loads(kept.get("/readyz"))["ready"] is True
 
     def test_a_second_start_says_who_runs_and_where(self, kept: Console) -> None:
         second = Console(kept.var_dir, free_port())
-        said = second.rest()
+        output = second.rest()
         assert second.process.returncode == 1
-        assert f"already runs (process {kept.process.pid}) at http://127.0.0.1:{kept.port}" in said
-        assert "Traceback" not in said
+        assert f"already runs (process {kept.process.pid}) at http://127.0.0.1:{kept.port}" in output
+        assert "Traceback" not in output
         assert kept.get("/healthz") == "ok"
 
     def test_a_web_server_that_dies_is_started_again_and_refuses_nobody(self, kept: Console) -> None:
@@ -313,8 +313,8 @@ class TestWhileItRuns:
             wait_until(lambda: set(json.loads(kept.get("/readyz"))["checks"].values()) == {"ok"})
             assert redis.get("of the one that dies") is None
             # Beat sends each queue a message, which a worker answers with a note.
-            noted = [redis.get(f"finops:alive:worker-{queue}") for queue in QUEUES]
-            assert None not in noted
+            heartbeats = [redis.get(f"finops:alive:worker-{queue}") for queue in QUEUES]
+            assert None not in heartbeats
 
     def test_a_database_that_dies_is_started_again(self, kept: Console) -> None:
         killed = kept.postgres()
@@ -327,9 +327,9 @@ class TestWhileItRuns:
     def test_after_sigkill_the_next_start_stops_what_was_left_and_refuses_nobody(
         self, kept: Console, listening: socket.socket
     ) -> None:
-        left = processes_of(kept)
+        survivors = processes_of(kept)
         kept.end(signal.SIGKILL)
-        assert [pid for pid in left if not is_group_alive(pid)] == []
+        assert [pid for pid in survivors if not is_group_alive(pid)] == []
         following = Console(kept.var_dir, kept.port, listening=listening, WEB_PROCESSES="2")
         try:
             following.wait_for("An earlier start was killed")
@@ -337,7 +337,7 @@ class TestWhileItRuns:
                 following.wait_for("Ready after")
             assert answers == ["ok"] * 2
             assert stopped_what_was_left(following)
-            assert [pid for pid in left if is_group_alive(pid)] == []
+            assert [pid for pid in survivors if is_group_alive(pid)] == []
             ends_well(following, signal.SIGTERM)
         finally:
             end_if_running(following)

@@ -200,19 +200,19 @@ def test_whatever_happens_the_meter_is_what_was_stored_and_not_voided(
 ) -> None:
     with transaction.atomic():
         now, received = NOW, dict[str, date]()
-        for kind, what in steps:
+        for kind, payload in steps:
             with clock.frozen(now):
                 if kind == "push":
-                    answer = door.push(*what)
+                    answer = door.push(*payload)
                     received[answer.headers["Usage-Batch-Id"]] = now.date().replace(day=1)
                 elif kind == "void":
-                    for row in batches(cast.account)[what : what + 1]:
+                    for row in batches(cast.account)[payload : payload + 1]:
                         void(row)
                         received.pop(str(row.id), None)
                 elif kind == "sweep":
                     tasks.sweep()
             if kind == "days":
-                now += timedelta(days=what)
+                now += timedelta(days=payload)
 
         stored = Counter(received[row.batch] for row in inbox() if row.batch in received)
         assert metered_events_by_month(cast.account) == stored

@@ -260,8 +260,8 @@ def test_a_body_that_inflates_a_thousandfold_is_refused_for_the_price_of_what_wa
     spent = time.process_time()
     assert problem(door.send(bomb, content_encoding="gzip"), 413) == "body_too_large"
     assert time.process_time() - spent < 0.5
-    alike = {"events": [event()] * 1_000}
-    answer = door.send(gzip.compress(json.dumps(alike).encode()), content_encoding="gzip")
+    body = {"events": [event()] * 1_000}
+    answer = door.send(gzip.compress(json.dumps(body).encode()), content_encoding="gzip")
     assert reasons(answer, submitted=1_000) == {}
 
 
@@ -322,11 +322,11 @@ def test_a_chunked_gzip_body_is_read_no_further_than_four_times_the_limit_before
     door: Door,
 ) -> None:
     class Counted(BytesIO):
-        taken = 0
+        byte_count = 0
 
         def read(self, size: int | None = -1) -> bytes:
             part = super().read(size)
-            self.taken += len(part)
+            self.byte_count += len(part)
             return part
 
     packed = Counted(gzip.compress(random.Random(1).randbytes(3_000)) * 50)
@@ -339,7 +339,7 @@ def test_a_chunked_gzip_body_is_read_no_further_than_four_times_the_limit_before
 
     assert answer.status_code == 413
     assert json.loads(answer.content)["error"]["code"] == "body_too_large"
-    assert packed.taken == 4_001
+    assert packed.byte_count == 4_001
 
 
 def test_a_body_that_breaks_off_is_refused_and_nothing_is_stored(door: Door) -> None:

@@ -26,11 +26,11 @@ def endings(monkeypatch: pytest.MonkeyPatch) -> Endings:
 
     def become(*each: ChildResult | Callable[[], ChildResult]) -> list[str]:
         names: list[str] = []
-        left = list(each)
+        remaining = list(each)
 
         def run(*_: Any, name: str, **__: Any) -> ChildResult:
             names.append(name)
-            one = left.pop(0) if len(left) > 1 else left[0]
+            one = remaining.pop(0) if len(remaining) > 1 else remaining[0]
             return one if isinstance(one, ChildResult) else one()
 
         monkeypatch.setattr(child_process, "run", run)

@@ -42,10 +42,10 @@ def test_the_file_goes_when_it_is_done_and_forgotten_ones_after_a_day(
     with django_capture_on_commit_callbacks(execute=True):
         job = run_new_upload(open_door(cast), csv(line(1)), cast)
     assert not Path(job.path).exists()
-    left = upload_files.folder() / "left"
-    left.write_bytes(b"")
+    stray_file = upload_files.folder() / "left"
+    stray_file.write_bytes(b"")
     assert upload_files.remove_orphans() == 0
-    os.utime(left, (0, 0))
+    os.utime(stray_file, (0, 0))
     assert upload_files.remove_orphans() == 1
 
 

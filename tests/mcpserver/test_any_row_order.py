@@ -148,7 +148,7 @@ def test_any_bill_answers_the_same_whatever_order_the_engine_returns_groups_in(
     pair: Pair, bill: Any, seed: int, data: st.DataObject
 ) -> None:
     tools = data.draw(st.permutations(TOOLS))
-    asked = [
+    questions = [
         (tool, data.draw(st.sampled_from([{}, *tool.examples, *QUESTIONS.get(tool.name, [])])))
         for tool in tools[:ASKED]
     ]
@@ -165,7 +165,7 @@ def test_any_bill_answers_the_same_whatever_order_the_engine_returns_groups_in(
                 texts.append(answer())
             same(texts[1], texts[0])
 
-        for tool, arguments in asked:
+        for tool, arguments in questions:
             in_both_orders(
                 lambda tool=tool, arguments=arguments: plain(
                     answer_text(pair.inside_key, tool, dict(arguments)), pair

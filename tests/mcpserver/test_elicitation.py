@@ -41,14 +41,14 @@ def board(cast: Cast) -> int:
 
 
 def test_a_dashboard_is_deleted_when_the_person_agrees(cast: Cast, writer: Door, board: int) -> None:
-    asked = call(writer, "delete_dashboard", {"dashboard_id": board})
+    response = call(writer, "delete_dashboard", {"dashboard_id": board})
 
-    assert asked["resultType"] == "input_required"
-    question = asked["inputRequests"]["confirm"]["params"]["message"]
+    assert response["resultType"] == "input_required"
+    question = response["inputRequests"]["confirm"]["params"]["message"]
     assert question.startswith("Delete the shared dashboard 'Weekly'")
     assert is_there(cast, board)
 
-    state = asked["requestState"]
+    state = response["requestState"]
     done = call(
         writer,
         "delete_dashboard",
@@ -108,14 +108,14 @@ def test_a_board_that_somebody_else_changed_is_replaced_after_a_question(
             widgets=[widget("total", title="Mine")],
         )
 
-    asked = call(writer, "set_dashboard_widgets", arguments)
+    response = call(writer, "set_dashboard_widgets", arguments)
 
-    assert "'kim@example.com' changed it last" in asked["inputRequests"]["confirm"]["params"]["message"]
+    assert "'kim@example.com' changed it last" in response["inputRequests"]["confirm"]["params"]["message"]
     call(
         writer,
         "set_dashboard_widgets",
         arguments,
-        requestState=asked["requestState"],
+        requestState=response["requestState"],
         inputResponses=reply("accept", confirm=True),
     )
     # Now it is her own, so nothing is asked.

@@ -38,10 +38,10 @@ def team_of_budget(cast: Cast) -> str:
 
 
 def test_the_person_chooses_and_the_tool_runs_with_her_choice(cast: Cast, writer: Door) -> None:
-    asked = call(writer, "create_budget", BUDGET)
+    response = call(writer, "create_budget", BUDGET)
 
-    assert asked["resultType"] == "input_required"
-    request = asked["inputRequests"]["choice"]["params"]
+    assert response["resultType"] == "input_required"
+    request = response["inputRequests"]["choice"]["params"]
     assert request["message"] == "team: 'Payments' does not exist. Which one do you mean?"
     names = request["requestedSchema"]["properties"]["choice"]["enum"]
     assert sorted(names) == ["Payments EU", "Payments US"]
@@ -50,7 +50,7 @@ def test_the_person_chooses_and_the_tool_runs_with_her_choice(cast: Cast, writer
         writer,
         "create_budget",
         BUDGET,
-        requestState=asked["requestState"],
+        requestState=response["requestState"],
         inputResponses=choose("Payments US"),
     )
 
@@ -118,9 +118,9 @@ def test_a_value_of_a_filter_that_a_tool_refuses_is_chosen_too(
         "filters": [{"dimension": dimension, "values": ["globex"]}],
     }
 
-    asked = call(door, tool, arguments)
-    request = asked["inputRequests"]["choice"]["params"]
-    state = asked["requestState"]
+    response = call(door, tool, arguments)
+    request = response["inputRequests"]["choice"]["params"]
+    state = response["requestState"]
     done = call(door, tool, arguments, requestState=state, inputResponses=choose("globex-us"))
 
     assert sorted(request["requestedSchema"]["properties"]["choice"]["enum"]) == ["globex-eu", "globex-us"]

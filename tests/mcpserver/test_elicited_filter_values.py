@@ -94,10 +94,10 @@ def test_a_cached_answer_does_not_replace_the_question(door: Door) -> None:
 
 
 def test_the_person_chooses_the_value_and_the_answer_is_about_it(door: Door) -> None:
-    asked = call(door, "querySpend", filtered("Kube"))
+    response = call(door, "querySpend", filtered("Kube"))
 
-    assert names_of(asked) == [CONTROL, NODES]
-    message = asked["inputRequests"]["choice"]["params"]["message"]
+    assert names_of(response) == [CONTROL, NODES]
+    message = response["inputRequests"]["choice"]["params"]["message"]
     assert message == "service: no cost has service 'Kube'. Which one do you mean?"
 
     answer = answered(door, "querySpend", filtered("Kube"), choose(CONTROL))
@@ -141,24 +141,24 @@ def test_the_forecast_asks_too(door: Door) -> None:
     arguments = {"filters": [{"dimension": "region", "values": ["eu-central"]}]}
 
     with clock.frozen(datetime(2026, 3, 12, 12, tzinfo=UTC)):
-        asked = call(door, "forecastSpend", arguments)
+        response = call(door, "forecastSpend", arguments)
 
-    assert names_of(asked) == ["eu-central-1", "eu-central-2"]
+    assert names_of(response) == ["eu-central-1", "eu-central-2"]
 
 
 def test_a_value_beside_one_that_is_there_is_asked_about(door: Door) -> None:
-    asked = call(door, "querySpend", filtered("Mail", "Kube"))
+    response = call(door, "querySpend", filtered("Mail", "Kube"))
     answer = answered(door, "querySpend", filtered("Mail", "Kube"), choose(NODES))
 
-    assert names_of(asked) == [CONTROL, NODES]
+    assert names_of(response) == [CONTROL, NODES]
     assert answer["totals"][0]["amount"] == 35
 
 
 def test_names_of_one_value_are_one_choice(door: Door) -> None:
     """Of an account that has an id and a name, both similar, the person sees one."""
-    asked = call(door, "querySpend", filtered("Shopp", dimension="account"))
+    response = call(door, "querySpend", filtered("Shopp", dimension="account"))
 
-    assert names_of(asked) == ["Shop", "Shop-2"]
+    assert names_of(response) == ["Shop", "Shop-2"]
 
 
 def test_customers_of_usage_are_chosen(cast: Cast, door: Door) -> None:
@@ -170,10 +170,10 @@ def test_customers_of_usage_are_chosen(cast: Cast, door: Door) -> None:
         Customer.objects.filter(customer_id="globex-eu").update(name="Globex Europe")
     arguments = {**DAYS, "customers": ["globex"]}
 
-    asked = call(door, "queryUsage", arguments)
+    response = call(door, "queryUsage", arguments)
     answer = answered(door, "queryUsage", arguments, choose("globex-us"))
 
-    assert names_of(asked) == ["globex-eu", "globex-us"]
+    assert names_of(response) == ["globex-eu", "globex-us"]
     assert answer["quantity"] == 4
 
 
@@ -282,17 +282,17 @@ def test_a_limited_viewer_chooses_among_the_values_that_she_sees(cast: Cast) -> 
         )
     viewer = limited_viewer(cast)
 
-    asked = call(viewer, "querySpend", filtered("Kube"))
+    response = call(viewer, "querySpend", filtered("Kube"))
     refused = call(
         viewer,
         "querySpend",
         filtered("Kube"),
-        requestState=asked["requestState"],
+        requestState=response["requestState"],
         inputResponses=choose(CONTROL),
     )
 
-    assert names_of(asked) == ["Kube backup", NODES]
-    assert CONTROL not in str(asked)
+    assert names_of(response) == ["Kube backup", NODES]
+    assert CONTROL not in str(response)
     assert not refused["structuredContent"]["totals"]
 
 

@@ -92,11 +92,11 @@ def test_a_write_tool_with_a_read_only_oauth_token_asks_the_client_to_step_up(ca
 
 @requirement("tools:timeout")
 def test_a_statement_that_outlives_the_call_is_stopped(cast: Cast) -> None:
-    began = time.monotonic()
+    start = time.monotonic()
 
     outcome = run("slow", make_call(cast, seconds=0.2))
 
-    assert time.monotonic() - began < 25  # it would sleep for 30
+    assert time.monotonic() - start < 25  # it would sleep for 30
     assert outcome.problem == "slow timed out. Use a shorter period or less detail."
 
 

@@ -48,11 +48,11 @@ def test_events_come_newest_first_with_their_page(acme: Account, door: Door) -> 
 
 
 def test_after_the_newest_known_only_what_is_new_is_told(acme: Account, door: Door) -> None:
-    known = happen(acme, "old")
+    old_event = happen(acme, "old")
 
-    assert door.ask("listRecentEvents", after=known)["events"] == []
+    assert door.ask("listRecentEvents", after=old_event)["events"] == []
     happen(acme, "new")
-    assert [event["title"] for event in door.ask("listRecentEvents", after=known)["events"]] == ["new"]
+    assert [event["title"] for event in door.ask("listRecentEvents", after=old_event)["events"]] == ["new"]
 
 
 def test_what_is_cut_says_so(acme: Account, door: Door) -> None:

@@ -216,11 +216,11 @@ class Stalled:
 @requirement("http:id-of-a-refusal")
 def test_strangers_who_send_nothing_more_hold_nobody_up(db: None) -> None:
     streams = [Stalled() for _ in range(12)]
-    began = time.monotonic()
+    start = time.monotonic()
     try:
         for stream in streams:
             check_refusal(endpoint(request_of(PING, stream)), id_=None)
-        seconds = time.monotonic() - began
+        seconds = time.monotonic() - start
     finally:
         for stream in streams:
             stream.goes_on.set()

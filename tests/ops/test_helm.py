@@ -261,10 +261,10 @@ def test_selectors_find_their_pods() -> None:
                 assert matches(spec["selector"]["matchLabels"], spec["template"])
                 assert sum(matches(spec["selector"]["matchLabels"], pod) for pod in everything.values()) == 1
             case "PodDisruptionBudget":
-                found = [
+                selected = [
                     name for name, pod in everything.items() if matches(spec["selector"]["matchLabels"], pod)
                 ]
-                assert found == [manifest["metadata"]["name"].removeprefix("finops-")]
+                assert selected == [manifest["metadata"]["name"].removeprefix("finops-")]
             case "Service":
                 assert matches(spec["selector"], web)
                 assert not any(matches(spec["selector"], pod) for pod in others)

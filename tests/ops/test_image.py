@@ -98,7 +98,7 @@ def test_the_image_is_built_and_answers() -> None:
             capture_output=True,
             check=False,
         )
-        written = subprocess.run(
+        result = subprocess.run(
             _in_container(container, "sh", "-c", "touch /srv/finops/x || touch /etc/x || touch /x"),
             capture_output=True,
             check=False,
@@ -112,7 +112,7 @@ def test_the_image_is_built_and_answers() -> None:
         assert int(size.stdout.split()[0]) < LARGEST_KB
         assert unreadable.stdout == b""
         assert missing.stdout == b""
-        assert written.returncode != 0
+        assert result.returncode != 0
         _serves(container)
 
 

@@ -70,9 +70,9 @@ def test_the_example_holds_no_secret() -> None:
 
 
 def test_the_target_has_the_clock_once_and_a_worker_of_each_queue() -> None:
-    wanted = " ".join(_values(SYSTEMD / "finops.target", "Wants")).split()
+    units = " ".join(_values(SYSTEMD / "finops.target", "Wants")).split()
 
-    assert sorted(wanted) == sorted(
+    assert sorted(units) == sorted(
         [
             *("finops-web.service", "finops-beat.service", "finops-redis.service"),
             *(f"finops-worker@{queue}.service" for queue in QUEUES),

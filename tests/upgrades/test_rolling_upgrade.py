@@ -148,10 +148,10 @@ def test_no_request_fails_and_no_event_is_lost_or_doubled_while_a_version_rolls_
             stack.callback(web.kill)
         old[1].start()
         old_workers = [stack.enter_context(worker(place)) for _ in range(2)]
-        known = place.call(f"{HERE}:keys")
+        key_ids = place.call(f"{HERE}:keys")
         balancer = stack.enter_context(load_balancer(*(web.port for web in (*old, *new))))
-        pushers = [pusher(balancer.url, known["push"], name) for name in ("a", "b", "c")]
-        clients = [*pushers, assistant(balancer.url, known["mcp"])]
+        pushers = [pusher(balancer.url, key_ids["push"], name) for name in ("a", "b", "c")]
+        clients = [*pushers, assistant(balancer.url, key_ids["mcp"])]
         with ExitStack() as load:
             for client in clients:
                 load.enter_context(client.running())
@@ -174,8 +174,8 @@ def test_no_request_fails_and_no_event_is_lost_or_doubled_while_a_version_rolls_
         pushed = [answer for client in pushers for answer in client.answers]
         assert all(answer["accepted"] == EVENTS and not answer["rejected"] for answer in pushed)
         wait_until(
-            lambda: total(new[0], known["mcp"]) == EVENTS * len(pushed),
-            lambda: f"{total(new[0], known['mcp'])} of {EVENTS * len(pushed)} events count",
+            lambda: total(new[0], key_ids["mcp"]) == EVENTS * len(pushed),
+            lambda: f"{total(new[0], key_ids['mcp'])} of {EVENTS * len(pushed)} events count",
             seconds=60,
         )
 

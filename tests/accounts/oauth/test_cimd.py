@@ -160,11 +160,11 @@ def test_a_document_that_drips_is_given_up_on(cast: Cast, documents: Documents, 
     settings.OAUTH2_PROVIDER = {**settings.OAUTH2_PROVIDER, "CIMD_FETCH_TIMEOUT_SECONDS": 0.2}
     documents.drip = 0.03
     client_id = documents.publish("/mcp.json", {**DOCUMENT, "padding": "x" * 1000})
-    began = clock.now()
+    start = clock.now()
 
     assert ask(cast, client_id).status_code == 400
 
-    assert clock.now() - began < timedelta(seconds=5)
+    assert clock.now() - start < timedelta(seconds=5)
 
 
 def test_a_server_that_drips_its_headers_is_given_up_on(cast: Cast, settings: Any, monkeypatch: Any) -> None:
@@ -173,10 +173,10 @@ def test_a_server_that_drips_its_headers_is_given_up_on(cast: Cast, settings: An
     ended = threading.Event()
     monkeypatch.setattr("oauth2_provider.cimd._resolve_and_validate", lambda host, port: ["127.0.0.1"])
     monkeypatch.setattr("urllib3.HTTPSConnectionPool.urlopen", lambda *args, **kwargs: ended.wait(60))
-    began = clock.now()
+    start = clock.now()
     try:
         assert ask(cast, "https://client.example/mcp.json").status_code == 400
     finally:
         ended.set()
 
-    assert clock.now() - began < timedelta(seconds=5)
+    assert clock.now() - start < timedelta(seconds=5)

@@ -37,8 +37,8 @@ from tests.mcpserver.door import Door
 
 def create(cast: Cast, **fields: Any) -> tuple[ServiceAccount, str, str]:
     """A service account, its client ID and secret."""
-    given = {"account": cast.account, "actor": cast.actor, "name": "CI agent", **fields}
-    row, secret = create_service_account(**given)
+    values = {"account": cast.account, "actor": cast.actor, "name": "CI agent", **fields}
+    row, secret = create_service_account(**values)
     return row, row.connection.application.client_id, secret
 
 

@@ -24,12 +24,14 @@ from tests.cast import Cast
 
 def later(**ago: float) -> None:
     """As if everything so far had been this long ago."""
-    gone = timedelta(**ago)
-    OAuthAccessToken.objects.update(expires=F("expires") - gone, created=F("created") - gone)
-    OAuthRefreshToken.objects.update(created=F("created") - gone, revoked=F("revoked") - gone)
-    OAuthGrant.objects.update(expires=F("expires") - gone)
-    OAuthConnection.objects.unscoped().update(created_at=F("created_at") - gone)
-    OAuthApplication.objects.update(updated=F("updated") - gone, last_consent_at=F("last_consent_at") - gone)
+    delta = timedelta(**ago)
+    OAuthAccessToken.objects.update(expires=F("expires") - delta, created=F("created") - delta)
+    OAuthRefreshToken.objects.update(created=F("created") - delta, revoked=F("revoked") - delta)
+    OAuthGrant.objects.update(expires=F("expires") - delta)
+    OAuthConnection.objects.unscoped().update(created_at=F("created_at") - delta)
+    OAuthApplication.objects.update(
+        updated=F("updated") - delta, last_consent_at=F("last_consent_at") - delta
+    )
 
 
 def test_a_living_connection_stays_and_can_be_refreshed(cast: Cast) -> None:

@@ -131,9 +131,9 @@ def test_an_assertion_that_fails_a_check_gives_no_token(
         if name in ("iat", "exp", "nbf") and type(value) is int and abs(value) < 10**6
     }
 
-    got, text = refusal(agent.show(agent.server.sign(agent.claims(**{**changes, **times}))))
+    error_code, text = refusal(agent.show(agent.server.sign(agent.claims(**{**changes, **times}))))
 
-    assert got == error
+    assert error_code == error
     assert says in text
     assert not OAuthAccessToken.objects.exists()
     assert not OAuthConnection.objects.unscoped().exists()

@@ -187,11 +187,11 @@ def test_another_issuer_unlinks_everybody(cast: Cast, owner: Client, oidc: Serve
     form = {"name": "Acme", "issuer": "https://other.test", "client_id": "c", "default_role": "viewer"}
 
     refused = owner.post(f"{BASE}{provider.pk}/edit/", form)
-    kept = provider.identities.count()
+    identities = provider.identities.count()
     owner.post(f"{BASE}{provider.pk}/edit/", {**form, "client_secret": "of the other"})
 
     assert "Enter the client secret again: the issuer has changed." in refused.content.decode()
-    assert (refused.status_code, kept) == (422, 1)
+    assert (refused.status_code, identities) == (422, 1)
     assert not provider.identities.exists()
 
 

@@ -119,9 +119,9 @@ def test_a_second_assertion_beside_the_signed_one_is_not_read(cast: Cast, saml: 
     browser = Browser()
     form = response_of(browser)
     text = base64.b64decode(form["SAMLResponse"]).decode()
-    found = re.search(r"<saml:Assertion .*</saml:Assertion>", text, re.S)
-    assert found, text
-    signed = found.group()
+    match = re.search(r"<saml:Assertion .*</saml:Assertion>", text, re.S)
+    assert match, text
+    signed = match.group()
     unsigned = re.sub(r"<(ds:)?Signature .*?</(ds:)?Signature>", "", signed, flags=re.S)
     evil = re.sub(r' ID="[^"]+"', ' ID="_evil"', unsigned.replace("new@acme.test", "ceo@acme.test"), count=1)
     assert evil not in (signed, unsigned)

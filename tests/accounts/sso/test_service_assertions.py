@@ -344,8 +344,8 @@ def test_a_wrong_client_is_refused_at_its_field(
 def test_nobody_else_finds_the_form(
     cast: Cast, acting: Client, provider: IdentityProvider, saml: Server
 ) -> None:
-    looks = User.objects.create_user("looks@example.com", "a long enough secret", is_staff=True)
-    looking = reauthenticated(signed_in(looks), looks)
+    staff = User.objects.create_user("looks@example.com", "a long enough secret", is_staff=True)
+    looking = reauthenticated(signed_in(staff), staff)
     owner = reauthenticated(signed_in(cast.owner), cast.owner)
     fields = {"client-name": "Claude", "client-access": "read"}
     by_saml, of_account = add_saml(None, saml), add_saml(cast.account, saml, name="Own")

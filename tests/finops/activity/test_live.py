@@ -63,7 +63,7 @@ def other_process(live_page: LivePage, seconds: str) -> LiveServer:
 def test_what_a_client_asks_is_on_the_page_without_anybody_doing_anything(live_page: LivePage) -> None:
     live_page.ask(live_page.server, "alone")
 
-    wait_until(lambda: any("alone" in said for said in live_page.listed_arguments()))
+    wait_until(lambda: any("alone" in text for text in live_page.listed_arguments()))
 
 
 @pytest.mark.slow
@@ -75,7 +75,7 @@ def test_two_processes_write_what_each_was_asked_and_an_orderly_end_writes_the_r
         for number in range(3):
             live_page.ask(live_page.server, f"first {number}")
             live_page.ask(other, f"second {number}")
-        wait_until(lambda: sum("first" in said for said in live_page.listed_arguments()) == 3)
-        assert not any("second" in said for said in live_page.listed_arguments())
+        wait_until(lambda: sum("first" in text for text in live_page.listed_arguments()) == 3)
+        assert not any("second" in text for text in live_page.listed_arguments())
 
-    assert sum("second" in said for said in live_page.listed_arguments()) == 3
+    assert sum("second" in text for text in live_page.listed_arguments()) == 3

@@ -249,8 +249,8 @@ def test_the_day_is_that_of_utc_whatever_the_database_thinks(cast: Cast) -> None
 
 
 def test_calls_of_an_account_that_is_gone_are_left_out(cast: Cast) -> None:
-    gone = Account(pk=cast.account.pk + 10_000)
-    store([call_of(credential_of(gone)), call_of(credential_of(cast.account))])
+    deleted_account = Account(pk=cast.account.pk + 10_000)
+    store([call_of(credential_of(deleted_account)), call_of(credential_of(cast.account))])
 
     assert AssistantCall.objects.unscoped().count() == 1
 

@@ -103,12 +103,12 @@ def test_a_file_is_taken_whole_or_not_at_all(cast: Cast) -> None:
     refused = _upload(client, cast, bad)
     with account_scope(cast.account):
         assert not AiPrice.objects.exists()
-    taken = _upload(client, cast, good)
+    response = _upload(client, cast, good)
 
     assert refused.status_code == 422
     assert "Line 3: &#x27;vision&#x27; is no token type." in refused.content.decode()
     assert "Line 4: the same model, token type and date as line 2." in refused.content.decode()
-    assert taken.status_code == 302
+    assert response.status_code == 302
     with account_scope(cast.account):
         assert AiPrice.objects.count() == 2
         entry = AuditEntry.objects.get(action="ai_price.upload")

@@ -176,12 +176,12 @@ _TEXTS = st.lists(
 )
 @given(texts=st.lists(st.tuples(_TEXTS, _TEXTS), min_size=1, max_size=20))
 def test_the_lake_names_any_text_as_python_does(acme: Account, texts: list[tuple[str, str]]) -> None:
-    found = _in_the_lake(acme, texts)
+    lake_names = _in_the_lake(acme, texts)
 
-    assert found == [(meter_model_of(meter, service), token_type_of(meter)) for meter, service in texts]
+    assert lake_names == [(meter_model_of(meter, service), token_type_of(meter)) for meter, service in texts]
 
 
 def test_the_lake_names_the_meters_of_the_vendors(acme: Account) -> None:
-    found = _in_the_lake(acme, [(meter, service) for meter, service, *_ in METERS])
+    lake_names = _in_the_lake(acme, [(meter, service) for meter, service, *_ in METERS])
 
-    assert found == [(model, token_type) for *_, model, token_type in METERS]
+    assert lake_names == [(model, token_type) for *_, model, token_type in METERS]

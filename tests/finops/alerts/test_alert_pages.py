@@ -80,9 +80,9 @@ def test_a_webhooks_secret_is_shown_once_and_signs(acme: Account, member: Client
     assert "no-store" in answer["Cache-Control"]
     assert page.count(secret) == 3  # the secret, and two snippets that check with it
     member.post(f"{URL}channels/{hook.pk}/test/")
-    (got,) = receiver.requests
-    signed = Webhook(secret).sign(got.headers["webhook-id"], clock.now(), got.body.decode())
-    assert got.headers["webhook-signature"] == signed
+    (request,) = receiver.requests
+    signed = Webhook(secret).sign(request.headers["webhook-id"], clock.now(), request.body.decode())
+    assert request.headers["webhook-signature"] == signed
     for path in ("", "channels/", f"channels/{hook.pk}/", f"channels/{hook.pk}/edit/", "deliveries/"):
         assert not SECRET.search(html_of(member, path))
     assert not SECRET.search(str(list(AuditEntry.objects.values())))
@@ -108,8 +108,10 @@ def test_a_channel_is_made_changed_and_deleted(acme: Account, member: Client, re
     assert (hook.name, hook.target) == ("#finops", sealed)
     refused = member.post(f"{URL}{page}edit/", {"name": "Ops"})
     assert refused.status_code == 422
-    said = f"Alert channel &#x27;Ops&#x27; already exists with id {AlertChannel.objects.get(name='Ops').pk}."
-    assert said in refused.content.decode(), re.findall(
+    message = (
+        f"Alert channel &#x27;Ops&#x27; already exists with id {AlertChannel.objects.get(name='Ops').pk}."
+    )
+    assert message in refused.content.decode(), re.findall(
         'class="(?:invalid|alert).*?</div>', refused.content.decode(), re.DOTALL
     )
     member.post(f"{URL}{page}delete/")
@@ -265,11 +267,11 @@ def test_what_another_account_has_is_refused_as_what_nobody_has(
 
     for name, pk in theirs.items():
         errors_of = []
-        for asked in (pk, 10**9):
-            page = member.post(f"{URL}subscriptions/new/", {**form, **mine, name: asked}).content.decode()
+        for row_id in (pk, 10**9):
+            page = member.post(f"{URL}subscriptions/new/", {**form, **mine, name: row_id}).content.decode()
             assert "Theirs" not in page
             matches = re.findall(r'class="invalid-feedback[^>]*>(.*?)</div>', page, re.DOTALL)
-            errors_of.append([each.replace(str(asked), "N") for each in matches])
+            errors_of.append([each.replace(str(row_id), "N") for each in matches])
         assert errors_of[0] == errors_of[1] != []
         prefilled = html_of(member, "subscriptions/new/", trigger="budget", **{name: str(pk)})
         assert "Theirs" not in prefilled

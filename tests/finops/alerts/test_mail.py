@@ -162,8 +162,8 @@ def test_a_slow_mail_server_is_left_before_the_claim_ends_and_the_rest_is_sent_l
 
 def test_a_mail_server_that_is_away_is_waited_for(acme: Account, settings: Settings) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-    with smtp_server() as gone:
-        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", gone.port
+    with smtp_server() as stopped_server:
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", stopped_server.port
     row = deliver(create_mail_channel(acme, "a@example.com"))
 
     run_deliveries()

@@ -65,11 +65,11 @@ def sending(said: Message) -> Envelope:
 def texts(value: Any) -> list[dict[str, Any]]:
     """Every object of Slack's that has a text."""
     if isinstance(value, list):
-        return [found for each in value for found in texts(each)]
+        return [text for each in value for text in texts(each)]
     if not isinstance(value, dict):
         return []
     own = [value] if isinstance(value.get("text"), str) and "type" in value else []
-    return own + [found for each in value.values() for found in texts(each)]
+    return own + [text for each in value.values() for text in texts(each)]
 
 
 def check_slack(said: Message) -> None:

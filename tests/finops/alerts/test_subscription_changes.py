@@ -225,13 +225,13 @@ def test_what_another_subscription_tells_the_channel_is_refused_naming_it(acme: 
     weekly, monthly = subscribe(acme), subscribe(acme, frequency="monthly")
     of_chat, of_ops = subscribe_to_anomalies(acme, 5, channel="Chat"), subscribe_to_anomalies(acme, 5)
 
-    for row, other, asked in (
+    for row, other, values in (
         (second, first, {"thresholds": [80, 100]}),
         (monthly, weekly, {"frequency": "weekly"}),
         (of_chat, of_ops, {"channel": "Ops", "minimum_impact": Decimal(9)}),
     ):
         with pytest.raises(UserError, match=f"Subscription {other.pk} already sends this to the channel"):
-            change(row, **asked)
+            change(row, **values)
     assert change(second, channel="Chat", thresholds=[80, 100]).thresholds == [80, 100]
 
 

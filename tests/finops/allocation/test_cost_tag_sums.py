@@ -173,8 +173,8 @@ def _check_answer(acme: Account, key: str, rows: list[Line]) -> None:
 
 
 def _check_filter(acme: Account, plain: Plain, rows: list[Line]) -> None:
-    chosen = Filter(dimension="cost_tag:outer", op="not_in", values=["one"])
-    answer = query_spend(acme, SpendQuery(**MARCH, filters=[chosen]))
+    value_filter = Filter(dimension="cost_tag:outer", op="not_in", values=["one"])
+    answer = query_spend(acme, SpendQuery(**MARCH, filters=[value_filter]))
     remaining = [row for row in rows if plain.value("outer", row) not in ("One", "one", "ONE")]
     assert {total.currency: total.amount for total in answer.totals} == add_up(
         remaining, lambda row: row["currency"]

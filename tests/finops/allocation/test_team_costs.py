@@ -173,8 +173,8 @@ def test_a_filter_by_team_takes_what_grouping_gives_and_a_team_what_the_cost_tag
         )
     assert parts == expected
     for team in ("Alpha", NO_TEAM):
-        chosen = by_team(acme, filters=[Filter(dimension="team", values=[team])])
-        assert chosen == {key: amount for key, amount in expected.items() if key[0] == team}
+        team_rows = by_team(acme, filters=[Filter(dimension="team", values=[team])])
+        assert team_rows == {key: amount for key, amount in expected.items() if key[0] == team}
         others = by_team(acme, filters=[Filter(dimension="team", op="not_in", values=[team])])
         assert others == {key: amount for key, amount in expected.items() if key[0] != team}
 

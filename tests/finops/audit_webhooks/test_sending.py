@@ -137,7 +137,7 @@ def test_a_worker_that_dies_twice_sends_the_same_delivery_again(cast: Cast, rece
     record(cast, "a", "b")
     with account_scope(cast.account):
         sending.claim_delivery(webhook.pk)
-        held = sending.claim_delivery(webhook.pk)
+        open_claim = sending.claim_delivery(webhook.pk)
         again(cast)
         claim = sending.claim_delivery(webhook.pk)
         assert claim is not None
@@ -146,7 +146,7 @@ def test_a_worker_that_dies_twice_sends_the_same_delivery_again(cast: Cast, rece
 
     arrived = send(cast, again(cast))
 
-    assert (held, in_lease, arrived) == (None, 0, 3)
+    assert (open_claim, in_lease, arrived) == (None, 0, 3)
     assert [request.body for request in receiver.requests] == [receiver.requests[0].body] * 2
     assert targets(receiver) == ["a", "b", "a", "b"]
     assert send(cast, again(cast)) == 0

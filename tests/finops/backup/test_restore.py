@@ -111,14 +111,14 @@ def test_every_push_answered_before_the_moment_of_a_backup_under_load_is_there_o
         counts = empty.run(f"{HERE}:event_counts", "push-live")
 
     moment = record_of(tmp_path / "target").taken_at.timestamp()
-    answered = {batch: at for sender in senders for batch, at in sender.answered.items()}
-    before = {batch for batch, at in answered.items() if at < moment}
-    there = {batch: [counts.get(f"{batch}/{place}") for place in range(EVENTS)] for batch in answered}
+    receipts = {batch: at for sender in senders for batch, at in sender.answered.items()}
+    before = {batch for batch, at in receipts.items() if at < moment}
+    there = {batch: [counts.get(f"{batch}/{place}") for place in range(EVENTS)] for batch in receipts}
     assert before
-    assert len(before) < len(answered)
+    assert len(before) < len(receipts)
     assert sum(removed) > 0
     assert {batch for batch in before if set(there[batch]) != {"1.000"}} == set()
-    assert {batch for batch, found in there.items() if len(set(found)) != 1} == set()
+    assert {batch for batch, values in there.items() if len(set(values)) != 1} == set()
     assert set(counts.values()) == {"1.000"}
 
 

@@ -225,8 +225,8 @@ def test_the_form_follows_its_scope_and_suggests_what_that_cost(cast: Cast, paye
 
     first = client.get(f"{PAGE}new/").content.decode()
     team = client.get(f"{PAGE}new/", {"scope": "team", "name": "Mine"}).content.decode()
-    chosen = urlencode({"scope": "cost_tag", "cost_tag": CostTag.objects.get().pk})
-    tag = client.get(f"{PAGE}new/?{chosen}").content.decode()
+    parameters = urlencode({"scope": "cost_tag", "cost_tag": CostTag.objects.get().pk})
+    tag = client.get(f"{PAGE}new/?{parameters}").content.decode()
 
     assert 'name="team"' not in first
     assert re.search(r'name="amount" value="300.00"', first)

@@ -77,12 +77,14 @@ def test_of_any_batch_each_event_is_counted_once(open_door: EventDoor) -> None:
     @given(events=batches)
     def any_batch(events: list[Any]) -> None:
         answer = send(open_door, as_json({"events": events}).encode())
-        said = json.loads(answer.content)
+        receipt = json.loads(answer.content)
         if answer.status_code == 400:  # NaN is no JSON
-            assert said["error"]["code"] == "invalid_json"
+            assert receipt["error"]["code"] == "invalid_json"
             return
-        assert said["accepted"] + said["rejected"] == len(events)
-        assert [each["index"] for each in said["errors"]] == sorted({e["index"] for e in said["errors"]})
+        assert receipt["accepted"] + receipt["rejected"] == len(events)
+        assert [each["index"] for each in receipt["errors"]] == sorted(
+            {e["index"] for e in receipt["errors"]}
+        )
 
     any_batch()
 

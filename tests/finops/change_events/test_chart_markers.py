@@ -41,16 +41,16 @@ def events(cast: Cast) -> None:
 
 
 def page_of(cast: Cast, **params: str) -> str:
-    asked = {"start_date": str(DAYS.start), "end_date": str(DAYS.end), "granularity": "day", **params}
-    answer = signed_in(cast.viewer).get(f"/a/{cast.account.slug}/cost-explorer/", asked)
+    query = {"start_date": str(DAYS.start), "end_date": str(DAYS.end), "granularity": "day", **params}
+    answer = signed_in(cast.viewer).get(f"/a/{cast.account.slug}/cost-explorer/", query)
     assert answer.status_code == 200
     return answer.content.decode()
 
 
 def markers_on_chart(page: str) -> list[dict[str, Any]]:
     (chart,) = re.findall(r'data-chart="([^"]*)"', page)
-    found: list[dict[str, Any]] = json.loads(html.unescape(chart)).get("markers", [])
-    return found
+    markers: list[dict[str, Any]] = json.loads(html.unescape(chart)).get("markers", [])
+    return markers
 
 
 def test_a_day_has_a_marker_and_the_table_lists_each_event(cast: Cast) -> None:

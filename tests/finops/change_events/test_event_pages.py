@@ -79,8 +79,8 @@ def test_names_are_unique_and_a_source_is_renamed_and_deleted(cast: Cast, door: 
     client = signed_in(cast.member)
     door.push(event())
 
-    taken = client.post(f"{LIST}new/", {"name": "pipeline"})
-    assert "An event source with this name already exists." in text_of(taken, status=422)
+    duplicate = client.post(f"{LIST}new/", {"name": "pipeline"})
+    assert "An event source with this name already exists." in text_of(duplicate, status=422)
     client.post(f"{door.page}rename/", {"name": "Deploys"})
     assert "Deploys" in get_page(client, LIST)
     deleted = client.post(f"{door.page}delete/", follow=True)

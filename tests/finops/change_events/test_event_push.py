@@ -103,9 +103,9 @@ def test_a_wrong_field_is_named_and_the_others_are_stored(
 ) -> None:
     answer = door.push(event(title="before"), event(**fields), event(title="after"))
 
-    found = reasons(answer, submitted=3)
-    assert list(found) == [1]
-    assert found[1].startswith(error)
+    errors = reasons(answer, submitted=3)
+    assert list(errors) == [1]
+    assert errors[1].startswith(error)
     assert [row.title for row in stored_events()] == ["before", "after"]
 
 

@@ -61,12 +61,12 @@ def test_the_database_and_python_agree_which_events_fit(
 ) -> None:
     ChangeEvent.objects.all().delete()
     store(acme, stored)
-    wanted = scope_filters_of(filters)
+    event_scope = scope_filters_of(filters)
 
-    found = events_that_fit(ChangeEvent.objects.all(), wanted, 10)
+    matches = events_that_fit(ChangeEvent.objects.all(), event_scope, 10)
 
-    assert [each.title for each in found] == [
-        str(place) for place, scope in enumerate(stored) if fits(scope, wanted)
+    assert [each.title for each in matches] == [
+        str(place) for place, scope in enumerate(stored) if fits(scope, event_scope)
     ]
 
 
@@ -74,11 +74,11 @@ def test_the_database_and_python_agree_which_events_fit(
 def test_the_database_alone_decides_on_nearly_all_values(acme: Account, value: str) -> None:
     store(acme, [{"tag:team": [value.swapcase()]}, {"tag:team": [f"{value}2"]}, {"region": ["x"]}])
 
-    kept = filter_by_scope(
+    rows = filter_by_scope(
         ChangeEvent.objects.all(), scope_filters_of([CostFilter(dimension="tag:team", values=[value])])
     )
 
-    assert [each.title for each in kept] == ["0", "2"]
+    assert [each.title for each in rows] == ["0", "2"]
 
 
 def test_characters_above_the_table_fold_to_themselves() -> None:
@@ -94,14 +94,14 @@ def test_events_that_fit_are_read_beyond_a_page_of_those_that_do_not(acme: Accou
     store(
         acme, [*[{"tag:team": ["ßt"]}] * 5, {"tag:team": ["sst"]}, {"tag:team": ["st"]}, {"tag:team": ["ST"]}]
     )
-    wanted = scope_filters_of([CostFilter(dimension="tag:team", values=["st"])])
+    scope = scope_filters_of([CostFilter(dimension="tag:team", values=["st"])])
 
-    assert [each.title for each in events_that_fit(ChangeEvent.objects.all(), wanted, 2)] == ["6", "7"]
+    assert [each.title for each in events_that_fit(ChangeEvent.objects.all(), scope, 2)] == ["6", "7"]
 
 
 def test_a_scope_in_another_form_is_decided_by_python(cast: Cast) -> None:
     with account_scope(cast.account):
         store(cast.account, [{"service": "x"}, {"service": []}])
-        wanted = scope_filters_of([CostFilter(dimension="service", values=["x"])])
+        scope = scope_filters_of([CostFilter(dimension="service", values=["x"])])
 
-        assert len(events_that_fit(ChangeEvent.objects.all(), wanted, 5)) == 2
+        assert len(events_that_fit(ChangeEvent.objects.all(), scope, 5)) == 2

@@ -108,9 +108,9 @@ def test_a_session_that_cannot_be_renewed_names_the_trust_policy(sts: Receiver) 
 
 
 def test_nobody_can_choose_an_external_id() -> None:
-    chosen = with_external_id(replace(CONFIG, external_id="of another account"), EXTERNAL_ID)
+    config = with_external_id(replace(CONFIG, external_id="of another account"), EXTERNAL_ID)
 
-    assert chosen.external_id == EXTERNAL_ID
+    assert config.external_id == EXTERNAL_ID
 
 
 def test_a_role_without_an_external_id_is_not_assumed(sts: Receiver) -> None:

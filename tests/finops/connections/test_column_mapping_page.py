@@ -104,9 +104,9 @@ def test_dates_of_two_readings_are_imported_by_the_one_that_a_person_chooses(
     preview = text_of(member.post(page_url("preview/"), form_values(member)))
     assert "Date: Choose the date format. It is ambiguous" in preview
 
-    chosen = form_values(member, ChargePeriodStart_at_format="%d/%m/%Y")
-    assert "Jun €11.00" in text_of(member.post(page_url("preview/"), chosen))
-    member.post(page_url(), chosen)
+    values = form_values(member, ChargePeriodStart_at_format="%d/%m/%Y")
+    assert "Jun €11.00" in text_of(member.post(page_url("preview/"), values))
+    member.post(page_url(), values)
 
     with account_scope(cast.account):
         assert ColumnMapping.objects.get().document.dates["ChargePeriodStart"].format == "%d/%m/%Y"
@@ -124,9 +124,9 @@ def test_numbers_of_two_readings_are_imported_by_the_one_that_a_person_chooses(
     text_of(member.post(page_url(), unchosen), status=422)
     assert not ColumnMapping.objects.unscoped().exists()
 
-    chosen = form_values(member, decimal_mark="comma")
-    assert "€3,234.00" in text_of(member.post(page_url("preview/"), chosen))
-    member.post(page_url(), chosen)
+    values = form_values(member, decimal_mark="comma")
+    assert "€3,234.00" in text_of(member.post(page_url("preview/"), values))
+    member.post(page_url(), values)
 
     with account_scope(cast.account):
         services.run_import(CostImport.objects.get().pk)

@@ -283,23 +283,23 @@ def test_a_sync_that_runs_tells_how_far_it_is_and_asks_again_each_second(cast: C
 def test_a_remaining_time_is_not_made_up(cast: Cast) -> None:
     connection, client = connect(cast), signed_in(cast.viewer)
     sync = sync_of(cast, connection)
-    began = clock.now() - timedelta(seconds=2)
+    start = clock.now() - timedelta(seconds=2)
 
     queued = page_of_sync(client, sync)
     listing = page_of_sync(client, running(cast, sync, stage="listing"))
     early = page_of_sync(
-        client, running(cast, sync, stage="x", bytes_total=10, bytes_done=5, started_at=began)
+        client, running(cast, sync, stage="x", bytes_total=10, bytes_done=5, started_at=start)
     )
     unknown = page_of_sync(client, running(cast, sync, stage="x", bytes_total=0, bytes_done=0))
     silent = clock.now() - timedelta(minutes=5)
-    lost = page_of_sync(client, running(cast, sync, bytes_total=10, bytes_done=5, heartbeat_at=silent))
+    stale_page = page_of_sync(client, running(cast, sync, bytes_total=10, bytes_done=5, heartbeat_at=silent))
 
     assert "Waiting for a worker" in queued
     assert "Listing months." in listing
     assert "Estimating the remaining time." in early
     assert "Remaining time unknown: the source reports no file sizes." in unknown
-    assert "No progress for 5 minutes. Another worker takes over." in lost
-    for page in (queued, listing, early, unknown, lost):
+    assert "No progress for 5 minutes. Another worker takes over." in stale_page
+    for page in (queued, listing, early, unknown, stale_page):
         assert "left." not in page
 
 

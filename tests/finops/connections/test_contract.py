@@ -76,11 +76,11 @@ def metas(field: msgspec.structs.FieldInfo) -> Iterator[msgspec.Meta]:
 
 
 def test_names_and_titles_are_their_own() -> None:
-    found = [connector_of(name) for name in NAMES]
+    connectors = [connector_of(name) for name in NAMES]
 
     assert {"aws_data_exports", "aws_cur", "folder"} <= set(NAMES)
-    assert len({each.title for each in found}) == len(found)
-    assert [each.name for each in found] == NAMES
+    assert len({each.title for each in connectors}) == len(connectors)
+    assert [each.name for each in connectors] == NAMES
     with pytest.raises(UserError, match="no connector 'nowhere'"):
         connector_of("nowhere")
 
@@ -251,9 +251,11 @@ def _section(connector: Connector[Any]) -> str:
     lines += ["| setting | needed | what |", "|---|---|---|"] if fields else []
     secrets = set(secret_fields(connector.Config))
     for each in fields:
-        told = [meta.description for meta in metas(each) if meta.description]
-        what = " ".join([*told[-1:], *(["Sealed, never shown again."] if each.name in secrets else [])])
-        lines.append(f"| {title_of(each)} | {_needed(connector, each)} | {_cell(what)} |")
+        descriptions = [meta.description for meta in metas(each) if meta.description]
+        description = " ".join(
+            [*descriptions[-1:], *(["Sealed, never shown again."] if each.name in secrets else [])]
+        )
+        lines.append(f"| {title_of(each)} | {_needed(connector, each)} | {_cell(description)} |")
     lines += ["", *(f"{number}. {step.title}" for number, step in enumerate(steps(connector), 1)), ""]
     return "\n".join(lines)
 

@@ -127,9 +127,9 @@ def test_a_fetch_is_patient_a_listing_less_and_a_check_not_at_all(
     replay: ReplayServer, pauses: list[float], tmp_path: Path
 ) -> None:
     answer(replay, Reply(500))
-    look = api_of(replay, attempts=http.LISTING_ATTEMPTS)
+    listing = api_of(replay, attempts=http.LISTING_ATTEMPTS)
     counts = []
-    for api in (look.for_fetch(Fetch(tmp_path)), look, look.for_check()):
+    for api in (listing.for_fetch(Fetch(tmp_path)), listing, listing.for_check()):
         replay.requests.clear()
         with pytest.raises(SourceUnavailable):
             api.get("/v1/costs", [], Page)

@@ -63,8 +63,8 @@ MISSING_OF_EXPORTS: list[tuple[str, dict[str, str], list[str]]] = [
 
 def errors_by_field(html: str) -> dict[str, str]:
     """Return the text of the errors that stand beside fields."""
-    found = re.findall(r'id="id_(\w+)_error">(.*?)</div>\s*</div>', html, re.DOTALL)
-    return {name: " ".join(unescape(re.sub(r"<[^>]+>", " ", text)).split()) for name, text in found}
+    pairs = re.findall(r'id="id_(\w+)_error">(.*?)</div>\s*</div>', html, re.DOTALL)
+    return {name: " ".join(unescape(re.sub(r"<[^>]+>", " ", text)).split()) for name, text in pairs}
 
 
 def label_classes(html: str) -> dict[str, str]:

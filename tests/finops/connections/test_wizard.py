@@ -190,14 +190,14 @@ def test_credentials_are_written_only_and_kept_while_their_field_is_empty(cast: 
     client = signed_in(cast.member)
 
     html = client.get(url).content.decode()
-    kept = client.post(url, {**FORM, "box": "other", "key": ""})
+    response = client.post(url, {**FORM, "box": "other", "key": ""})
     after_kept = config(cast, connection)
     client.post(url, {**FORM, "box": "other", "key": "a-new-key"})
 
     assert KEY not in html
     assert "Stored. Leave empty to keep it." in html
     assert "Credentials last changed" in html
-    assert kept.status_code == 302
+    assert response.status_code == 302
     assert (after_kept.box, after_kept.key) == ("other", KEY)
     assert config(cast, connection).key == "a-new-key"
     with account_scope(cast.account):

@@ -194,14 +194,14 @@ def test_any_bill_within_any_limit_answers_as_the_bill_of_those_lines(
     if not bill[0]:
         bill = ([cost(date(2026, 3, 1), 1, service="AI", account_id="2", currency="USD")], bill[1])
     tools = data.draw(st.permutations(TOOLS))
-    asked = [
+    questions = [
         (tool, data.draw(st.sampled_from([{}, *tool.examples, *QUESTIONS[tool.name]])))
         for tool in tools[:ASKED]
     ]
     pages = data.draw(st.permutations(ROUTES))[:SHOWN]
     queries = [data.draw(st.sampled_from(PAGES[route.name])) for route in pages]
     with stored(pair, bill, alternatives):
-        for tool, arguments in asked:
+        for tool, arguments in questions:
             limited, expected = (
                 answer_text(key, tool, dict(arguments)) for key in (pair.limited_key, pair.inside_key)
             )

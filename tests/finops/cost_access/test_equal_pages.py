@@ -122,7 +122,7 @@ def test_the_search_leads_to_nothing_that_is_refused(pair: Pair) -> None:
         body = body_of(client.get(f"/a/{pair.whole.slug}/search/{question}"))
         assert refused_options(body) == [], question
         assert SECRET not in body.lower()
-    found = body_of(client.get(f"/a/{pair.whole.slug}/search/?q=core"))
-    assert "Core budget" in found
+    results = body_of(client.get(f"/a/{pair.whole.slug}/search/?q=core"))
+    assert "Core budget" in results
     assert "Create" not in body_of(client.get(f"/a/{pair.whole.slug}/search/?q=create"))
     assert "i-1" in body_of(client.get(f"/a/{pair.whole.slug}/search/?q=i-1&costs=1"))

@@ -51,16 +51,16 @@ def test_a_limit_by_team_follows_what_the_team_owns(acme: object, cast: Cast) ->
         team = create_team(account=cast.account, actor=ACTOR, name="Core")
         own_value(team=team, actor=ACTOR, value="core")
     door = limited_door(cast, CostFilter(dimension="team", values=["Core"]))
-    found = [(totals(door), first_day(door))]
+    readings = [(totals(door), first_day(door))]
     with account_scope(cast.account):
         owned = own_value(team=team, actor=ACTOR, value="data")
-    found.append((totals(door), first_day(door)))
+    readings.append((totals(door), first_day(door)))
     with account_scope(cast.account):
         release_value(owned=owned, actor=ACTOR)
-    found.append((totals(door), first_day(door)))
+    readings.append((totals(door), first_day(door)))
 
     core, both = {"USD": Decimal(18)}, {"USD": Decimal(198)}
-    assert found == [(core, "2026-03-01"), (both, "2025-12-01"), (core, "2026-03-01")]
+    assert readings == [(core, "2026-03-01"), (both, "2025-12-01"), (core, "2026-03-01")]
 
 
 def test_a_limit_by_currency_is_of_the_currency_of_the_bill(acme: object, cast: Cast) -> None:

@@ -44,8 +44,8 @@ def scim(cast: Cast, limit: CostAccessLimit) -> Scim:
 
 def limit_of(cast: Cast, email: str) -> str:
     row = Membership.objects.select_related("account").get(account=cast.account, user__email=email)
-    found = limit_of_membership(row)
-    return found.name if found else ""
+    limit = limit_of_membership(row)
+    return limit.name if limit else ""
 
 
 def test_who_signs_in_first_is_limited_and_members_of_before_are_not(cast: Cast, scim: Scim) -> None:
@@ -114,18 +114,18 @@ def test_who_comes_back_has_the_limit_of_before_with_or_without_one_of_the_provi
     cast: Cast, limit: CostAccessLimit
 ) -> None:
     """Else a limited member whom the provider takes out and puts back sees all cost."""
-    scim, found = create_scim(cast.account), []
+    scim, limits = create_scim(cast.account), []
     ann = scim.create_user("ann")
     give(cast, "ann@example.com", limit)
     leave_and_come_back(scim, ann)
-    found.append(limit_of(cast, "ann@example.com"))
+    limits.append(limit_of(cast, "ann@example.com"))
     filters = [[CostFilter(dimension="service", values=["S3"])]]
     wide = create_limit(account=cast.account, actor=ACTOR, name="Wide", alternatives=filters)
     save_provider(provider=scim.provider, actor=ACTOR, limit=str(wide.pk))
     leave_and_come_back(scim, ann)
-    found.append(limit_of(cast, "ann@example.com"))
+    limits.append(limit_of(cast, "ann@example.com"))
 
-    assert found == ["Core", "Core"]
+    assert limits == ["Core", "Core"]
     with account_scope(cast.account):
         entry = AuditEntry.objects.filter(action="cost_access.limit_member").order_by("-pk")[0]
         assert (entry.detail["limit"], entry.detail["restored"]) == ("Core", True)
@@ -145,20 +145,20 @@ def test_whom_an_admin_removed_signs_in_again_with_her_limit(cast: Cast, limit: 
 
 
 def test_a_limit_that_was_lifted_or_deleted_does_not_come_back(cast: Cast, limit: CostAccessLimit) -> None:
-    scim, found = create_scim(cast.account), []
+    scim, limits = create_scim(cast.account), []
     ann = scim.create_user("ann")
     give(cast, "ann@example.com", limit)
     leave_and_come_back(scim, ann)
     give(cast, "ann@example.com", None)
     leave_and_come_back(scim, ann)
-    found.append(limit_of(cast, "ann@example.com"))
+    limits.append(limit_of(cast, "ann@example.com"))
     give(cast, "ann@example.com", limit)
     scim.patch(f"Users/{ann['id']}", {"op": "replace", "path": "active", "value": False})
     delete_limit(limit=limit, actor=ACTOR)
     scim.patch(f"Users/{ann['id']}", {"op": "replace", "path": "active", "value": True})
-    found.append(limit_of(cast, "ann@example.com"))
+    limits.append(limit_of(cast, "ann@example.com"))
 
-    assert found == ["", ""]
+    assert limits == ["", ""]
 
 
 def test_keys_that_she_created_before_get_the_limit_that_she_comes_back_with(
@@ -181,7 +181,7 @@ def test_keys_that_she_created_before_get_the_limit_that_she_comes_back_with(
 def test_alerts_are_mailed_to_no_limited_member_and_not_to_her_who_left(
     cast: Cast, limit: CostAccessLimit
 ) -> None:
-    scim, found = create_scim(cast.account), []
+    scim, limits = create_scim(cast.account), []
     ann = scim.create_user("ann")
     with account_scope(cast.account):
         AlertRecipient.objects.create(
@@ -192,6 +192,6 @@ def test_alerts_are_mailed_to_no_limited_member_and_not_to_her_who_left(
             give(cast, "ann@example.com", limit if step == "limited" else None)
         if step in ("left", "back"):
             scim.patch(f"Users/{ann['id']}", {"op": "replace", "path": "active", "value": step == "back"})
-        found.append(bool(recipients(cast.account, ["ann@example.com"]).allowed))
+        limits.append(bool(recipients(cast.account, ["ann@example.com"]).allowed))
 
-    assert found == [True, False, False, False, True]
+    assert limits == [True, False, False, False, True]

@@ -42,8 +42,8 @@ def viewer(cast: Cast) -> Iterator[Any]:
 def chart_of(viewer: Any, query: dict[str, Any]) -> dict[str, Any]:
     page = viewer.get(URL, query).content.decode()
     (chart,) = re.findall(r'data-chart="([^"]+)"', page)
-    found: dict[str, Any] = json.loads(unescape(chart))
-    return found
+    options: dict[str, Any] = json.loads(unescape(chart))
+    return options
 
 
 def test_the_month_that_is_not_over_is_hatched_with_its_forecast_on_top(viewer: Any) -> None:

@@ -45,7 +45,7 @@ def row_of(query: SpendQuery, values: list[str]) -> dict[str, str]:
 def test_a_walk_of_drill_downs_ends_and_never_returns_or_doubles_a_filter(
     query: SpendQuery, data: st.DataObject
 ) -> None:
-    seen = {url_of(query)}
+    urls = {url_of(query)}
     for _step in range(len(LADDER) + 2):
         if not query.group_by:
             return
@@ -54,14 +54,14 @@ def test_a_walk_of_drill_downs_ends_and_never_returns_or_doubles_a_filter(
         finer = drill_down(query, group)
         if finer is None:
             return
-        assert url_of(finer) not in seen
+        assert url_of(finer) not in urls
         assert read_again(finer) == finer
         filters_of = Counter(plain_name(item.dimension) for item in finer.filters)
         assert all(filters_of[name] == 1 for name in group)
         assert len(finer.filters) <= MAX_FILTERS
-        seen.add(url_of(finer))
+        urls.add(url_of(finer))
         query = finer
-    raise AssertionError(f"the walk did not end: {seen}")
+    raise AssertionError(f"the walk did not end: {urls}")
 
 
 @given(QUESTIONS, st.lists(st.sampled_from(VALUES), min_size=2, max_size=2))

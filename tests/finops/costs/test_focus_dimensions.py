@@ -77,11 +77,11 @@ def test_every_dimension_of_a_bill_adds_up_as_the_file_does(
         expected = sums(bill, partial(text, column=column), "BilledCost")
         assert {row.group[dimension]: row.amount for row in answer.rows} == expected, dimension
         value, amount = max(expected.items(), key=lambda item: item[1])
-        chosen = query_spend(
+        spend = query_spend(
             acme,
             SpendQuery(filters=[Filter(dimension=dimension, values=[value])], basis="billed", **EVER),
         )
-        assert [total.amount for total in chosen.totals] == [amount], dimension
+        assert [total.amount for total in spend.totals] == [amount], dimension
 
 
 def test_a_billing_account_goes_by_its_name(acme: Account, bill: list[dict[str, str]]) -> None:
@@ -259,8 +259,8 @@ def test_a_providers_own_column_is_a_dimension(acme: Account, cast: Cast, tmp_pa
 
     assert by("x_CostCenter") == {"Search": Decimal(3), "Ads": Decimal(2), "(none)": Decimal(1)}
     assert by("tag:CostCenter") == {"web": Decimal(3), "(untagged)": Decimal(3)}
-    chosen = [Filter(dimension="x_costcenter", values=["ads"])]
-    assert by("x_CostCenter", filters=chosen) == {"Ads": Decimal(2)}
+    filters = [Filter(dimension="x_costcenter", values=["ads"])]
+    assert by("x_CostCenter", filters=filters) == {"Ads": Decimal(2)}
     assert account_context(acme).x_columns == ["x_CostCenter"]
     page = signed_in(cast.viewer).get("/a/acme/cost-explorer/").content.decode()
     assert '<option value="x_CostCenter">x_CostCenter</option>' in page

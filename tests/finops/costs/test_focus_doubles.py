@@ -69,9 +69,9 @@ def test_each_double_is_the_decimal_of_its_shortest_text(
 
 def test_amounts_of_bills_are_never_read_one_by_one() -> None:
     chance = random.Random(7)
-    found = decimals_of(pa.array([bill(chance) for _ in range(VALUES)]))
+    decimals = decimals_of(pa.array([bill(chance) for _ in range(VALUES)]))
 
-    assert pc.sum(found.remaining).as_py() < VALUES * 0.01
+    assert pc.sum(decimals.remaining).as_py() < VALUES * 0.01
 
 
 def test_a_double_that_is_no_amount_is_named_by_its_row() -> None:

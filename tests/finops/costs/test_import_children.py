@@ -40,9 +40,9 @@ def run(job: CostImport) -> CostImport:
 
 def take_memory(count: int) -> None:
     """In a child: more and more of it, without asking for much at once."""
-    held = []
+    chunks = []
     for _ in range(count):
-        held.append(bytearray(b"x") * 2**20)
+        chunks.append(bytearray(b"x") * 2**20)
 
 
 def take_much_memory_at_once() -> None:

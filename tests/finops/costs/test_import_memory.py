@@ -33,9 +33,9 @@ def focus_csv() -> bytes:
 
 
 def focus_parquet() -> bytes:
-    written = io.BytesIO()
-    pq.write_table(pacsv.read_csv(pa.BufferReader(focus_csv())), written)
-    return written.getvalue()
+    buffer = io.BytesIO()
+    pq.write_table(pacsv.read_csv(pa.BufferReader(focus_csv())), buffer)
+    return buffer.getvalue()
 
 
 def cur_parquet() -> bytes:
@@ -53,9 +53,9 @@ def azure_csv() -> bytes:
 
 def opencost_parquet() -> bytes:
     table = pa.Table.from_pylist([test_opencost.ALLOCATION] * LINES)
-    written = io.BytesIO()
-    pq.write_table(table, written)
-    return written.getvalue()
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer)
+    return buffer.getvalue()
 
 
 @pytest.mark.slow

@@ -50,15 +50,15 @@ def finish(job: CostImport) -> CostImport:
 
 def test_helpers_read_parts_in_children_and_nobody_reads_them_again(running: CostImport, cast: Cast) -> None:
     assert import_parts.due_parts() == [(cast.account.pk, running.pk, 3)]
-    for left in (2, 1, 0, 0):
+    for remaining in (2, 1, 0, 0):
         tasks.run_import_part(cast.account.pk, running.pk)
-        assert len(plan_of(running).open_parts) == left
-    written = {segment.path for part in plan_of(running).parts for segment in part.new_segments}
+        assert len(plan_of(running).open_parts) == remaining
+    paths = {segment.path for part in plan_of(running).parts for segment in part.new_segments}
     assert total(cast.account) is None
 
     job = finish(running)
     assert (job.status, job.rows, job.parts) == ("done", 6, None)
-    assert {each.path for each in live(cast.account)} == written
+    assert {each.path for each in live(cast.account)} == paths
     assert import_parts.due_parts() == []
 
 

@@ -86,10 +86,10 @@ def test_what_vanished_is_listed_not_hidden_in_other(acme: Account) -> None:
         acme, SpendQuery(period="month_to_date", group_by=["service"], compare_to="previous_period", top=3)
     )
 
-    gone = next(row for row in answer.rows if row.group["service"] == "gone")
-    assert gone.amount == 0
-    assert gone.change is not None
-    assert gone.change.change == -1000
+    ended_service = next(row for row in answer.rows if row.group["service"] == "gone")
+    assert ended_service.amount == 0
+    assert ended_service.change is not None
+    assert ended_service.change.change == -1000
 
 
 def test_only_days_with_complete_data_are_compared_and_the_answer_says_so(acme: Account) -> None:

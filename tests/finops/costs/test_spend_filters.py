@@ -67,9 +67,9 @@ def test_a_filter_keeps_exactly_its_lines(lines: Account, chosen: Filter, passed
 def test_a_part_of_a_name_finds_what_bills_call_it_too(acme: Account) -> None:
     names = {"1": "Amazon Elastic Compute Cloud", "2": "EC2 - Other", "4": "Amazon S3"}
     add_source(acme, [cost(DAY, amount, service=name) for amount, name in names.items()])
-    chosen = service("contains", "ec2")
+    name_filter = service("contains", "ec2")
 
-    answer = query_spend(acme, SpendQuery(period="month_to_date", filters=[chosen]))
+    answer = query_spend(acme, SpendQuery(period="month_to_date", filters=[name_filter]))
 
     assert answer.totals[0].amount == 3
     assert "Amazon Elastic Compute Cloud" in answer.resolved_filters[0].values

@@ -267,8 +267,8 @@ def test_changing_the_cost_view_is_audited_with_before_and_after(acme: Account, 
 
 def test_all_categories_are_the_same_as_no_choice(acme: Account, cast: Cast) -> None:
     every = ["Usage", "Purchase", "Tax", "Credit", "Adjustment"]
-    for chosen in (every, ["all"], []):
-        view = change_cost_view(account=acme, actor=cast.actor, basis="billed", charge_categories=chosen)
+    for categories in (every, ["all"], []):
+        view = change_cost_view(account=acme, actor=cast.actor, basis="billed", charge_categories=categories)
         assert view.charge_categories == []
 
 

@@ -133,7 +133,7 @@ def test_a_comparison_that_a_monthly_charge_decides_says_so_with_its_amount(
 def test_only_charges_on_one_side_decide(
     later: int, earlier: int, charges: list[tuple[str, tuple[int, int]]], moved: int | None
 ) -> None:
-    sides = [(what, (Decimal(now), Decimal(before))) for what, (now, before) in charges]
+    sides = [(charge, (Decimal(now), Decimal(before))) for charge, (now, before) in charges]
 
     assert one_sided_of(Decimal(later), Decimal(earlier), sides) == moved
 

@@ -259,8 +259,8 @@ def test_a_board_that_is_gone_says_so(acme: Account) -> None:
     pk = dashboard.pk
     assert services.delete_dashboard(dashboard=dashboard, actor=ACTOR) == pk
 
-    gone = Dashboard(pk=pk, account=acme, name="Weekly")
+    deleted_board = Dashboard(pk=pk, account=acme, name="Weekly")
     with pytest.raises(UserError, match="was already deleted"):
-        services.delete_dashboard(dashboard=gone, actor=ACTOR)
+        services.delete_dashboard(dashboard=deleted_board, actor=ACTOR)
     with pytest.raises(UserError, match="was already deleted"):
-        services.set_dashboard_widgets(dashboard=gone, actor=ACTOR, widgets=[])
+        services.set_dashboard_widgets(dashboard=deleted_board, actor=ACTOR, widgets=[])

@@ -22,10 +22,10 @@ def main(run_id: int, database: str, part: str) -> None:
     from finops.lib import clock
     from tests.world.days import NOON
 
-    put = S3Bucket.put
+    upload = S3Bucket.put
 
     def put_and_die(self: S3Bucket, key: str, file: Path) -> None:
-        put(self, key, file)
+        upload(self, key, file)
         if part in key:
             os.kill(os.getpid(), signal.SIGKILL)
 

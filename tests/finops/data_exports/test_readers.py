@@ -41,9 +41,9 @@ def export(acme: Account, cast: Cast, tmp_path: Path, settings: Settings) -> Pat
 def block(after: str, language: str) -> str:
     """The first block of code in this language after a text of the page."""
     _, _, rest = DOCS.read_text().partition(after)
-    found = re.search(rf"```{language}\n(.*?)```", rest, re.DOTALL)
-    assert found
-    return found[1]
+    match = re.search(rf"```{language}\n(.*?)```", rest, re.DOTALL)
+    assert match
+    return match[1]
 
 
 def statements(text: str, folder: Path) -> list[str]:

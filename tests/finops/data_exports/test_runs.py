@@ -70,8 +70,8 @@ def test_a_restated_month_is_replaced_whole(bucket: Bucket, tmp_path: Path) -> N
     run = bucket.run(export)
 
     assert counts(run) == {"listed": 3, "unchanged": 2, "replaced": 1}
-    gone = before - set(bucket.keys())
-    assert [key.split("/")[3] for key in gone] == ["BILLING_PERIOD=2026-02"]
+    deleted_keys = before - set(bucket.keys())
+    assert [key.split("/")[3] for key in deleted_keys] == ["BILLING_PERIOD=2026-02"]
     folder = "finops/focus/data/BILLING_PERIOD=2026-02/"
     assert [str(run.execution_id) in key for key in bucket.keys(folder)] == [True]
     paths = bucket.download(tmp_path, bucket.manifests())
@@ -153,12 +153,12 @@ def test_a_run_that_was_killed_goes_on_with_the_months_that_are_left(
     add_source(bucket.account, lines())
     export = bucket.create()
     run = export.runs.get()
-    put = S3Bucket.put
+    upload = S3Bucket.put
 
     def die(self: S3Bucket, key: str, file: Path) -> None:
         if key.endswith("BILLING_PERIOD=2026-02/focus-Manifest.json"):
             raise KeyboardInterrupt
-        put(self, key, file)
+        upload(self, key, file)
 
     with monkeypatch.context() as patch:
         patch.setattr(S3Bucket, "put", die)
@@ -183,12 +183,12 @@ def test_a_run_that_was_killed_goes_on_with_the_months_that_are_left(
 def test_two_workers_never_do_one_export_at_once(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     add_source(bucket.account, lines(date(2026, 1, 1), date(2026, 1, 3)))
     run = bucket.create().runs.get()
-    put, others = S3Bucket.put, list[bool]()
+    upload, others = S3Bucket.put, list[bool]()
 
     def look(self: S3Bucket, key: str, file: Path) -> None:
         with threads(1) as call:
             others.append(call(runs.run_export, run.pk).result())
-        put(self, key, file)
+        upload(self, key, file)
 
     monkeypatch.setattr(S3Bucket, "put", look)
     assert runs.run_export(run.pk)
@@ -302,10 +302,10 @@ def test_files_are_deleted_right_after_the_run_that_was_under_way(
 ) -> None:
     add_source(bucket.account, lines())
     export = bucket.create(schedule=schedule)
-    put = S3Bucket.put
+    upload = S3Bucket.put
 
     def delete(self: S3Bucket, key: str, file: Path) -> None:
-        put(self, key, file)
+        upload(self, key, file)
         exports.delete_data_export(export=export, actor=bucket.cast.actor, with_files=True)
 
     with monkeypatch.context() as patch:

@@ -124,7 +124,7 @@ def test_the_event_behind_a_surprise_of_the_story_is_mostly_first() -> None:
         whole = [place_beside_change(account, one) for one in story]
 
     assert first.title == "Renewed db.r6g.2xl 1yr All Upfront"
-    found = [each for each in beside if each is not None]
-    assert found.count(1) / len(found) >= 0.8
+    places = [each for each in beside if each is not None]
+    assert places.count(1) / len(places) >= 0.8
     assert within.count(1) / len(within) >= 0.9
     assert whole.count(1) / len(whole) >= 0.8

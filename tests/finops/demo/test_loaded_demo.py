@@ -424,10 +424,10 @@ def test_splits_unit_metrics_and_dashboards_of_the_demo_come_back_from_its_confi
     assert plan_configuration(account, text, delete=True) == []
 
     nothing = "version: 1\ndashboards: []\nsplits: []\nunit_metrics: []\n"
-    gone = apply_configuration(account=account, actor=ACTOR, text=nothing, delete=True)
+    deletion = apply_configuration(account=account, actor=ACTOR, text=nothing, delete=True)
     back = apply_configuration(account=account, actor=ACTOR, text=text)
 
-    assert {each.kind for each in gone} == {"splits", "unit_metrics", "dashboards"}
-    assert [each.name for each in back] == [each.name for each in gone]
+    assert {each.kind for each in deletion} == {"splits", "unit_metrics", "dashboards"}
+    assert [each.name for each in back] == [each.name for each in deletion]
     assert {each.action for each in back} == {"create"}
     assert export_configuration(account) == text

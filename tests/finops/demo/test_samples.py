@@ -55,12 +55,12 @@ def test_sample_data_is_a_source_that_a_sync_fills(cast: Cast) -> None:
             (sync,) = CostSync.objects.all()
             run_sync(sync.pk)
             sync.refresh_from_db()
-            found = total(cast.account)
+            cost = total(cast.account)
         expected = generated_cost(MONTHS)
 
     assert answer.headers["Location"] == f"/a/acme/connections/syncs/{sync.pk}/"
     assert (sync.status, sync.error, sync.months_imported) == ("done", "", MONTHS)
-    assert found == expected
+    assert cost == expected
 
 
 @pytest.mark.slow

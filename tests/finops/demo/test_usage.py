@@ -133,9 +133,9 @@ def test_the_outage_of_the_eu_region_is_one_of_its_customers() -> None:
 
 
 def test_the_lake_holds_what_the_generator_made(lumenly: Account) -> None:
-    began = time.perf_counter()
+    start = time.perf_counter()
     count = bring(lumenly)
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - start
     assert stored_quantities(lumenly) == generated_sums(FIRST, LAST)
     data_range = queries.data_range(lumenly, Kind.USAGE)
     assert data_range is not None

@@ -168,8 +168,8 @@ def test_the_dimension_currency_stays_what_the_bill_says(acme: Account) -> None:
         ({"currency": "EUR"}, 10, "USD"),
         ({"currency": "USD"}, 10, "USD"),
     ]
-    chosen = spend(acme, "USD", filters=[Filter(dimension="currency", values=["EUR"])])
-    assert totals(chosen) == {"USD": 10}
+    euro_spend = spend(acme, "USD", filters=[Filter(dimension="currency", values=["EUR"])])
+    assert totals(euro_spend) == {"USD": 10}
 
 
 def test_a_changed_rate_counts_from_the_next_answer_on(acme: Account) -> None:
@@ -234,8 +234,8 @@ def test_the_engine_rounds_each_line_once_half_away_from_zero(amount: Decimal, r
 
     lines = f"SELECT CAST('{amount}' AS DECIMAL(38, 18)) AS amount, * FROM rates"
     for name, text in conversion.conversion_steps("amount"):
-        kept = "*" if name != '"amount"' else "* EXCLUDE (amount)"
-        lines = f"SELECT {kept}, {text} AS {name} FROM ({lines})"
+        columns = "*" if name != '"amount"' else "* EXCLUDE (amount)"
+        lines = f"SELECT {columns}, {text} AS {name} FROM ({lines})"
     with duckdb.connect() as database:
         database.register("rates", conversion.rates_table([("EUR", START, rate)]))
         row = database.execute(f"SELECT amount FROM ({lines})").fetchone()

@@ -138,9 +138,9 @@ def test_an_account_of_two_currencies_shows_one_with_a_switch(acme: Account, mem
     text = get_page(member, EXPLORER, **MARCH)
     assert "1,000" in text
     assert "Virtual Machines" not in text
-    chosen = get_page(member, EXPLORER, **MARCH, currency="only-EUR")
-    assert "Virtual Machines" in chosen
-    assert "1,000" not in chosen
+    page = get_page(member, EXPLORER, **MARCH, currency="only-EUR")
+    assert "Virtual Machines" in page
+    assert "1,000" not in page
     assert "Virtual Machines" in get_page(member, EXPLORER, **MARCH)  # the session keeps it
 
 

@@ -22,8 +22,8 @@ def rates_on(rows: list[SourceRate], target: str, day: date) -> dict[str, Decima
 
 def test_a_weekend_has_the_rate_of_friday() -> None:
     rows = [rate(FRIDAY, "EUR", "USD", "1.1")]
-    found = day_rates(rows, "USD", FRIDAY, MONDAY)
-    assert [(each.day.day, each.rate, each.rate_day) for each in found] == [
+    rates = day_rates(rows, "USD", FRIDAY, MONDAY)
+    assert [(each.day.day, each.rate, each.rate_day) for each in rates] == [
         (day, Decimal("1.1"), FRIDAY) for day in (13, 14, 15, 16)
     ]
 

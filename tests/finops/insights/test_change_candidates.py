@@ -85,8 +85,8 @@ def test_the_event_of_the_scope_that_moved_on_the_day_it_moved_is_first(
 
     assert beside_the_change(acme)[:2] == ["right", "of all cost"]
     assert beside_the_anomaly(acme)[:2] == ["right", "earlier"]
-    for found in (beside_the_change(acme), beside_the_anomaly(acme)):
-        assert not {"of what stayed", "long ago"} & set(found)
+    for candidates in (beside_the_change(acme), beside_the_anomaly(acme)):
+        assert not {"of what stayed", "long ago"} & set(candidates)
 
 
 def test_only_events_with_cost_within_the_filters_of_the_question_are_candidates(

@@ -56,10 +56,10 @@ def test_a_member_makes_tests_changes_and_deletes_a_tracker(
     acme: Account, member: Client, fake: FakeTracker
 ) -> None:
     values = {"name": "Work", **fake.config(), "secret": SECRET}
-    made = member.post(f"{LIST}new/?kind={fake.kind}", values)
+    response = member.post(f"{LIST}new/?kind={fake.kind}", values)
     tracker = IssueTracker.objects.get()
     url = f"{LIST}{tracker.pk}/"
-    assert made["Location"] == url
+    assert response["Location"] == url
 
     assert "Not tested yet. A test creates no issue." in get_page(member, url)
     tested = member.post(f"{url}test/", headers={"HX-Request": "true"})
@@ -93,9 +93,9 @@ def test_a_saving_is_handed_over_and_its_page_shows_the_issue(
     assert "Create issue" in get_page(member, page)
     assert "Create issue" not in get_page(viewer, page)
 
-    made = member.post(f"{page}issues/create/", {"tracker": tracker.pk}, follow=True)
-    assert "The issue is being created in Work." in text_of(made)
-    assert 'hx-trigger="every 2s"' in made.content.decode()
+    response = member.post(f"{page}issues/create/", {"tracker": tracker.pk}, follow=True)
+    assert "The issue is being created in Work." in text_of(response)
+    assert 'hx-trigger="every 2s"' in response.content.decode()
     again = member.post(f"{page}issues/create/", {"tracker": tracker.pk}, follow=True)
     assert "Already in Work: being created." in text_of(again)
     run_creations()

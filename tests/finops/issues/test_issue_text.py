@@ -146,15 +146,15 @@ def evidence(number: int) -> Evidence:
 
 
 def test_amounts_have_their_currency_and_evidence_is_bounded(acme: Any) -> None:
-    made = issue_content(acme, recommendation(), "2026-01-30 to 2026-02-28")
-    facts = {each.label: each.value for each in made.facts}
+    content = issue_content(acme, recommendation(), "2026-01-30 to 2026-02-28")
+    facts = {each.label: each.value for each in content.facts}
 
-    assert made.title == "Move 'gp2' to 'gp3' (60.00 USD a month)"
+    assert content.title == "Move 'gp2' to 'gp3' (60.00 USD a month)"
     assert (facts["Monthly savings"], facts["Monthly cost"]) == ("60.00 USD", "300.00 USD")
     assert facts["Region"] == "eu-west-0, eu-west-1"
     assert facts["Amortized cost of"] == "2026-01-30 to 2026-02-28"
-    assert (len(made.evidence), made.more_evidence) == (20, 20)
-    assert "- and 20 more on the page" in markdown(made, "m")
+    assert (len(content.evidence), content.more_evidence) == (20, 20)
+    assert "- and 20 more on the page" in markdown(content, "m")
     assert "Resource" not in facts
 
 
@@ -181,10 +181,10 @@ def test_long_texts_fit_every_tracker(acme: Any) -> None:
             }
         )
     ] * 30
-    made = issue_content(
+    content = issue_content(
         acme, recommendation(title=long, advice=long, account=long, service=long, evidence=rows), "x"
     )
 
-    assert len(made.title) <= MAX_TITLE
-    assert len(markdown(made, "m")) < 65_536
-    assert len(json.dumps(atlassian_document(made, "m"))) < 32_767
+    assert len(content.title) <= MAX_TITLE
+    assert len(markdown(content, "m")) < 65_536
+    assert len(json.dumps(atlassian_document(content, "m"))) < 32_767

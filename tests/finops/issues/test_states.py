@@ -332,12 +332,12 @@ def test_github_answers_an_unchanged_list_without_a_body(
         issue_of(acme, add_tracker(acme, fake), saving_key)
         for minutes in (0, 20, 40, 60):
             run_polls(fake, at=NOON + timedelta(minutes=minutes))
-        looks = [each for each in replay.requests if each.path.endswith("/issues") and each.method == "GET"]
-        conditional = ["if-none-match" in each.headers for each in looks]
+        polls = [each for each in replay.requests if each.path.endswith("/issues") and each.method == "GET"]
+        conditional = ["if-none-match" in each.headers for each in polls]
 
     # One before the creation; then the list, whose beginning is the issue's own change from its second look on.
     assert conditional[-1] is True
-    assert len({each.target for each in looks[-2:]}) == 1
+    assert len({each.target for each in polls[-2:]}) == 1
 
 
 def test_the_same_look_twice_changes_nothing(

@@ -33,9 +33,9 @@ def series(values: list[float]) -> dict[date, Decimal]:
 
 def make_forecast(history: dict[date, Decimal], days: int = 31, level: float = 0.8) -> Forecast:
     start = max(history) + timedelta(days=1)
-    found = forecast(history, DateRange(start, start + timedelta(days=days - 1)), level=level)
-    assert isinstance(found, Forecast)
-    return found
+    result = forecast(history, DateRange(start, start + timedelta(days=days - 1)), level=level)
+    assert isinstance(result, Forecast)
+    return result
 
 
 def noisy_history(cost: Callable[[date], float], days: int, *, noise: float = 0.0) -> dict[date, Decimal]:
@@ -48,46 +48,46 @@ def is_last_of_month(day: date) -> bool:
 
 
 def test_a_constant_cost_goes_on_within_half_a_percent() -> None:
-    found = make_forecast(series([12.5] * 60))
-    for band, days in [(found.total(), 31), (found.daily[0], 1)]:
+    result = make_forecast(series([12.5] * 60))
+    for band, days in [(result.total(), 31), (result.daily[0], 1)]:
         assert band.mean == Decimal("12.5") * days
         assert band.upper - band.mean == band.mean - band.lower == band.mean / 200
 
 
 def test_a_weekday_costs_what_it_used_to() -> None:
     week = [100.0] * 5 + [20.0] * 2
-    found = make_forecast(noisy_history(lambda day: week[day.weekday()], 84), 14)
-    assert [day.mean for day in found.daily] == [Decimal(week[day.day.weekday()]) for day in found.daily]
+    result = make_forecast(noisy_history(lambda day: week[day.weekday()], 84), 14)
+    assert [day.mean for day in result.daily] == [Decimal(week[day.day.weekday()]) for day in result.daily]
 
 
 def test_a_fee_on_the_first_and_a_tax_on_the_last_day_come_back() -> None:
     def cost(day: date) -> float:
         return 100 + 900 * (day.day == 1) + 400 * is_last_of_month(day)
 
-    found = make_forecast(noisy_history(cost, 180, noise=2), 62)
-    assert all(abs(float(each.mean) - cost(each.day)) < 10 for each in found.daily)
+    result = make_forecast(noisy_history(cost, 180, noise=2), 62)
+    assert all(abs(float(each.mean) - cost(each.day)) < 10 for each in result.daily)
 
 
 def test_a_fee_that_was_seen_once_on_the_first_is_expected_again() -> None:
-    found = make_forecast(noisy_history(lambda day: 10 + 500 * (day.day == 1), 45), 30)
-    assert {each.day.day: each.mean for each in found.daily}[1] == 510
+    result = make_forecast(noisy_history(lambda day: 10 + 500 * (day.day == 1), 45), 30)
+    assert {each.day.day: each.mean for each in result.daily}[1] == 510
 
 
 def test_one_odd_day_is_not_expected_again() -> None:
     odd = day(100)
-    found = make_forecast(noisy_history(lambda day: 50 + 5000 * (day == odd), 121), 31)
-    assert found.total().mean == 50 * 31
+    result = make_forecast(noisy_history(lambda day: 50 + 5000 * (day == odd), 121), 31)
+    assert result.total().mean == 50 * 31
 
 
 def test_a_week_after_a_step_the_new_level_holds() -> None:
-    found = make_forecast(noisy_history(lambda each: 100.0 if each < day(186) else 300.0, 200))
-    assert all(each.mean == 300 for each in found.daily)
+    result = make_forecast(noisy_history(lambda each: 100.0 if each < day(186) else 300.0, 200))
+    assert all(each.mean == 300 for each in result.daily)
 
 
 def test_steady_growth_goes_on() -> None:
-    found = make_forecast(noisy_history(lambda each: 100 + 0.5 * (each - FIRST).days, 300, noise=1), 30)
+    result = make_forecast(noisy_history(lambda each: 100 + 0.5 * (each - FIRST).days, 300, noise=1), 30)
     expected = sum(100 + 0.5 * (300 + index) for index in range(30))
-    assert abs(float(found.total().mean) - expected) < 0.02 * expected
+    assert abs(float(result.total().mean) - expected) < 0.02 * expected
 
 
 def ramp(seed: int) -> tuple[dict[date, Decimal], Callable[[date], float], random.Random]:
@@ -103,29 +103,29 @@ def ramp(seed: int) -> tuple[dict[date, Decimal], Callable[[date], float], rando
 
 
 def test_a_ramp_goes_on_and_its_daily_bands_hold() -> None:
-    held = count = 0
+    hits = count = 0
     for seed in range(12):
         history, cost, rng = ramp(seed)
-        found = make_forecast(history, 30)
-        expected = sum(cost(each.day) for each in found.daily)
-        assert found.model == TRENDING
-        assert abs(float(found.total().mean) - expected) < 0.06 * expected
-        for each in found.daily:
-            held += each.lower <= cost(each.day) * (1 + rng.gauss(0, 0.03)) <= each.upper
+        result = make_forecast(history, 30)
+        expected = sum(cost(each.day) for each in result.daily)
+        assert result.model == TRENDING
+        assert abs(float(result.total().mean) - expected) < 0.06 * expected
+        for each in result.daily:
+            hits += each.lower <= cost(each.day) * (1 + rng.gauss(0, 0.03)) <= each.upper
             count += 1
-    assert 0.7 <= held / count <= 0.97
+    assert 0.7 <= hits / count <= 0.97
 
 
 def test_a_noisy_level_without_a_trend_is_that_of_eight_weeks() -> None:
-    found = [make_forecast(noisy_history(lambda day: 100.0, 300, noise=scale)) for scale in (2, 5, 10, 20)]
-    assert [each.model for each in found] == [SMOOTH] * 4
-    for each, scale in zip(found, (2, 5, 10, 20), strict=True):
+    results = [make_forecast(noisy_history(lambda day: 100.0, 300, noise=scale)) for scale in (2, 5, 10, 20)]
+    assert [each.model for each in results] == [SMOOTH] * 4
+    for each, scale in zip(results, (2, 5, 10, 20), strict=True):
         assert abs(float(each.total().mean) / 31 - 100) < 0.25 * scale
 
 
 def test_a_noisy_level_follows_a_step_after_a_week_too() -> None:
-    found = make_forecast(noisy_history(lambda each: 100.0 if each < day(290) else 300.0, 300, noise=10))
-    assert abs(float(found.total().mean) / 31 - 300) < 20
+    result = make_forecast(noisy_history(lambda each: 100.0 if each < day(290) else 300.0, 300, noise=10))
+    assert abs(float(result.total().mean) / 31 - 300) < 20
 
 
 def test_a_level_that_moves_keeps_that_of_the_last_days() -> None:
@@ -163,9 +163,9 @@ def test_holidays_are_like_sundays_where_past_ones_were() -> None:
     (easter_monday,) = (each for each in [date(2026, 4, 6)] if ahead.start <= each <= ahead.end)
     expected = {}
     for name, cost, country in (("office", office, "DE"), ("no country", office, ""), ("shop", shop, "DE")):
-        found = forecast(noisy_history(cost, 460, noise=2), ahead, country=country)
-        assert isinstance(found, Forecast)
-        expected[name] = {each.day: float(each.mean) for each in found.daily}
+        result = forecast(noisy_history(cost, 460, noise=2), ahead, country=country)
+        assert isinstance(result, Forecast)
+        expected[name] = {each.day: float(each.mean) for each in result.daily}
     assert expected["office"][easter_monday] == pytest.approx(20, abs=5)
     assert expected["office"][date(2026, 4, 7)] == pytest.approx(100, abs=5)
     assert expected["no country"][easter_monday] == pytest.approx(100, abs=5)
@@ -175,8 +175,8 @@ def test_holidays_are_like_sundays_where_past_ones_were() -> None:
 
 def test_zeros_stay_zero_and_credits_negative() -> None:
     assert make_forecast(series([0.0] * 50)).total().upper == 0
-    found = make_forecast(noisy_history(lambda day: -20.0 * (day.day == 3), 200), 31)
-    assert found.total().mean == -20
+    result = make_forecast(noisy_history(lambda day: -20.0 * (day.day == 3), 200), 31)
+    assert result.total().mean == -20
 
 
 def test_gaps_are_no_zeros() -> None:
@@ -186,8 +186,8 @@ def test_gaps_are_no_zeros() -> None:
 
 def test_a_later_horizon_is_less_certain() -> None:
     history = noisy_history(lambda day: 100.0, 200, noise=10)
-    found = make_forecast(history, 90)
-    near, far = found.total(DateRange(day(200), day(209))), found.total(DateRange(day(280), day(289)))
+    result = make_forecast(history, 90)
+    near, far = result.total(DateRange(day(200), day(209))), result.total(DateRange(day(280), day(289)))
     assert far.upper - far.lower > near.upper - near.lower
     later = forecast(history, DateRange(day(280), day(289)))
     assert isinstance(later, Forecast)
@@ -195,22 +195,22 @@ def test_a_later_horizon_is_less_certain() -> None:
 
 
 def test_a_forecast_knows_how_it_did_before() -> None:
-    found = make_forecast(
+    result = make_forecast(
         noisy_history(lambda day: 100 - 80 * (day.weekday() > 4) + 500 * (day.day == 1), 300, noise=3), 30
     )
-    assert found.accuracy is not None
-    assert (found.accuracy.days, found.accuracy.trials) == (30, 10)
-    assert found.accuracy.error is not None
-    assert found.accuracy.naive_error is not None
-    assert found.accuracy.error < 0.03 < 0.1 < found.accuracy.naive_error
+    assert result.accuracy is not None
+    assert (result.accuracy.days, result.accuracy.trials) == (30, 10)
+    assert result.accuracy.error is not None
+    assert result.accuracy.naive_error is not None
+    assert result.accuracy.error < 0.03 < 0.1 < result.accuracy.naive_error
     assert make_forecast(series([5.0] * 20)).accuracy is None
 
 
 @pytest.mark.parametrize("days", [0, 1, 13])
 def test_less_than_two_weeks_of_data_give_no_forecast_but_a_reason(days: int) -> None:
-    found = forecast(series([1.0] * days), DateRange(date(2026, 2, 1), date(2026, 2, 28)))
+    result = forecast(series([1.0] * days), DateRange(date(2026, 2, 1), date(2026, 2, 28)))
     count = f"{days} day{'' if days == 1 else 's'}"
-    assert found == Unforecastable(f"A forecast needs at least 14 days with data; the history has {count}.")
+    assert result == Unforecastable(f"A forecast needs at least 14 days with data; the history has {count}.")
 
 
 def test_a_horizon_inside_the_history_is_refused() -> None:
@@ -225,18 +225,18 @@ def test_a_total_of_days_outside_the_horizon_is_refused() -> None:
 
 def test_bands_hold_the_share_of_cases_that_they_say() -> None:
     """Months of noisy weeks with a wandering level, which no constant of the model was chosen on."""
-    held = count = 0
+    hits = count = 0
     for seed in range(60):
         rng, level, history = random.Random(seed), 500.0, {}
         for index in range(330):
             level += rng.gauss(0, 4)
             week = 1.0 if day(index).weekday() < 5 else 0.7
             history[day(index)] = Decimal(str(level * week + rng.gauss(0, 20)))
-        found = make_forecast({each: history[each] for each in map(day, range(300))}, 30)
-        came = sum(history[day(index)] for index in range(300, 330))
-        held += found.total().lower <= came <= found.total().upper
+        result = make_forecast({each: history[each] for each in map(day, range(300))}, 30)
+        actual = sum(history[day(index)] for index in range(300, 330))
+        hits += result.total().lower <= actual <= result.total().upper
         count += 1
-    assert 0.7 <= held / count <= 0.95
+    assert 0.7 <= hits / count <= 0.95
 
 
 amounts = st.lists(st.integers(-5000, 20000), min_size=14, max_size=90)
@@ -246,16 +246,16 @@ amounts = st.lists(st.integers(-5000, 20000), min_size=14, max_size=90)
 @settings(max_examples=examples(25), deadline=None)
 @given(values=amounts, level=st.sampled_from([0.5, 0.8, 0.95]))
 def test_a_band_contains_its_mean_and_totals_add_up(values: list[int], level: float) -> None:
-    found = make_forecast(series([value / 100 for value in values]), 40, level)
-    first, second = found.horizon.start, found.horizon.start + timedelta(days=17)
-    before, after = DateRange(first, second), DateRange(second + timedelta(days=1), found.horizon.end)
-    whole = found.total()
-    assert found.total(before).mean + found.total(after).mean == whole.mean
-    assert whole.mean == sum(each.mean for each in found.daily)
-    for band in [whole, *found.daily]:
+    result = make_forecast(series([value / 100 for value in values]), 40, level)
+    first, second = result.horizon.start, result.horizon.start + timedelta(days=17)
+    before, after = DateRange(first, second), DateRange(second + timedelta(days=1), result.horizon.end)
+    whole = result.total()
+    assert result.total(before).mean + result.total(after).mean == whole.mean
+    assert whole.mean == sum(each.mean for each in result.daily)
+    for band in [whole, *result.daily]:
         assert band.lower <= band.mean <= band.upper
     # The level's error, which all days share, grows with how far ahead a total ends: as if every day were the last.
-    widest = max(each.upper - each.lower for each in found.daily)
+    widest = max(each.upper - each.lower for each in result.daily)
     assert whole.upper - whole.lower <= 40 * widest + Decimal("1e-9")
 
 

@@ -40,10 +40,10 @@ def test_nearest_finds_parts_of_names() -> None:
 
 def test_no_thread_rounds_a_sum_of_the_lakes_widest_amounts() -> None:
     widest, smallest = Decimal("12345678901234567890"), Decimal("0.000000000000000001")
-    seen: list[Decimal] = []
+    sums: list[Decimal] = []
 
-    thread = threading.Thread(target=lambda: seen.append(sum([widest, smallest], Decimal(0))))
+    thread = threading.Thread(target=lambda: sums.append(sum([widest, smallest], Decimal(0))))
     thread.start()
     thread.join()
 
-    assert [*seen, widest + smallest] == [Decimal("12345678901234567890.000000000000000001")] * 2
+    assert [*sums, widest + smallest] == [Decimal("12345678901234567890.000000000000000001")] * 2

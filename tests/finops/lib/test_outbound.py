@@ -235,11 +235,11 @@ def test_a_receiver_that_is_slow_on_purpose_is_left_at_the_deadline(
     receiver: Receiver, behave: Behaviour
 ) -> None:
     receiver.behave = behave
-    began = time.monotonic()
+    start = time.monotonic()
 
     with pytest.raises(DeliveryTimeout, match="did not answer in time"):
         send(receiver.url, seconds=0.3)
-    assert time.monotonic() - began < SECONDS
+    assert time.monotonic() - start < SECONDS
 
 
 def test_a_receiver_that_takes_no_byte_is_left_at_the_deadline(settings: Settings) -> None:
@@ -277,11 +277,11 @@ def test_a_body_without_end_is_read_no_further_than_its_beginning(receiver: Rece
 
 
 def test_nobody_listening_is_no_answer(receiver: Receiver) -> None:
-    with http_receiver() as gone:
+    with http_receiver() as stopped_receiver:
         pass
 
     with pytest.raises(DeliveryTimeout, match=r"127\.0\.0\.1 could not be reached"):
-        send(gone.url)
+        send(stopped_receiver.url)
 
 
 def test_dns_that_hangs_is_left_at_the_deadline() -> None:

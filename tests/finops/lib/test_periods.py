@@ -50,9 +50,9 @@ def test_a_named_period_has_these_days(name: str, start: str, end: str) -> None:
 
 
 def test_the_last_quarter_is_the_whole_one_before_in_the_fiscal_year() -> None:
-    found = named_period("last_quarter", today=TODAY, fiscal_start_month=2)
+    period = named_period("last_quarter", today=TODAY, fiscal_start_month=2)
 
-    assert found == DateRange(date(2025, 11, 1), date(2026, 1, 31))
+    assert period == DateRange(date(2025, 11, 1), date(2026, 1, 31))
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,12 @@ def test_quarters_and_years_follow_the_fiscal_start(fiscal: int, quarter: str, y
 
 @given(name=st.sampled_from(PERIODS), today=days, fiscal=fiscal_starts)
 def test_every_period_is_in_order_and_never_in_the_future(name: str, today: date, fiscal: int) -> None:
-    found = named_period(name, today=today, fiscal_start_month=fiscal)
+    period = named_period(name, today=today, fiscal_start_month=fiscal)
 
-    assert found.start <= found.end <= today
+    assert period.start <= period.end <= today
     if "months" in name or name == "last_month":
-        assert found.start.day == 1
-        assert found.end == month_end(found.end)
+        assert period.start.day == 1
+        assert period.end == month_end(period.end)
 
 
 @given(today=days, fiscal=fiscal_starts)
@@ -90,15 +90,15 @@ def test_a_quarter_holds_its_day_and_begins_in_step_with_the_year(today: date, f
 
 @given(start=days, length=st.integers(0, 2_000))
 def test_the_previous_period_ends_just_before_and_is_as_long(start: date, length: int) -> None:
-    asked = DateRange(start, start + timedelta(days=length))
+    period = DateRange(start, start + timedelta(days=length))
 
-    earlier = previous_period(asked)
+    earlier = previous_period(period)
 
-    assert earlier.end == asked.start - timedelta(days=1)
-    if asked.start.day == 1 and asked.end == month_end(asked.end):
+    assert earlier.end == period.start - timedelta(days=1)
+    if period.start.day == 1 and period.end == month_end(period.end):
         assert earlier.start.day == 1
     else:
-        assert earlier.days == asked.days
+        assert earlier.days == period.days
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ def test_the_previous_period_ends_just_before_and_is_as_long(start: date, length
 def test_the_year_before_has_the_same_dates(
     start: str, end: str, earlier_start: str, earlier_end: str
 ) -> None:
-    found = previous_year(DateRange(date.fromisoformat(start), date.fromisoformat(end)))
+    period = previous_year(DateRange(date.fromisoformat(start), date.fromisoformat(end)))
 
-    assert (str(found.start), str(found.end)) == (earlier_start, earlier_end)
+    assert (str(period.start), str(period.end)) == (earlier_start, earlier_end)
 
 
 def test_a_period_to_date_belongs_to_a_whole_one() -> None:

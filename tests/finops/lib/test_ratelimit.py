@@ -44,9 +44,9 @@ def rate_limiter(request: pytest.FixtureRequest) -> RateLimiter:
 
 
 def test_a_window_lets_so_many_through_and_says_when_the_next_may_come(rate_limiter: RateLimiter) -> None:
-    began = time.monotonic()
+    start = time.monotonic()
     hits = [rate_limiter.hit("a", limit=3) for _ in range(5)]
-    least = 59 - (time.monotonic() - began)
+    least = 59 - (time.monotonic() - start)
 
     assert [hit.is_allowed for hit in hits] == [True, True, True, False, False]
     assert [hit.remaining for hit in hits] == [2, 1, 0, 0, 0]
@@ -70,13 +70,13 @@ def test_what_costs_too_much_is_refused_whole(rate_limiter: RateLimiter) -> None
 
 
 def test_the_window_moves_on(rate_limiter: RateLimiter) -> None:
-    began = time.monotonic()
+    start = time.monotonic()
     assert rate_limiter.hit("f", limit=1, seconds=1).is_allowed
 
     while not (hit := rate_limiter.hit("f", limit=1, seconds=1)).is_allowed:
         assert hit.wait == 1
-        assert time.monotonic() < began + 60
-    assert time.monotonic() - began > 0.99
+        assert time.monotonic() < start + 60
+    assert time.monotonic() - start > 0.99
 
 
 def test_a_key_that_comes_no_more_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,18 +125,18 @@ def test_threads_that_ask_first_all_at_once_share_one_window(settings: Any) -> N
     for redis in ("", "redis+unix:///nowhere.sock"):
         settings.REDIS_URL = redis
         installed.cache_clear()
-        start, found = threading.Barrier(8), set[int]()
+        start, limiters = threading.Barrier(8), set[int]()
 
-        def ask(start: threading.Barrier = start, found: set[int] = found) -> None:
+        def ask(start: threading.Barrier = start, limiters: set[int] = limiters) -> None:
             start.wait(timeout=30)
-            found.add(id(installed()))
+            limiters.add(id(installed()))
 
         threads = [threading.Thread(target=ask) for _ in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert len(found) == 1
+        assert len(limiters) == 1
 
 
 def test_without_its_redis_a_process_counts_for_itself(caplog: pytest.LogCaptureFixture) -> None:

@@ -31,6 +31,6 @@ def test_while_redis_is_away_a_process_caches_for_itself(no_cache_server: None) 
 
 
 def test_sign_in_works_while_redis_is_away(no_cache_server: None, cast: Cast, client: Client) -> None:
-    given = {"login": cast.member.email, "password": PASSWORD}
-    answer = client.post(reverse("account_login"), given)
+    form = {"login": cast.member.email, "password": PASSWORD}
+    answer = client.post(reverse("account_login"), form)
     assert (answer.status_code, "_auth_user_id" in client.session) == (302, True)

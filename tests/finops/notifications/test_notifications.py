@@ -65,11 +65,13 @@ def test_what_is_for_admins_is_not_shown_counted_or_opened_for_others(cast: Cast
     )
     with account_scope(cast.account):
         row = Notification.objects.get()
-    for name, seen in (("owner", True), ("admin", True), ("member", False), ("viewer", False)):
+    for name, is_visible in (("owner", True), ("admin", True), ("member", False), ("viewer", False)):
         client = signed_in(cast.person(name))
-        assert unread(client) == ("1" if seen else "")
-        assert ("webhook paused" in get_page(client, URL)) == seen
-        assert client.post(f"/accounts/acme/notifications/{row.pk}/").status_code == (302 if seen else 404)
+        assert unread(client) == ("1" if is_visible else "")
+        assert ("webhook paused" in get_page(client, URL)) == is_visible
+        assert client.post(f"/accounts/acme/notifications/{row.pk}/").status_code == (
+            302 if is_visible else 404
+        )
 
 
 def test_the_bell_counts_what_a_person_has_not_read(cast: Cast) -> None:

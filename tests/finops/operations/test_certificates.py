@@ -60,9 +60,9 @@ def is_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trusted = ssl.create_default_context
 
     def context(*, cafile: str | None = None) -> ssl.SSLContext:
-        made = trusted(cafile=cafile)
-        made.load_verify_locations(tmp_path / "server.pem")
-        return made
+        tls_context = trusted(cafile=cafile)
+        tls_context.load_verify_locations(tmp_path / "server.pem")
+        return tls_context
 
     monkeypatch.setattr("finops.operations.certificates.ssl.create_default_context", context)
 

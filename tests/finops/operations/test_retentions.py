@@ -156,8 +156,8 @@ def test_the_newest_syncs_and_runs_of_each_stay_whatever_their_age(
     CostSync.objects.unscoped().filter(pk=first.pk).update(finished_at=clock.now() - timedelta(days=400))
 
     assert remove_old_syncs() == 3
-    left = CostSync.objects.unscoped().filter(account=cast.account)
-    assert sorted((clock.now() - row.finished_at).days for row in left if row.finished_at) == [1, 100]
+    remaining = CostSync.objects.unscoped().filter(account=cast.account)
+    assert sorted((clock.now() - row.finished_at).days for row in remaining if row.finished_at) == [1, 100]
 
 
 def audit_entries(account: Account, *ages: int) -> list[int]:

@@ -252,8 +252,8 @@ def test_late_sources_are_said_first(cast: Cast, reported: Account) -> None:
         add_source(reported, daily_cost(FIRST, date(2026, 2, 26), 2, service="Mail"), name="Late")
         page = get_page(signed_in(cast.viewer), PAGE, month="2026-02")
 
-    said = page.index("Data is complete through Feb 26. Later days are incomplete.")
-    assert said < page.index("Budgets at risk")
+    position = page.index("Data is complete through Feb 26. Later days are incomplete.")
+    assert position < page.index("Budgets at risk")
 
 
 def test_a_stranger_does_not_see_it(cast: Cast, reported: Account, client: Client) -> None:
@@ -264,18 +264,18 @@ def test_a_stranger_does_not_see_it(cast: Cast, reported: Account, client: Clien
 def test_the_page_asks_the_lake_as_often_as_it_says(
     cast: Cast, reported: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
+    queries: list[str] = []
     run = engine.run
 
     def count(*args: Any, **fields: Any) -> Any:
-        asked.append("a lake query")
+        queries.append("a lake query")
         return run(*args, **fields)
 
     monkeypatch.setattr(engine, "run", count)
 
     get_page(signed_in(cast.viewer), PAGE)
 
-    assert len(asked) == 11
+    assert len(queries) == 11
 
 
 def test_all_sections_read_the_files_of_one_manifest(reported: Account, cast: Cast) -> None:

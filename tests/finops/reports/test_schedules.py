@@ -83,13 +83,13 @@ def test_members_make_pause_send_and_delete_it_and_viewers_read(cast: Cast, chan
     assert "Send now" not in page
     for verb in ("edit", "send", "pause", "resume", "delete"):
         assert viewer.post(f"{LIST}{schedule.pk}/{verb}/").status_code == 403
-    for verb, said in (
+    for verb, message in (
         ("send", "The report is being sent."),
         ("pause", "Schedule paused."),
         ("resume", "Schedule resumed."),
         ("delete", "Schedule deleted."),
     ):
-        assert said in text_of(member.post(f"{LIST}{schedule.pk}/{verb}/", follow=True))
+        assert message in text_of(member.post(f"{LIST}{schedule.pk}/{verb}/", follow=True))
     actions = AuditEntry.objects.filter(action__startswith="report_schedule.").order_by("pk")
     assert [each.action.partition(".")[2] for each in actions] == [
         *("create", "send", "pause", "resume", "delete"),

@@ -59,19 +59,19 @@ def rows(cast: Cast) -> Cast:
 
 
 def test_a_name_leads_to_the_row_of_this_account_alone(rows: Cast) -> None:
-    found = search(signed_in(rows.both), "ALPHA")
+    results = search(signed_in(rows.both), "ALPHA")
 
-    assert set(found) == {"Alpha budget acme", "Alpha team acme", "Alpha bill acme"}
-    assert all(href.startswith("/a/acme/") for href in found.values())
-    assert signed_in(rows.both).get(found["Alpha budget acme"]).status_code == 200
+    assert set(results) == {"Alpha budget acme", "Alpha team acme", "Alpha bill acme"}
+    assert all(href.startswith("/a/acme/") for href in results.values())
+    assert signed_in(rows.both).get(results["Alpha budget acme"]).status_code == 200
 
 
 def test_cost_is_found_by_service_and_resource_of_this_account_alone(rows: Cast) -> None:
     client = signed_in(rows.both)
-    found = search(client, "alpha", costs="1")
+    results = search(client, "alpha", costs="1")
 
-    assert set(found) == {"Alpha service acme", "i-alpha-acme"}
-    page = client.get(found["i-alpha-acme"])
+    assert set(results) == {"Alpha service acme", "i-alpha-acme"}
+    page = client.get(results["i-alpha-acme"])
     assert page.status_code == 200
     assert "i-alpha-acme" in page.content.decode()
 
@@ -115,11 +115,11 @@ def test_everybody_is_offered_exactly_what_that_role_may_do(cast: Cast, name: st
 @pytest.mark.parametrize("name", ["viewer", "member", "owner"])
 def test_every_page_and_action_that_is_offered_opens(cast: Cast, name: str) -> None:
     client = signed_in(cast.person(name))
-    found = {href for letter in "aeiou" for href in search(client, letter).values()}
+    hrefs = {href for letter in "aeiou" for href in search(client, letter).values()}
 
-    statuses = {href: client.get(href, follow=True).status_code for href in found}
+    statuses = {href: client.get(href, follow=True).status_code for href in hrefs}
 
-    assert found
+    assert hrefs
     assert {href: status for href, status in statuses.items() if status != 200} == {}
 
 
@@ -159,10 +159,10 @@ def test_many_rows_are_cut_and_an_exact_name_comes_first(cast: Cast) -> None:
         )
         Team.objects.create(name="Gamma")
 
-    found = list(search(signed_in(cast.viewer), "gamma"))
+    labels = list(search(signed_in(cast.viewer), "gamma"))
 
-    assert found[0] == "Gamma"
-    assert len(found) == 5
+    assert labels[0] == "Gamma"
+    assert len(labels) == 5
 
 
 def test_names_cost_one_query_besides_who_asks(rows: Cast) -> None:

@@ -82,13 +82,13 @@ def test_a_lane_counts_what_waits_for_its_threads_and_how_long(counting: Path) -
     for tenant in range(3):
         lane.add(tenant, tenant, run)
     wait_until(lambda: len(runs) == 1)
-    held = counts()
+    lane_counts = counts()
     release.set()
     wait_until(lambda: len(runs) == 3)
     lane.close()
 
-    assert held.value("finops_worker_lane_waiting", lane="deliveries") == 2
-    assert held.value("finops_worker_lane_wait_seconds_count", lane="deliveries") == 1
+    assert lane_counts.value("finops_worker_lane_waiting", lane="deliveries") == 2
+    assert lane_counts.value("finops_worker_lane_wait_seconds_count", lane="deliveries") == 1
     after = counts()
     assert after.value("finops_worker_lane_waiting", lane="deliveries") == 0
     assert after.value("finops_worker_lane_wait_seconds_count", lane="deliveries") == 3

@@ -105,8 +105,8 @@ def test_secrets_are_hidden_in_messages_arguments_and_tracebacks(lines: Lines) -
 
 @pytest.mark.parametrize(("form", "formatter_class"), [("json", JsonFormatter), ("plain", PlainFormatter)])
 def test_both_forms_can_be_configured(form: str, formatter_class: type) -> None:
-    chosen = configuration(form=form, level="INFO")
-    formatter = logging.config.DictConfigurator(chosen).configure_formatter(chosen["formatters"]["line"])
+    config = configuration(form=form, level="INFO")
+    formatter = logging.config.DictConfigurator(config).configure_formatter(config["formatters"]["line"])
 
     assert isinstance(formatter, formatter_class)
 

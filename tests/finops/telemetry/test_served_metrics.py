@@ -60,9 +60,9 @@ def test_workers_of_a_machine_without_a_web_server_are_one_scrape(tmp_path: Path
                         assert answer.code == status
             # Whichever of them served, the other does now; counts of the one that ended stay.
             wait_until(lambda: answers(port))
-            left = scrape_worker(port)
-            assert left.value("finops_tasks_total", task="finops.note_worker", outcome="success") == 1
-            assert left.value("finops_processes", program="worker-short") == 0
+            metrics_text = scrape_worker(port)
+            assert metrics_text.value("finops_tasks_total", task="finops.note_worker", outcome="success") == 1
+            assert metrics_text.value("finops_processes", program="worker-short") == 0
 
 
 def get(server: LiveServer, path: str) -> Any:

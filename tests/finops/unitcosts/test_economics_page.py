@@ -281,8 +281,8 @@ def test_aliases_are_listed_searched_exported_and_removed(cast: Cast, saas_accou
         ["Globex Inc", "globex"],
         ["Globex Ltd", "globex"],
     ]
-    gone = client.post(f"{ALIASES}{alias.pk}/remove/", follow=True).content.decode()
-    assert "Alias “Globex Ltd” removed." in gone
+    page = client.post(f"{ALIASES}{alias.pk}/remove/", follow=True).content.decode()
+    assert "Alias “Globex Ltd” removed." in page
     assert client.post(f"{ALIASES}{alias.pk}/remove/").status_code == 404
 
 

@@ -106,15 +106,15 @@ def test_many_sources_are_counted_by_the_query_that_reads_sources_of_cost(
 def test_usage_alone_says_the_same_in_its_first_sentence(
     cast: Cast, acme: Account, pulled: CostConnection
 ) -> None:
-    door, asked = (
+    door, arguments = (
         Door(mint(cast)),
         {"metric": "requests", "start_date": "2026-03-01", "end_date": "2026-03-31"},
     )
     with clock.frozen(NOON):
-        assert "Stripe" not in door.ask("queryUsage", **asked)["summary"]
+        assert "Stripe" not in door.ask("queryUsage", **arguments)["summary"]
         fail(last_success_at=NOON - timedelta(days=12))
-        answer = door.ask("queryUsage", **asked)
-        before = door.ask("queryUsage", **{**asked, "end_date": "2026-03-07"})
+        answer = door.ask("queryUsage", **arguments)
+        before = door.ask("queryUsage", **{**arguments, "end_date": "2026-03-07"})
 
     assert FAILING in answer["summary"].partition(". ")[0]
     assert answer["warnings"][0] == f"S{FAILING[1:]}."
@@ -167,5 +167,5 @@ def test_cost_alone_says_nothing_of_usage(cast: Cast, acme: Account, pulled: Cos
     door = Door(mint(cast))
 
     assert "Stripe" not in door.ask("querySpend", period="month_to_date")["summary"]
-    asked = {"usage_metric": "requests", "start_date": "2026-03-01", "end_date": "2026-03-31"}
-    assert "syncs of usage source 'Stripe'" in door.ask("queryUnitCost", **asked)["summary"]
+    arguments = {"usage_metric": "requests", "start_date": "2026-03-01", "end_date": "2026-03-31"}
+    assert "syncs of usage source 'Stripe'" in door.ask("queryUnitCost", **arguments)["summary"]

@@ -52,11 +52,11 @@ def test_a_client_of_openmeter_gets_its_204_or_the_reason(live_server_process: L
     fine = HttpCloudEvent({**ATTRIBUTES, "id": "2", "time": now}, {"total_tokens": 7, "model": "m"})
     wrong = HttpCloudEvent({**ATTRIBUTES, "id": "3", "time": "soon"}, DATA)
 
-    taken = send(live_server_process, key, to_structured(fine), OPENMETER_PATH)
+    response = send(live_server_process, key, to_structured(fine), OPENMETER_PATH)
     refused = send(live_server_process, key, to_structured(wrong), OPENMETER_PATH)
     stranger = send(live_server_process, "fuse_of_nobody", to_structured(fine), OPENMETER_PATH)
 
-    assert (taken.status_code, taken.content) == (204, b"")
+    assert (response.status_code, response.content) == (204, b"")
     assert refused.status_code == 400
     assert "event 0: time must be a parseable date" in refused.json()["detail"]
     assert (stranger.status_code, stranger.headers["Content-Type"]) == (401, "application/problem+json")

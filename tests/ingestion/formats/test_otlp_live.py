@@ -63,8 +63,10 @@ def metering(server: LiveServer, key: str, **options: Any) -> Iterator[tuple[Met
 
 
 def rows(server: LiveServer, key: str) -> list[list[str]]:
-    found: list[list[str]] = server.run("tests.ingestion.formats.test_otlp_live:stored_events", key[5:15])
-    return found
+    stored_rows: list[list[str]] = server.run(
+        "tests.ingestion.formats.test_otlp_live:stored_events", key[5:15]
+    )
+    return stored_rows
 
 
 @pytest.mark.parametrize("compression", [Compression.NoCompression, Compression.Gzip])
@@ -106,9 +108,9 @@ def test_what_the_sdk_sends_without_the_setting_is_refused_with_its_name(
         meter.create_counter("requests").add(3, {"customer.id": "c-1"})
         assert provider.force_flush()
 
-    found = live_server_process.run("tests.ingestion.formats.test_otlp_live:rejections", key[5:15])
+    errors = live_server_process.run("tests.ingestion.formats.test_otlp_live:rejections", key[5:15])
     # Once by the flush, once as the provider ends.
-    assert set(found) == {f"cumulative sums are not accepted: set {PREFERENCE}"}
+    assert set(errors) == {f"cumulative sums are not accepted: set {PREFERENCE}"}
     assert rows(live_server_process, key) == []
 
 

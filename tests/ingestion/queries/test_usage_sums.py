@@ -130,16 +130,16 @@ def test_usage_by_day_alone_is_that_of_the_whole_answer(
         "9",
         "-10",
     ]
-    found = [
+    daily = [
         event(START + timedelta(days=place % 5), customer, f"{whole[place]}.036854775808", unit=unit)
         for place, (customer, unit) in enumerate(product(["a", "B", "ü'雪"], ["call", None, "call", "seat"]))
     ]
-    store_usage(acme, with_positions(found), source=source)
-    asked = MetricQuery("requests", DateRange(START, END), "day", "customer", ("a", "ü'雪"))
+    store_usage(acme, with_positions(daily), source=source)
+    metric_query = MetricQuery("requests", DateRange(START, END), "day", "customer", ("a", "ü'雪"))
 
-    rows = list(read_daily_usage(acme, UsageMetric.objects.get(name="requests"), asked))
+    rows = list(read_daily_usage(acme, UsageMetric.objects.get(name="requests"), metric_query))
 
-    groups = read_usage(acme, asked).groups
+    groups = read_usage(acme, metric_query).groups
     assert sorted(rows) == sorted(
         (group.value, day, int(quantity.scaleb(12)))
         for group in groups

@@ -106,13 +106,13 @@ def test_what_exists_already_is_named_with_the_page_that_changes_it(acme: Accoun
     board = writer.ask("create_dashboard", name="Weekly")["dashboard"]["id"]
 
     problem = writer.problem("create_budget", name="core", amount=200, currency="USD")
-    drawn = writer.problem("create_dashboard", name="weekly")
+    dashboard_problem = writer.problem("create_dashboard", name="weekly")
     unknown = writer.error("tools/call", {"name": "update_budget", "arguments": {}})
     other = writer.error("tools/call", {"name": "rename_customer", "arguments": {}})
 
     assert f"already exists with id {budget}" in problem
     assert problem.endswith(f"Its page: {page}/budgets/{budget}/")
-    assert drawn.endswith(f"Its page: {page}/dashboards/{board}/")
+    assert dashboard_problem.endswith(f"Its page: {page}/dashboards/{board}/")
     assert unknown["message"].endswith(f"Members change this in the console: {page}/budgets/")
     assert other["message"].endswith(f"in the console: {page}/")
 

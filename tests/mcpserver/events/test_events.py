@@ -45,10 +45,10 @@ def spend(acme: Account) -> CostSource:
 
 def sent_events(acme: Account, callback: Callback) -> list[dict[str, Any]]:
     """Events that an evaluation sends; each fits the schema that events/list gives it."""
-    known = len(callback.events)
+    first_new = len(callback.events)
     services.evaluate(acme)
     send_all()
-    return callback.events[known:]
+    return callback.events[first_new:]
 
 
 def check_payload(door: Door, event: dict[str, Any]) -> None:

@@ -99,9 +99,9 @@ def test_a_receipt_that_was_not_written_is_unknown(bills: Bills, door: Door) -> 
 def test_a_code_may_be_written_in_small_letters_without_hyphens(
     door: Door, first_answer: dict[str, Any]
 ) -> None:
-    written = first_answer["receipt"].replace("-", "").lower()
+    lower_code = first_answer["receipt"].replace("-", "").lower()
 
-    assert door.ask("verifyAnswer", receipt=written)["receipt"] == first_answer["receipt"]
+    assert door.ask("verifyAnswer", receipt=lower_code)["receipt"] == first_answer["receipt"]
 
 
 @pytest.mark.parametrize("text", ["x", "BCDF-GHJK-LMNP", "AAAA-AAAA-AAAA-AAAA", "BCDF GHJK LMNP QRS1"])

@@ -176,13 +176,13 @@ def test_replacing_members_adds_and_removes(cast: Cast, scim: Scim, method: str)
     ann, bob = scim.create_user("ann"), scim.create_user("bob")
     group = scim.create_group("FinOps", ann["id"])
     members = [{"value": bob["id"]}]
-    put = {"schemas": [GROUP], "displayName": "FinOps", "members": members}
+    body = {"schemas": [GROUP], "displayName": "FinOps", "members": members}
     patch = {
         "schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
         "Operations": [{"op": "replace", "path": "members", "value": members}],
     }
 
-    answer = scim.ask(method, f"Groups/{group['id']}", put if method == "PUT" else patch).json()
+    answer = scim.ask(method, f"Groups/{group['id']}", body if method == "PUT" else patch).json()
 
     assert [each["value"] for each in answer["members"]] == [bob["id"]]
 

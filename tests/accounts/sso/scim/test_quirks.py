@@ -127,9 +127,9 @@ def test_okta_replaces_a_user_with_everything_that_it_was_given(cast: Cast, scim
 
 
 def test_entra_id_tests_the_connection_with_a_user_who_is_not_there(cast: Cast, scim: Scim) -> None:
-    found = scim.find("Users", 'userName eq "6b5d6a3c-7d3b-4f0b-8bb1-1a2f9cbf2f1c"')
+    users = scim.find("Users", 'userName eq "6b5d6a3c-7d3b-4f0b-8bb1-1a2f9cbf2f1c"')
 
-    assert (found["totalResults"], found["Resources"]) == (0, [])
+    assert (users["totalResults"], users["Resources"]) == (0, [])
 
 
 @pytest.mark.parametrize(

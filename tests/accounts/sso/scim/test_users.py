@@ -295,10 +295,10 @@ def test_users_are_found_by_filter(cast: Cast, scim: Scim, expression: str, name
     )
     scim.create_user("cy")
 
-    found = scim.find("Users", expression)
+    users = scim.find("Users", expression)
 
-    assert [each["userName"].partition("@")[0] for each in found["Resources"]] == names
-    assert found["totalResults"] == len(names)
+    assert [each["userName"].partition("@")[0] for each in users["Resources"]] == names
+    assert users["totalResults"] == len(names)
 
 
 def test_users_come_in_pages(cast: Cast, scim: Scim) -> None:
@@ -334,8 +334,8 @@ def test_a_provider_reaches_its_own_users_alone(cast: Cast, scim: Scim) -> None:
     assert other.get("Users")["totalResults"] == 0
     for method in ("GET", "DELETE"):
         assert other.ask(method, f"Users/{user['id']}").status_code == 404
-    put = {"schemas": [USER], "userName": "x@other.com"}
-    assert other.ask("PUT", f"Users/{user['id']}", put).status_code == 404
+    body = {"schemas": [USER], "userName": "x@other.com"}
+    assert other.ask("PUT", f"Users/{user['id']}", body).status_code == 404
     assert other.ask("GET", f"../{scim.provider.public_id}/Users").status_code in {401, 404}
     assert scim.ask("GET", "Users", token=other.token).status_code == 401
     with account_scope(cast.account):

@@ -35,11 +35,13 @@ def exact(asked: list[Day], key: str) -> list[Fraction]:
 @given(asked=days())
 def test_parts_add_up_and_are_cut_once_whatever_the_days(asked: list[Day]) -> None:
     for key, (total, parts) in allocate_by_day(asked).items():
-        wanted = exact(asked, key)
+        exact_part = exact(asked, key)
         assert total == sum(amounts.get(key, 0) for _weights, amounts in asked) == sum(parts)
-        last = max((place for place, amount in enumerate(wanted) if amount), default=-1)
-        assert all(abs(part - amount) < 1 for part, amount in zip(parts[:last], wanted[:last], strict=True))
-        assert all(abs(part - amount) < len(parts) for part, amount in zip(parts, wanted, strict=True))
+        last = max((place for place, amount in enumerate(exact_part) if amount), default=-1)
+        assert all(
+            abs(part - amount) < 1 for part, amount in zip(parts[:last], exact_part[:last], strict=True)
+        )
+        assert all(abs(part - amount) < len(parts) for part, amount in zip(parts, exact_part, strict=True))
 
 
 @given(

@@ -87,11 +87,11 @@ class Trail:
         assert request.headers["x-amz-target"] == TARGET
         if self.denied:
             return Reply.of_json({"__type": "AccessDeniedException", "message": "not authorized"}, 400)
-        asked = json.loads(request.body)
-        assert asked["LookupAttributes"] == [{"AttributeKey": "ReadOnly", "AttributeValue": "false"}]
-        assert asked["StartTime"] >= (NOON - timedelta(days=90)).timestamp()
-        rows = [each for each in self.events if asked["StartTime"] <= each["EventTime"] <= asked["EndTime"]]
-        start = int(asked.get("NextToken", "0"))
+        lookup = json.loads(request.body)
+        assert lookup["LookupAttributes"] == [{"AttributeKey": "ReadOnly", "AttributeValue": "false"}]
+        assert lookup["StartTime"] >= (NOON - timedelta(days=90)).timestamp()
+        rows = [each for each in self.events if lookup["StartTime"] <= each["EventTime"] <= lookup["EndTime"]]
+        start = int(lookup.get("NextToken", "0"))
         more = {"NextToken": str(start + 2)} if start + 2 < len(rows) else {}
         return Reply.of_json({"Events": rows[start : start + 2], **more})
 

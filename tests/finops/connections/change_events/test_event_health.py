@@ -42,8 +42,8 @@ def answer_of(cast: Cast) -> HealthAnswer:
 
 
 def health(cast: Cast) -> ConnectionHealth:
-    (found,) = [each for each in answer_of(cast).connections if each.kind == "events"]
-    return found
+    (row,) = [each for each in answer_of(cast).connections if each.kind == "events"]
+    return row
 
 
 def create_pull(cast: Cast, folder: Path) -> CostConnection:

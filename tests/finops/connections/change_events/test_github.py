@@ -222,14 +222,14 @@ def test_a_limit_that_is_reached_waits_until_it_is_reset_and_goes_on(
     assert "GitHub's rate limit is reached." in failed.error
     assert pauses == []
     assert connection.next_sync_at >= NOON + timedelta(minutes=30)
-    asked = len(github.charged)
+    request_count = len(github.charged)
     github.limit = 5_000
     with clock.frozen(NOON + timedelta(hours=1)):
         done = sync(cast, connection)
     assert (done.status, done.error) == ("done", "")
     assert len(titles(cast)) == 5
     lists = [each.partition("?")[0] for each in github.charged]
-    assert lists.count(f"/repos/{REPOSITORY}/deployments") == 1, f"{asked} were paid for before"
+    assert lists.count(f"/repos/{REPOSITORY}/deployments") == 1, f"{request_count} were paid for before"
 
 
 def test_a_secondary_limit_without_a_time_waits_a_minute(

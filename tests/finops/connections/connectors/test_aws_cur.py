@@ -135,16 +135,16 @@ def test_a_whole_sync_equals_the_raw_file_by_account_month_and_currency(
 def test_only_the_assembly_of_the_manifest_above_is_current(
     config: AwsBucketConfig, s3: S3World, tmp_path: Path
 ) -> None:
-    chosen = replace(config, prefix="bills", export="cur")
+    export_config = replace(config, prefix="bills", export="cur")
     put_report(s3, "20180801-20180901", "aaaa", {"cur-1.csv.gz": b"old 1", "cur-2.csv.gz": b"old 2"})
-    before = CONNECTOR.months(chosen)
+    before = CONNECTOR.months(export_config)
     put_report(s3, "20180801-20180901", "0000", {"cur-1.csv.gz": b"restated"})
     put_report(s3, "20180901-20181001", "bbbb", {"cur-1.csv.gz": b"september"})
 
-    after = {each.month: each for each in CONNECTOR.months(chosen)}
+    after = {each.month: each for each in CONNECTOR.months(export_config)}
 
-    assert fetch_bytes(chosen, AUGUST, tmp_path / "8") == [b"restated"]
-    assert fetch_bytes(chosen, SEPTEMBER, tmp_path / "9") == [b"september"]
+    assert fetch_bytes(export_config, AUGUST, tmp_path / "8") == [b"restated"]
+    assert fetch_bytes(export_config, SEPTEMBER, tmp_path / "9") == [b"september"]
     assert after[AUGUST].fingerprint != before[0].fingerprint
 
 

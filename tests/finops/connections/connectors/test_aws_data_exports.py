@@ -264,9 +264,9 @@ def test_two_exports_below_one_prefix_need_a_name(
     with pytest.raises(SourceError, match="2 exports: cur2, focus") as raised:
         CONNECTOR.months(config)
     assert raised.value.field == "export"
-    for chosen in (replace(config, export="cur2"), replace(config, prefix="exports/cur2", export="cur2"),
+    for export_config in (replace(config, export="cur2"), replace(config, prefix="exports/cur2", export="cur2"),
                    replace(config, prefix="/exports/cur2/")):  # fmt: skip
-        files = CONNECTOR.fetch(chosen, months(chosen)[MAY], Fetch(tmp_path))
+        files = CONNECTOR.fetch(export_config, months(export_config)[MAY], Fetch(tmp_path))
         assert [file.path.read_bytes() for file in files] == [b"cur2"]
 
 

@@ -32,11 +32,11 @@ def test_a_container_that_is_missing_says_so(container: AzureContainer) -> None:
 
 def test_a_permission_that_is_missing_names_the_role(export: AzureExport) -> None:
     export.deliver(MAY, {"part_0.csv": b"x"})
-    chosen = AzureExportsConfig(
+    export_config = AzureExportsConfig(
         access="sas_url", sas_url=export.container.sas_url(permissions="l"), path="exports"
     )
 
-    failed = CONNECTOR.check(chosen)[-1]
+    failed = CONNECTOR.check(export_config)[-1]
 
     assert failed.title.startswith(f"Read {MAY}/focus/")
     assert "role Storage Blob Data Reader" in failed.fix
@@ -45,12 +45,12 @@ def test_a_permission_that_is_missing_names_the_role(export: AzureExport) -> Non
 
 def test_a_sas_that_has_expired_says_so_and_shows_nothing_of_it(export: AzureExport) -> None:
     sas_url = export.container.sas_url(expiry="2020-01-01T00:00:00Z")
-    chosen = AzureExportsConfig(access="sas_url", sas_url=sas_url)
+    export_config = AzureExportsConfig(access="sas_url", sas_url=sas_url)
 
     with pytest.raises(AccessError, match="The SAS expired on 2020-01-01") as raised:
-        CONNECTOR.months(chosen)
+        CONNECTOR.months(export_config)
     assert "sig=" not in raised.value.message
-    assert sas_url not in repr(chosen)
+    assert sas_url not in repr(export_config)
 
 
 def test_a_permission_that_is_taken_away_fails_the_sync_and_keeps_the_month(
@@ -75,11 +75,11 @@ def test_a_permission_that_is_taken_away_fails_the_sync_and_keeps_the_month(
 
 
 def test_the_check_tries_each_step_in_turn(export: AzureExport) -> None:
-    chosen = config(export.container)
-    assert [each.is_ok for each in CONNECTOR.check(chosen)] == [True, True, False]
+    export_config = config(export.container)
+    assert [each.is_ok for each in CONNECTOR.check(export_config)] == [True, True, False]
     export.deliver(MAY, {"part_0.csv": b"x"})
 
-    findings = CONNECTOR.check(chosen)
+    findings = CONNECTOR.check(export_config)
 
     assert [each.title for each in findings][1:] == [
         f"List azure://{export.container.name}/exports",
@@ -167,10 +167,10 @@ def test_an_app_without_the_role_is_told_its_name(entra: ReplayServer) -> None:
 
 
 def test_the_identity_of_the_server_is_lent_only_where_its_operator_says_so(settings: Settings) -> None:
-    chosen = AzureExportsConfig(account="acmebilling", container="exports", access="server_identity")
+    export_config = AzureExportsConfig(account="acmebilling", container="exports", access="server_identity")
 
     with pytest.raises(AccessError, match="CONNECTION_AMBIENT_IDENTITY"):
-        CONNECTOR.months(chosen)
+        CONNECTOR.months(export_config)
 
 
 def test_the_token_of_the_server_goes_to_no_endpoint_but_azures(settings: Settings) -> None:
@@ -180,9 +180,9 @@ def test_the_token_of_the_server_goes_to_no_endpoint_but_azures(settings: Settin
         "http://a.blob.core.windows.net",
         "https://a.blob.core.windows.net.example.com",
     ):
-        chosen = AzureExportsConfig(container="exports", access="server_identity", endpoint=endpoint)
+        export_config = AzureExportsConfig(container="exports", access="server_identity", endpoint=endpoint)
         with pytest.raises(SourceError, match="must be an Azure endpoint"):
-            CONNECTOR.months(chosen)
+            CONNECTOR.months(export_config)
 
 
 @pytest.mark.parametrize("values", [

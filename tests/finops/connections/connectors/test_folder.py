@@ -191,8 +191,8 @@ def test_a_folder_that_is_not_allowed_any_more_is_not_read(
 def test_a_check_says_what_is_missing(folder: Path, settings: Settings) -> None:
     def last(pattern: str, where: Path = folder) -> tuple[str, bool, str]:
         config = FolderConfig(folder=str(where), pattern=pattern)
-        found = CONNECTOR.check(config)[-1]
-        return found.title, found.is_ok, found.fix
+        finding = CONNECTOR.check(config)[-1]
+        return finding.title, finding.is_ok, finding.fix
 
     assert "{year} together with {month}" in last("{year}/*")[2]
     assert "not in an allowed folder" in last("*", folder.parent)[2]

@@ -30,8 +30,8 @@ def google(replay: ReplayServer, settings: Settings) -> ReplayServer:
 
 
 def config(**values: Any) -> GoogleBucketFilesConfig:
-    given = {"bucket": "acme-billing", "pattern": "{year}/{month}/*", "key": key_file(), **values}
-    return GoogleBucketFilesConfig(**given)
+    fields = {"bucket": "acme-billing", "pattern": "{year}/{month}/*", "key": key_file(), **values}
+    return GoogleBucketFilesConfig(**fields)
 
 
 def test_a_listing_signs_in_once_and_an_object_is_read_as_the_generation_that_was_listed(

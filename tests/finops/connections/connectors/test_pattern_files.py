@@ -67,11 +67,13 @@ class Store:
 
 @pytest.fixture(params=["bucket_focus", "azure_bucket", "google_bucket"])
 def store(request: pytest.FixtureRequest, cast: Cast) -> Store:
-    gone = {"bucket": "gone-for-good"}
+    missing_bucket = {"bucket": "gone-for-good"}
     if request.param == "bucket_focus":
         s3: S3World = request.getfixturevalue("s3")
         keys = {"access_key_id": KEY, "secret_access_key": KEY, "endpoint": s3.endpoint, "region": REGION}
-        return Store(cast, request.param, s3.put, {"bucket": s3.name, "prefix": "focus", **keys}, gone)
+        return Store(
+            cast, request.param, s3.put, {"bucket": s3.name, "prefix": "focus", **keys}, missing_bucket
+        )
     if request.param == "azure_bucket":
         azure: AzureContainer = request.getfixturevalue("container")
         sas = {"access": "sas_url", "sas_url": azure.sas_url(), "path": "focus"}
@@ -79,7 +81,7 @@ def store(request: pytest.FixtureRequest, cast: Cast) -> Store:
         return Store(cast, request.param, azure.put, sas, {"sas_url": missing})
     gcs: GcsWorld = request.getfixturevalue("gcs")
     account = {"bucket": gcs.name, "prefix": "focus", "key": key_file()}
-    return Store(cast, request.param, gcs.put, account, gone)
+    return Store(cast, request.param, gcs.put, account, missing_bucket)
 
 
 def billed_by_service(data: bytes) -> dict[str | None, Decimal]:

@@ -166,13 +166,13 @@ def net(each: dict[str, Any]) -> Decimal:
 
 
 def sums(lines: Lines, *path: str) -> dict[str, tuple[Decimal, Decimal]]:
-    found: dict[str, Decimal] = defaultdict(Decimal)
+    totals: dict[str, Decimal] = defaultdict(Decimal)
     for each in lines:
         value: Any = each
         for name in path:
             value = value[name]
-        found[value or ""] += net(each)
-    return {key: (amount, amount) for key, amount in found.items()}
+        totals[value or ""] += net(each)
+    return {key: (amount, amount) for key, amount in totals.items()}
 
 
 CATEGORIES = {"regular": "Usage", "tax": "Tax", "adjustment": "Adjustment"}

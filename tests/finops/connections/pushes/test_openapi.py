@@ -88,8 +88,8 @@ def test_every_answer_of_the_door_is_documented(
     settings.COST_PUSH_RATE_LIMIT_PER_MINUTE = 1
     checks.append(("GET", PUSHES, door.send("GET", PUSHES)))
 
-    seen = [check(*each) for each in checks]
-    assert seen == [
+    responses = [check(*each) for each in checks]
+    assert responses == [
         *(
             "201",
             "409",

@@ -320,9 +320,11 @@ def test_any_rows_of_json_become_the_same_texts_or_a_reason(
             assert not rows or not any(rows) or "\\ud" in body.decode()
             return
         assert has_rows == bool(rows)
-        written = pq.read_table(target).to_pylist() if has_rows else []
-        assert [len(each) for each in written] == [len({key for one in rows for key in one})] * len(rows)
-        for sent, stored in zip(rows, written, strict=True):
+        rows_of_parquet = pq.read_table(target).to_pylist() if has_rows else []
+        assert [len(each) for each in rows_of_parquet] == [len({key for one in rows for key in one})] * len(
+            rows
+        )
+        for sent, stored in zip(rows, rows_of_parquet, strict=True):
             for name, value in sent.items():
                 assert_same(value, stored[name])
 
@@ -346,7 +348,7 @@ def test_any_bytes_are_a_part_or_refused_with_a_reason(body: bytes) -> None:
             format_ = detect_format(path, "Part 1")
             if format_.is_json:
                 convert_to_parquet(path, Path(folder) / "rows", "Part 1", format_)
-            said = format_.value
+            outcome = format_.value
         except UserError as error:
-            said = error.message
-        assert said in list(PartFormat) or said.startswith("Part 1")
+            outcome = error.message
+        assert outcome in list(PartFormat) or outcome.startswith("Part 1")

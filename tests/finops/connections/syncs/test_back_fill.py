@@ -62,17 +62,17 @@ def test_bytes_of_a_month_count_by_half_when_they_are_fetched_and_whole_when_the
 ) -> None:
     monkeypatch.setattr("finops.connections.services.sync_heartbeat.UPDATE_SECONDS", -1)
     sizes = {name: write_month(export, name, "1").stat().st_size for name in months_back(3)}
-    seen: list[tuple[str, int, int]] = []
+    progress: list[tuple[str, int, int]] = []
 
     def look(_month: BillMonth) -> None:
         row = CostSync.objects.get()
-        seen.append((row.stage, row.bytes_done, row.months_imported))
+        progress.append((row.stage, row.bytes_done, row.months_imported))
 
     month_folders.on_fetch = look
     sync = sync_now(connection)
 
     newest, middle, oldest = sizes
-    assert seen == [
+    assert progress == [
         (f"fetching {newest}", sizes[newest] // 2, 0),
         (f"fetching {middle}", sizes[newest] + sizes[middle] // 2, 1),
         (f"fetching {oldest}", sizes[newest] + sizes[middle] + sizes[oldest] // 2, 2),
@@ -90,9 +90,9 @@ def test_the_time_left_is_told_from_what_this_sync_has_read_a_second(connection:
         bytes_total=4_000,
         bytes_done=1_000,
     )
-    left = remaining_time(sync)
-    assert left is not None
-    assert left.seconds == 180
+    remaining = remaining_time(sync)
+    assert remaining is not None
+    assert remaining.seconds == 180
 
 
 def test_months_that_are_not_to_be_read_do_not_count_as_waiting(

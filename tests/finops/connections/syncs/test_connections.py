@@ -195,10 +195,10 @@ def test_secrets_of_a_server_key_that_is_gone_are_entered_again(
 def test_a_check_tries_what_was_entered_and_keeps_nothing(
     cast: Cast, connection: CostConnection, export: Path
 ) -> None:
-    found = services.check_config(
+    findings = services.check_config(
         account=cast.account, connector=NAME, values={"folder": str(export / "none")}, connection=connection
     )
-    assert [(each.is_ok, each.fix) for each in found] == [(False, "Make the folder.")]
+    assert [(each.is_ok, each.fix) for each in findings] == [(False, "Make the folder.")]
     connection.refresh_from_db()
     assert connection.config["folder"] == str(export)
     with pytest.raises(UserError, match="Enter 'Folder'"):
@@ -209,8 +209,8 @@ def test_a_check_that_breaks_is_a_finding(
     cast: Cast, month_folders: type[MonthFolders], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(month_folders, "check", lambda *_: 1 / 0)
-    found = services.check_config(account=cast.account, connector=NAME, values={"folder": "/x"})
-    assert [each.fix for each in found] == [
+    findings = services.check_config(account=cast.account, connector=NAME, values={"folder": "/x"})
+    assert [each.fix for each in findings] == [
         "The test failed with an internal error. Ask the operator to check the server log."
     ]
 

@@ -54,9 +54,9 @@ def _keys(bucket: StorageBucket) -> list[str]:
 
 
 def test_a_listing_has_what_is_below_the_prefix_and_nothing_else(filled: tuple[StorageBucket, Any]) -> None:
-    bucket, put = filled
+    bucket, upload = filled
     for key in ("exports/b/2.csv", "exports/a.csv", "exports-old/a.csv", "other/a.csv"):
-        put(key, key.encode())
+        upload(key, key.encode())
 
     assert [(each.key, each.bytes) for each in bucket.objects()] == [("a.csv", 13), ("b/2.csv", 15)]
     assert [each.key for each in bucket.objects("b/")] == ["b/2.csv"]
@@ -65,10 +65,10 @@ def test_a_listing_has_what_is_below_the_prefix_and_nothing_else(filled: tuple[S
 def test_a_download_is_whole_and_says_how_far_it_is(
     filled: tuple[StorageBucket, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bucket, put = filled
+    bucket, upload = filled
     content = os.urandom(2_500_000)
-    put("exports/x/large file.csv", content)
-    put("exports/y/empty.csv", b"")
+    upload("exports/x/large file.csv", content)
+    upload("exports/y/empty.csv", b"")
     for module in ("bucket", "s3", "local"):
         monkeypatch.setattr(f"finops.connections.transports.{module}.CHUNK_BYTES", 1_000_000)
     steps: list[int] = []
@@ -87,10 +87,10 @@ def test_a_download_is_whole_and_says_how_far_it_is(
 def test_an_object_that_was_replaced_after_it_was_listed_is_a_conflict(
     filled: tuple[StorageBucket, Any], tmp_path: Path
 ) -> None:
-    bucket, put = filled
-    put("exports/a.csv", b"before")
+    bucket, upload = filled
+    upload("exports/a.csv", b"before")
     before = bucket.objects()
-    put("exports/a.csv", b"behind")
+    upload("exports/a.csv", b"behind")
     os.utime(tmp_path)
 
     with pytest.raises(MonthConflict):
@@ -103,14 +103,14 @@ def test_an_object_that_was_replaced_after_it_was_listed_is_a_conflict(
 def test_an_object_that_was_replaced_while_it_was_read_is_a_conflict(
     filled: tuple[StorageBucket, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bucket, put = filled
-    put("exports/a.csv", b"a" * 3_000)
+    bucket, upload = filled
+    upload("exports/a.csv", b"a" * 3_000)
     for module in ("bucket", "s3", "local"):
         monkeypatch.setattr(f"finops.connections.transports.{module}.CHUNK_BYTES", 1_000)
 
     with pytest.raises(MonthConflict):
         bucket.download_month(
-            bucket.objects(), Fetch(tmp_path, lambda _bytes: put("exports/a.csv", b"b" * 3_000))
+            bucket.objects(), Fetch(tmp_path, lambda _bytes: upload("exports/a.csv", b"b" * 3_000))
         )
 
 
@@ -122,8 +122,8 @@ def test_an_object_that_is_gone_is_a_conflict(filled: tuple[StorageBucket, Any],
 
 
 def test_what_progress_raises_passes(filled: tuple[StorageBucket, Any], tmp_path: Path) -> None:
-    bucket, put = filled
-    put("exports/a.csv")
+    bucket, upload = filled
+    upload("exports/a.csv")
 
     def cancel(_bytes: int) -> None:
         raise SyncCancellation
@@ -135,9 +135,9 @@ def test_what_progress_raises_passes(filled: tuple[StorageBucket, Any], tmp_path
 def test_limits_of_objects_files_bytes_and_manifests_hold(
     filled: tuple[StorageBucket, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bucket, put = filled
+    bucket, upload = filled
     for number in range(3):
-        put(f"exports/{number}.csv", b"12345")
+        upload(f"exports/{number}.csv", b"12345")
     objects = bucket.objects()
 
     with pytest.raises(SourceError, match="5 bytes; at most 4"):

@@ -51,12 +51,15 @@ class DatadogApi:
     def _answer(self, request: ReplayRequest) -> Reply:
         if request.headers.get("dd-application-key") != VALUES["app_key"]:
             return Reply.of_json({"errors": ["Forbidden"]}, 403)
-        asked = json.loads(request.body)["data"]["attributes"]
-        self.bodies.append(asked)
-        if asked["queries"][0]["query"].startswith("broken"):
+        request_attributes = json.loads(request.body)["data"]["attributes"]
+        self.bodies.append(request_attributes)
+        if request_attributes["queries"][0]["query"].startswith("broken"):
             return Reply.of_json({"data": None, "errors": "unable to parse query"})
-        step = asked["interval"]
-        times = [at + self.shift for at in range(asked["from"] // step * step, asked["to"] + 1, step)]
+        step = request_attributes["interval"]
+        times = [
+            at + self.shift
+            for at in range(request_attributes["from"] // step * step, request_attributes["to"] + 1, step)
+        ]
         values = [
             [amount * step / DAY if self.first <= at else None for at in times]
             for amount in self.orders.values()

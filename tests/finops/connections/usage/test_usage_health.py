@@ -28,8 +28,8 @@ def answer_of(cast: Cast) -> HealthAnswer:
 
 
 def health(cast: Cast) -> ConnectionHealth:
-    (found,) = [each for each in answer_of(cast).connections if each.kind == "usage"]
-    return found
+    (row,) = [each for each in answer_of(cast).connections if each.kind == "usage"]
+    return row
 
 
 def source_list(cast: Cast) -> str:
@@ -50,10 +50,10 @@ def failing(cast: Cast, shop: Shop) -> CostConnection:
 def test_a_pull_that_fails_is_named_with_its_error_and_what_to_do(cast: Cast, shop: Shop) -> None:
     failing(cast, shop)
 
-    found, answer = health(cast), answer_of(cast)
-    assert (found.status, found.what_to_do) == ("failing", "Fix the last error, then sync again.")
-    assert "Syncs have failed since" in found.reason
-    assert 'relation "orders" does not exist' in found.last_error
+    row, answer = health(cast), answer_of(cast)
+    assert (row.status, row.what_to_do) == ("failing", "Fix the last error, then sync again.")
+    assert "Syncs have failed since" in row.reason
+    assert 'relation "orders" does not exist' in row.last_error
     assert any("Usage source 'Shop' is failing" in each for each in answer.warnings)
     page = source_list(cast)
     assert "Failing" in page
@@ -91,6 +91,6 @@ def test_a_pull_that_found_nothing_says_no_cost_word(cast: Cast, shop: Shop) -> 
     with account_scope(cast.account):
         sync_now(connection)
 
-    found = health(cast)
-    assert (found.status, found.reason) == ("no_data", "No usage found yet.")
-    assert "cost" not in f"{found.reason}{found.what_to_do}"
+    row = health(cast)
+    assert (row.status, row.reason) == ("no_data", "No usage found yet.")
+    assert "cost" not in f"{row.reason}{row.what_to_do}"

@@ -65,12 +65,12 @@ def test_a_file_that_lacks_a_column_of_the_mapping_names_it(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
     services.save_column_mapping(source=source, document=document(), actor=cast.actor)
-    lacking = BILL.replace("Amount", "Betrag")
+    incomplete_bill = BILL.replace("Amount", "Betrag")
     with pytest.raises(
         UserError, match=r"focus\.csv has no column 'Amount', required by the source's column mapping"
     ):
-        import_bill(cast, source, write_bill(tmp_path, lacking))
-    job = upload(cast, source, lacking)
+        import_bill(cast, source, write_bill(tmp_path, incomplete_bill))
+    job = upload(cast, source, incomplete_bill)
     assert (job.status, job.report["reviews"][0]["kind"]) == ("waiting", "columns")
 
 

@@ -270,11 +270,11 @@ def test_charge_categories_of_the_file_become_those_of_focus_and_unknown_ones_ar
     for (_, name, _, _), amount in expected.items():
         by_category[names[name]] += amount
 
-    found: dict[str, Decimal] = defaultdict(Decimal)
+    sums: dict[str, Decimal] = defaultdict(Decimal)
     read = MappedRead(text, mapping)
     for row in read.rows:
-        found[row["charge_category"]] += row["billed_cost"]
-    assert found == by_category
+        sums[row["charge_category"]] += row["billed_cost"]
+    assert sums == by_category
     assert preview_text(text, mapping).unknown_categories == {"sonst": 18}
     assert (
         "Charge categories that FOCUS does not have, kept as they are: 'sonst' (18 lines)."
@@ -303,15 +303,15 @@ def test_a_sum_is_empty_only_where_all_of_its_columns_are() -> None:
 
 def test_the_preview_names_the_part_of_a_sum_that_cannot_be_read() -> None:
     mapping = document(amounts={"BilledCost": {"column": "Amount", "addends": [{"column": "Tax"}]}})
-    seen = preview_text(
+    preview = preview_text(
         "Day,Item,Amount,Tax\n2026-05-01,a,1,2\n2026-05-01,a,1,much\n2026-05-01,a,4,\n"
         "2026-05-01,a,999999999999999,1\n",
         mapping,
     )
-    assert (seen.rows, seen.unreadable) == (4, 2)
-    assert seen.problem == "row 3, column Tax: 'much' is not a number."
-    assert "makes the sum too large" in seen.lines[3].problem
-    assert seen.months == {(date(2026, 5, 1), "EUR"): Decimal(7)}
+    assert (preview.rows, preview.unreadable) == (4, 2)
+    assert preview.problem == "row 3, column Tax: 'much' is not a number."
+    assert "makes the sum too large" in preview.lines[3].problem
+    assert preview.months == {(date(2026, 5, 1), "EUR"): Decimal(7)}
 
 
 @pytest.mark.parametrize("make", [german, cents, negative, monthly, parquet, json_lines, sums_of_columns])
@@ -320,13 +320,13 @@ def test_sums_are_those_of_the_raw_file(
 ) -> None:
     data, mapping, expected = make()
     assert sums_of(MappedRead(data, mapping)) == expected
-    seen = preview_text(data, mapping)
+    preview = preview_text(data, mapping)
     by_month = add_up(
         [((month, "", currency, None), amount) for (month, _, currency, _), amount in expected.items()]
     )
-    assert {(month, "", code, None): amount for (month, code), amount in seen.months.items()} == by_month
+    assert {(month, "", code, None): amount for (month, code), amount in preview.months.items()} == by_month
     by_service = add_up(
         [((date.min, name, code, None), amount) for (_, name, code, _), amount in expected.items()]
     )
-    assert {(date.min, *key, None): amount for key, amount in seen.services.items()} == by_service
-    assert (seen.unreadable, seen.is_whole) == (0, True)
+    assert {(date.min, *key, None): amount for key, amount in preview.services.items()} == by_service
+    assert (preview.unreadable, preview.is_whole) == (0, True)

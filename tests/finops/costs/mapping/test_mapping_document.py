@@ -70,9 +70,9 @@ def problem_of(**changes: Any) -> tuple[str, str]:
 def test_what_is_wrong_is_said_of_the_column_with_what_to_do(
     changes: dict[str, Any], field: str, says: str
 ) -> None:
-    found = problem_of(**changes)
-    assert found[0] == field
-    assert says in found[1]
+    problem = problem_of(**changes)
+    assert problem[0] == field
+    assert says in problem[1]
 
 
 @pytest.mark.parametrize("stored", [{"amounts": []}, {"else": 1}, {"granularity": "week"}, {"tags": [{}]}])
@@ -170,11 +170,13 @@ def test_the_sign_is_of_costs_alone() -> None:
 
 def test_the_preview_counts_each_line_that_cannot_be_read_once() -> None:
     text = BILL + "never,Server,much\n2026-05-05,Server,\n2026-13-01,Disk,1\n2026-05-06,Disk,2\n"
-    seen = preview_text(text)
-    assert (seen.rows, seen.unreadable) == (6, 3)
-    assert seen.problem == "row 4, column Day: 'never' is not a date and time such as 2026-05-01T00:00:00Z."
-    assert seen.months == {(date(2026, 5, 1), "EUR"): Decimal("3.75")}
-    assert [bool(line.problem) for line in seen.lines] == [False, False, True, True, True, False]
+    preview = preview_text(text)
+    assert (preview.rows, preview.unreadable) == (6, 3)
+    assert (
+        preview.problem == "row 4, column Day: 'never' is not a date and time such as 2026-05-01T00:00:00Z."
+    )
+    assert preview.months == {(date(2026, 5, 1), "EUR"): Decimal("3.75")}
+    assert [bool(line.problem) for line in preview.lines] == [False, False, True, True, True, False]
 
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\r\n\x00"), max_size=8)
@@ -226,22 +228,22 @@ amounts = st.sampled_from(["1", "1.5", "1,5", "-3e-5", "", "1e400", "NaN", "(2)"
 def test_any_document_and_any_file_end_in_a_sentence_or_in_rows(
     stored: dict[str, Any], rows: list[tuple[str, str, str]]
 ) -> None:
-    made = document_of(stored)
-    if problems(made):
+    document = document_of(stored)
+    if problems(document):
         return
-    assert document_of(as_json(made)) == made
+    assert document_of(as_json(document)) == document
     text = io.StringIO()
     writer = csv.writer(text, quoting=csv.QUOTE_ALL)
     writer.writerows([("Day", "Item", "Amount"), *rows])
     data = text.getvalue()
-    seen, read = _attempt(preview_text, data, made), _attempt(MappedRead, data, made)
+    preview, read = _attempt(preview_text, data, document), _attempt(MappedRead, data, document)
     if isinstance(read, MappedRead):
-        assert isinstance(seen, Preview)
-        assert (seen.unreadable, seen.rows) == (0, len(rows))
-        assert len(read.rows) == seen.rows - seen.skipped
-        assert sum(seen.totals.values()) == sum(read.column("billed_cost"))
+        assert isinstance(preview, Preview)
+        assert (preview.unreadable, preview.rows) == (0, len(rows))
+        assert len(read.rows) == preview.rows - preview.skipped
+        assert sum(preview.totals.values()) == sum(read.column("billed_cost"))
     else:
-        assert isinstance(seen, FocusFileError) or seen.unreadable or "row" in read.message
+        assert isinstance(preview, FocusFileError) or preview.unreadable or "row" in read.message
 
 
 def _attempt(action: Callable[[str, MappingDocument], Any], data: str, mapping: MappingDocument) -> Any:

@@ -22,12 +22,12 @@ def facts(document: MappingDocument) -> dict[str, Any]:
 
 
 def test_a_german_invoice_needs_no_change() -> None:
-    found = suggestion(
+    suggested_mapping = suggestion(
         "Rechnungsdatum;Datum;Leistung;Menge;Einheit;Betrag (EUR);Währung;Kostenstelle\n"
         "01.06.2026;13.05.2026;Server;1,5;Stück;1.234,56;EUR;web\n"
     )
-    assert problems(found) == []
-    assert facts(found) == {
+    assert problems(suggested_mapping) == []
+    assert facts(suggested_mapping) == {
         "ChargePeriodStart": "Datum",
         "BilledCost": "Betrag (EUR)",
         "ConsumedQuantity": "Menge",
@@ -38,22 +38,22 @@ def test_a_german_invoice_needs_no_change() -> None:
         "ChargeCategory": "“Usage”",
         "Tags": "Kostenstelle",
     }
-    assert found.decimal_mark is NumberFormat.COMMA
-    assert found.dates["ChargePeriodStart"].format == "%d.%m.%Y"
+    assert suggested_mapping.decimal_mark is NumberFormat.COMMA
+    assert suggested_mapping.dates["ChargePeriodStart"].format == "%d.%m.%Y"
 
 
 def test_hours_of_an_api_need_no_change() -> None:
-    found = suggestion(
+    suggested_mapping = suggestion(
         "usage_start,usage_end,account_id,region,service,resource_id,cost_usd,tag:team,tag:env\n"
         "2026-05-01T13:00:00Z,2026-05-01T14:00:00Z,1,eu,api,i-1,0.5,core,prod\n"
     )
-    assert problems(found) == []
-    assert facts(found)["ChargePeriodStart"] == "usage_start"
-    assert facts(found)["BillingCurrency"] == "“USD”"
-    assert facts(found)["SubAccountId"] == "account_id"
-    assert facts(found)["ResourceId"] == "resource_id"
-    assert facts(found)["Tags"] == "team, env"
-    assert found.granularity.value == "hour"
+    assert problems(suggested_mapping) == []
+    assert facts(suggested_mapping)["ChargePeriodStart"] == "usage_start"
+    assert facts(suggested_mapping)["BillingCurrency"] == "“USD”"
+    assert facts(suggested_mapping)["SubAccountId"] == "account_id"
+    assert facts(suggested_mapping)["ResourceId"] == "resource_id"
+    assert facts(suggested_mapping)["Tags"] == "team, env"
+    assert suggested_mapping.granularity.value == "hour"
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_hours_of_an_api_need_no_change() -> None:
     [("cost_in_cents", "0.01"), ("Amount (cents)", "0.01"), ("cost_micros", "0.000001"), ("cost", "1"), ("percent_cost", "1")],
 )  # fmt: skip
 def test_the_unit_is_in_the_name(name: str, factor: str) -> None:
-    found = suggestion(f"date,{name}\n2026-05-01,100\n")
-    assert found.amounts["BilledCost"].factor == Decimal(factor)
+    suggested_mapping = suggestion(f"date,{name}\n2026-05-01,100\n")
+    assert suggested_mapping.amounts["BilledCost"].factor == Decimal(factor)
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,9 @@ def test_the_unit_is_in_the_name(name: str, factor: str) -> None:
     ],
 )
 def test_the_date_format_is_that_of_the_values(value: str, format_: str, granularity: str) -> None:
-    found = suggestion(f"date,cost\n{value},100\n")
-    assert found.dates["ChargePeriodStart"].format == format_
-    assert found.granularity.value == granularity
+    suggested_mapping = suggestion(f"date,cost\n{value},100\n")
+    assert suggested_mapping.dates["ChargePeriodStart"].format == format_
+    assert suggested_mapping.granularity.value == granularity
 
 
 @pytest.mark.parametrize("delimiter", [",", ";"])
@@ -108,10 +108,10 @@ def test_costs_that_are_mostly_negative_are_paid() -> None:
 
 
 def test_a_column_that_is_named_so_and_holds_something_else_is_passed_over() -> None:
-    found = suggestion("date,month,total,cost,currency,amount\nx,2026-05,n/a,free,dollars,3\n")
-    assert facts(found)["ChargePeriodStart"] == "month"
-    assert facts(found)["BilledCost"] == "amount"
-    assert found.texts["BillingCurrency"].column == ""
+    suggested_mapping = suggestion("date,month,total,cost,currency,amount\nx,2026-05,n/a,free,dollars,3\n")
+    assert facts(suggested_mapping)["ChargePeriodStart"] == "month"
+    assert facts(suggested_mapping)["BilledCost"] == "amount"
+    assert suggested_mapping.texts["BillingCurrency"].column == ""
 
 
 def test_types_of_parquet_say_what_is_a_time() -> None:
@@ -125,14 +125,14 @@ def test_types_of_parquet_say_what_is_a_time() -> None:
     )
     data = io.BytesIO()
     pq.write_table(table, data)
-    found = suggestion(data.getvalue())
-    assert problems(found) == []
-    assert facts(found)["ChargePeriodStart"] == "day"
+    suggested_mapping = suggestion(data.getvalue())
+    assert problems(suggested_mapping) == []
+    assert facts(suggested_mapping)["ChargePeriodStart"] == "day"
 
 
 def test_a_file_of_nothing_that_is_known_suggests_what_it_can() -> None:
-    found = suggestion("a,b\n1,2\n")
-    assert facts(found) == {
+    suggested_mapping = suggestion("a,b\n1,2\n")
+    assert facts(suggested_mapping) == {
         "ServiceName": "“Hetzner”",
         "ProviderName": "“Hetzner”",
         "ChargeCategory": "“Usage”",

@@ -66,7 +66,7 @@ def test_a_pair_has_the_billed_cost_of_the_one_and_the_effective_cost_of_the_oth
 
 def test_a_pair_puts_each_kind_of_line_where_focus_has_it() -> None:
     read = FocusRead(ACTUAL, AMORTIZED)
-    seen = {
+    columns = {
         (row["charge_category"], row["charge_class"], row["commitment_type"], row["commitment_status"]): (
             row["billed_cost"],
             row["effective_cost"],
@@ -74,12 +74,12 @@ def test_a_pair_puts_each_kind_of_line_where_focus_has_it() -> None:
         )
         for row in read.rows
     }
-    assert seen["Purchase", None, "Reservation", None] == (100, 0, "Standard")
-    assert seen["Purchase", "Correction", "Reservation", None] == (-20, 0, "Standard")
-    assert seen["Usage", None, "Reservation", "Used"] == (0, Decimal("2.5"), "Committed")
-    assert seen["Usage", None, "Reservation", "Unused"] == (0, Decimal("0.75"), "Committed")
-    assert seen["Usage", None, "Savings Plan", "Used"] == (0, Decimal("1.5"), "Committed")
-    assert seen["Usage", None, "Savings Plan", "Unused"] == (0, Decimal("0.25"), "Committed")
+    assert columns["Purchase", None, "Reservation", None] == (100, 0, "Standard")
+    assert columns["Purchase", "Correction", "Reservation", None] == (-20, 0, "Standard")
+    assert columns["Usage", None, "Reservation", "Used"] == (0, Decimal("2.5"), "Committed")
+    assert columns["Usage", None, "Reservation", "Unused"] == (0, Decimal("0.75"), "Committed")
+    assert columns["Usage", None, "Savings Plan", "Used"] == (0, Decimal("1.5"), "Committed")
+    assert columns["Usage", None, "Savings Plan", "Unused"] == (0, Decimal("0.25"), "Committed")
     assert {row["commitment_id"] for row in read.rows if row["commitment_type"] == "Reservation"} == {
         RESERVATION.lower()
     }

@@ -199,15 +199,15 @@ def nested_record(line: Mapping[str, str]) -> dict[str, Any]:
     record: dict[str, Any] = {}
     for name, value in line.items():
         first, _, rest = name.partition(".")
-        held: Any = ast.literal_eval(value) if value.startswith("[") else value or None
+        cell: Any = ast.literal_eval(value) if value.startswith("[") else value or None
         if name in ("cost", "cost_at_list", "usage.amount", "usage.amount_in_pricing_units"):
-            held = float(value)
+            cell = float(value)
         if name.endswith("_time"):
-            held = datetime.fromisoformat(value.removesuffix(" UTC")).replace(tzinfo=UTC)
+            cell = datetime.fromisoformat(value.removesuffix(" UTC")).replace(tzinfo=UTC)
         if rest:
-            record.setdefault(first, {})[rest] = held
+            record.setdefault(first, {})[rest] = cell
         else:
-            record[first] = held
+            record[first] = cell
     return record
 
 
@@ -257,8 +257,8 @@ def test_any_credits_add_up_exactly(lines: list[tuple[float, list[float], str, s
     expected: dict[tuple[str, str], Decimal] = defaultdict(Decimal)
     rows = []
     for cost, credits_, project, currency in lines:
-        written = json.dumps([{"name": "x", "amount": amount} for amount in credits_])
-        rows.append({"cost": repr(cost), "credits": written, "project.id": project, "currency": currency})
+        encoded = json.dumps([{"name": "x", "amount": amount} for amount in credits_])
+        rows.append({"cost": repr(cost), "credits": encoded, "project.id": project, "currency": currency})
         parts = [Decimal(repr(part)).quantize(attos) for part in (cost, *credits_)]
         expected[project, currency] += sum(parts, Decimal(0))
     read = FocusRead(bill(*rows))

@@ -200,7 +200,7 @@ def test_without_any_one_column_a_bill_has_its_total_or_is_refused_by_a_name(nam
     for place, column in enumerate(header):
         if column in (COSTS[name], "credits"):
             continue
-        kept = [row[:place] + row[place + 1 :] for row in (header, *rows)]
-        read = refused_or_read([write(kept).encode()], name)
+        remaining_rows = [row[:place] + row[place + 1 :] for row in (header, *rows)]
+        read = refused_or_read([write(remaining_rows).encode()], name)
         is_type = column.casefold().replace("_", "").endswith("lineitemtype")
         assert read is None or is_type or sum(read.column("billed_cost")) == billed, column

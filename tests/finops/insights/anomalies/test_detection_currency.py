@@ -58,9 +58,9 @@ def euros(acme: Account) -> Account:
 
 def test_a_display_currency_changes_no_key_review_or_alert_but_what_is_shown(euros: Account) -> None:
     subscribe_to_anomalies(euros)
-    (found,) = look(euros)
+    (anomaly,) = look(euros)
     assert len(evaluate(euros)) == 1
-    mark_expected_anomaly(account=euros, actor=ACTOR, anomaly=found, note="A migration.")
+    mark_expected_anomaly(account=euros, actor=ACTOR, anomaly=anomaly, note="A migration.")
     look(euros)
     before = shown(euros)
 
@@ -72,7 +72,7 @@ def test_a_display_currency_changes_no_key_review_or_alert_but_what_is_shown(eur
         (same,) = look(euros)
         row = shown(euros)
 
-        assert (same.pk, same.key, same.currency) == (found.pk, found.key, "EUR")
+        assert (same.pk, same.key, same.currency) == (anomaly.pk, anomaly.key, "EUR")
         assert (row.id, row.state, row.note) == (before.id, "expected", "A migration.")
         assert row.currency == (currency or "EUR")
         own = row.own_amounts or row
@@ -83,15 +83,15 @@ def test_a_display_currency_changes_no_key_review_or_alert_but_what_is_shown(eur
 def test_an_alert_is_in_the_display_currency_with_the_bill_s_beside(euros: Account) -> None:
     show_in(euros, "USD")
     subscribe_to_anomalies(euros, 700)
-    (found,) = look(euros)
+    (anomaly,) = look(euros)
 
     values = facts(euros)
 
     row = shown(euros)
     assert row.currency == "USD"
     assert values["Impact"] == f"+${row.impact:,.2f}"
-    assert values["Before conversion"] == f"+€{found.impact:,.2f}"
-    assert abs(row.impact - found.impact * Decimal("1.25")) < Decimal("1e-12")
+    assert values["Before conversion"] == f"+€{anomaly.impact:,.2f}"
+    assert abs(row.impact - anomaly.impact * Decimal("1.25")) < Decimal("1e-12")
 
 
 @pytest.mark.parametrize(("impact", "is_sent"), [(700, True), (800, False)], ids=str)
@@ -108,11 +108,11 @@ def test_the_impact_of_a_subscription_counts_in_its_currency(
 def test_one_without_a_rate_to_compare_is_sent_and_says_so(euros: Account) -> None:
     show_in(euros, "GBP")
     subscribe_to_anomalies(euros, 1_000_000, currency="GBP")
-    (found,) = look(euros)
+    (anomaly,) = look(euros)
 
     values = facts(euros)
 
-    assert values["Impact"] == f"+€{found.impact:,.2f}"
+    assert values["Impact"] == f"+€{anomaly.impact:,.2f}"
     assert values["Conversion"] == "No exchange rate from EUR to GBP"
 
 
@@ -149,28 +149,28 @@ def store_in_dollars(row: Anomaly) -> None:
 def test_one_that_was_stored_in_a_display_currency_keeps_its_id_and_is_not_sent_again(euros: Account) -> None:
     subscribe_to_anomalies(euros)
     show_in(euros, "USD")
-    (found,) = look(euros)
-    impact = found.impact
-    store_in_dollars(found)
+    (anomaly,) = look(euros)
+    impact = anomaly.impact
+    store_in_dollars(anomaly)
     assert len(evaluate(euros)) == 1
 
     (same,) = look(euros)
 
-    assert (same.pk, same.key, same.currency, same.impact) == (found.pk, found.key, "EUR", impact)
-    assert shown(euros).id == found.key
+    assert (same.pk, same.key, same.currency, same.impact) == (anomaly.pk, anomaly.key, "EUR", impact)
+    assert shown(euros).id == anomaly.key
     assert evaluate(euros) == []
     assert Incident.objects.get().state == Incident.State.OPEN
 
 
 def test_a_review_of_one_that_was_stored_in_a_display_currency_holds(euros: Account) -> None:
     show_in(euros, "USD")
-    (found,) = look(euros)
-    store_in_dollars(found)
-    mark_expected_anomaly(account=euros, actor=ACTOR, anomaly=found)
+    (anomaly,) = look(euros)
+    store_in_dollars(anomaly)
+    mark_expected_anomaly(account=euros, actor=ACTOR, anomaly=anomaly)
 
     for _look in range(2):
         (same,) = look(euros)
-        assert (same.pk, same.state) == (found.pk, "expected")
+        assert (same.pk, same.state) == (anomaly.pk, "expected")
         AnomalyRun.objects.update(data_version="")
 
 

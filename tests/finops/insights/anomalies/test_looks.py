@@ -257,8 +257,8 @@ def test_a_tag_can_be_watched_and_the_same_money_counts_once(acme: Account, cast
     reopen(account=acme, actor=cast.actor, anomaly=service)
 
     change_anomaly_settings(account=acme, actor=cast.actor, watches=[], minimum_impacts={})
-    gone = {row.dimension: (row.state, row.gone_at is not None) for row in look(acme)}
-    assert gone == {"service": ("open", False), "tag:team": ("open", True)}
+    states = {row.dimension: (row.state, row.gone_at is not None) for row in look(acme)}
+    assert states == {"service": ("open", False), "tag:team": ("open", True)}
     (row,) = list_anomalies(acme, AnomaliesQuery()).anomalies
     assert row.also_seen_as == []
 

@@ -52,8 +52,8 @@ def derive(account: Account) -> dict[str, ChangeEvent]:
 
 
 def test_a_new_service_has_its_first_day_and_the_sum_of_its_first_30(acme: Account) -> None:
-    began = date(2026, 1, 10)
-    lines = [*steady(), *(cost(day, "7.25", service="Search", region="eu-west-1") for day in days(began))]
+    first_day = date(2026, 1, 10)
+    lines = [*steady(), *(cost(day, "7.25", service="Search", region="eu-west-1") for day in days(first_day))]
     add_source(acme, lines)
 
     (event,) = derive(acme).values()
@@ -133,9 +133,9 @@ def test_a_commitment_begins_and_ends_on_its_first_and_last_line(acme: Account) 
     ]
     add_source(acme, lines)
 
-    found = {title: (event.kind, event.occurred_at.date()) for title, event in derive(acme).items()}
+    events = {title: (event.kind, event.occurred_at.date()) for title, event in derive(acme).items()}
 
-    assert found == {
+    assert events == {
         "Commitment ends: sp-old 1yr": ("change", date(2026, 1, 31)),
         "Commitment begins: sp-new 1yr": ("purchase", date(2026, 2, 1)),
         "Commitment begins: sp-late 1yr": ("purchase", date(2026, 2, 1)),
@@ -188,13 +188,13 @@ def test_a_changed_budget_and_cost_tag_are_events_once_a_day(acme: Account) -> N
         )
         save_cost_tag(cost_tag=tag, actor=ACTOR, version=1, rules=[rule], default_value="", description="")
 
-    found = derive(acme)
+    events = derive(acme)
 
-    assert set(found) == {
+    assert set(events) == {
         "Budget 'Production' changed: 500.00 USD → 600.00 USD",
         "Rules of cost tag 'env' changed",
     }
-    tag_event = found["Rules of cost tag 'env' changed"]
+    tag_event = events["Rules of cost tag 'env' changed"]
     assert (tag_event.scope, tag_event.actor) == ({"cost_tag:env": ["prod"]}, ACTOR.label)
     assert tag_event.url.endswith(f"/a/acme/cost-tags/{tag.pk}/")
 

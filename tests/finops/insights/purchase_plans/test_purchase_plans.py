@@ -319,8 +319,8 @@ def test_after_the_tolerated_fall_the_commitment_still_pays_and_not_much_later(
     fall = tolerated_fall(slots, hours, per_hour, capacity)
 
     def saving_after(share: Decimal) -> Decimal:
-        left = [UsageSlot(count, o * (1 - share)) for count, o in slots]
-        return purchase_outcome(left, hours, per_hour, capacity).saving
+        remaining_slots = [UsageSlot(count, o * (1 - share)) for count, o in slots]
+        return purchase_outcome(remaining_slots, hours, per_hour, capacity).saving
 
     assert saving_after(fall) >= 0 or fall == 0
     assert fall == 1 or saving_after(fall + Decimal("0.001")) < 0

@@ -272,9 +272,9 @@ def test_credentials_that_never_might_read_them_lack_nothing(api: ArmApi, acme: 
 def test_a_secret_that_has_expired_is_said_and_never_told(api: ArmApi, acme: Account, cast: Cast) -> None:
     source = connect_azure(cast)
     store_lines(acme, source, machine_lines("10"))
-    said = f"AADSTS7000222: The provided client secret keys for app '{CLIENT}' are expired: {SECRET}."
+    message = f"AADSTS7000222: The provided client secret keys for app '{CLIENT}' are expired: {SECRET}."
     api.replay.routes[f"/{TENANT}/oauth2/v2.0/token"] = lambda _request: Reply.of_json(
-        {"error": "invalid_client", "error_description": said}, 401
+        {"error": "invalid_client", "error_description": message}, 401
     )
     with pytest.raises(AccessError, match=r"has expired\. Add a new client secret") as raised:
         refresh(source)

@@ -145,15 +145,15 @@ def test_each_commitment_counts_once_in_any_order_and_from_any_source(
             if row.currency == currency:
                 place = "" if row.is_shared else row.sub_account
                 best[row.commitment, place] = max(best[row.commitment, place], row.monthly_saving)
-        kept: dict[tuple[str, str], Decimal] = {}
-        for what in {commitment for commitment, _ in best}:
-            shared = best.get((what, ""), Decimal(0))
-            apart = {key: saving for key, saving in best.items() if key[0] == what and key[1]}
-            kept |= {(what, ""): shared} if shared >= exact_sum(apart.values()) else apart
-        places = {""} if any(not place for _, place in kept) else {place for _, place in kept}
+        amounts: dict[tuple[str, str], Decimal] = {}
+        for commitment_id in {commitment for commitment, _ in best}:
+            shared = best.get((commitment_id, ""), Decimal(0))
+            apart = {key: saving for key, saving in best.items() if key[0] == commitment_id and key[1]}
+            amounts |= {(commitment_id, ""): shared} if shared >= exact_sum(apart.values()) else apart
+        places = {""} if any(not place for _, place in amounts) else {place for _, place in amounts}
         expected[currency] = Decimal(0)
         for place in places:
-            here = {key: saving for key, saving in kept.items() if not place or key[1] == place}
+            here = {key: saving for key, saving in amounts.items() if not place or key[1] == place}
             plans = exact_sum(saving for key, saving in here.items() if key[0] == "plan")
             expected[currency] += max(plans, exact_sum(here.values()) - plans)
 

@@ -60,22 +60,22 @@ def api(replay: ReplayServer, settings: Settings, pauses: list[float]) -> ArmApi
 @pytest.fixture
 def source(acme: Account, cast: Cast, api: ArmApi) -> CostSource:
     """Its recommendations were read on 1 March."""
-    made = connect_azure(cast)
-    store_lines(acme, made, machine_lines("10"))
-    refresh_recommendations(source=made, actor=ACTOR)
-    return made
+    cost_source = connect_azure(cast)
+    store_lines(acme, cost_source, machine_lines("10"))
+    refresh_recommendations(source=cost_source, actor=ACTOR)
+    return cost_source
 
 
 @pytest.fixture
 def queued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     """What workers are asked for."""
-    asked: list[tuple[object, ...]] = []
+    messages: list[tuple[object, ...]] = []
 
     def note(task: str, *arguments: int, expires: float) -> None:
-        asked.append((task, *arguments))
+        messages.append((task, *arguments))
 
     monkeypatch.setattr("finops.insights.savings.services.publish", note)
-    return asked
+    return messages
 
 
 def fail_later(api: ArmApi, acme: Account, source: CostSource) -> None:
@@ -199,14 +199,14 @@ def test_uploaded_and_paused_sources_are_not_asked_about(cast: Cast, acme: Accou
 def test_every_day_each_source_becomes_a_task(
     cast: Cast, acme: Account, source: CostSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[list[int]] = []
+    batches: list[list[int]] = []
     monkeypatch.setattr(
-        refresh_recommendations_of, "apply_async", lambda arguments, **_options: asked.append(arguments)
+        refresh_recommendations_of, "apply_async", lambda arguments, **_options: batches.append(arguments)
     )
 
     find_recommendations_due()
 
-    assert asked == [[acme.pk, source.pk]]
+    assert batches == [[acme.pk, source.pk]]
 
 
 def test_a_source_that_is_gone_is_left_alone(acme: Account, source: CostSource) -> None:

@@ -87,19 +87,22 @@ def _by_line(rows: Sequence[Line], growth: Fraction, per_hour: int) -> tuple[Fra
         ends = row.get("commitment_id") == "sp-1"
         status, standard = row.get("commitment_status"), row.get("pricing_category") == "Standard"
         if row["charge_category"] != "Usage":
-            kept, uncovered = amount, Fraction(0)
+            remainder, uncovered = amount, Fraction(0)
         elif status == "Unused":
-            kept, uncovered = (Fraction(0) if ends else amount), Fraction(0)
+            remainder, uncovered = (Fraction(0) if ends else amount), Fraction(0)
         elif status == "Used":
             more = 1 + share if ends else max(share, Fraction(0))
             if row["contracted_cost"] is None and (more or ends):
                 left_out += amount
                 continue
-            kept, uncovered = (Fraction(0) if ends else amount), Fraction(row["contracted_cost"] or 0) * more
+            remainder, uncovered = (
+                (Fraction(0) if ends else amount),
+                Fraction(row["contracted_cost"] or 0) * more,
+            )
         else:
-            kept, uncovered = Fraction(0), amount * (1 + share)
+            remainder, uncovered = Fraction(0), amount * (1 + share)
         baseline += amount
-        simulated += kept + uncovered
+        simulated += remainder + uncovered
         if uncovered and (standard or status == "Used"):
             on_demand[row["charge_date"]][row.get("charge_period_start")] += uncovered
     capacity = 2 * per_hour

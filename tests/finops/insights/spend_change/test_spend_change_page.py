@@ -64,9 +64,9 @@ def test_the_waterfall_goes_from_the_earlier_amount_to_the_later(account_with_co
 
     match = re.search(r'data-chart="([^"]+waterfall[^"]+)"', page)
     assert match
-    drawn = json.loads(match[1].replace("&quot;", '"').replace("&lt;", "<").replace("&gt;", ">"))
-    assert drawn["labels"] == ["Before", "<b>Compute</b>", "Steady", "After"]
-    assert drawn["steps"] == [[0.0, 41.0], [41.0, 55.5], [55.5, 52.5], [0.0, 52.5]]
+    chart = json.loads(match[1].replace("&quot;", '"').replace("&lt;", "<").replace("&gt;", ">"))
+    assert chart["labels"] == ["Before", "<b>Compute</b>", "Steady", "After"]
+    assert chart["steps"] == [[0.0, 41.0], [41.0, 55.5], [55.5, 52.5], [0.0, 52.5]]
 
 
 def test_htmx_gets_the_result_alone_and_the_address(account_with_costs: Cast) -> None:

@@ -81,8 +81,8 @@ def test_a_new_limit_counts_from_the_next_query_and_the_former_instance_is_close
     limits = [memory_of_a_stream(limit(cast.account, each)) for each in megabytes]
 
     assert limits == ["96.0 MiB", "128.0 MiB", "512.0 MiB"]
-    kept = [each for each in lake_duckdb._account_instances if each[1] == cast.account.pk]
-    assert [each[2] // memory.MB for each in kept] == [128]
+    instances = [each for each in lake_duckdb._account_instances if each[1] == cast.account.pk]
+    assert [each[2] // memory.MB for each in instances] == [128]
 
 
 def test_a_query_that_is_too_large_for_the_account_says_its_memory_and_is_answered_elsewhere(
@@ -137,9 +137,9 @@ def write_memory(path: str, account_id: int) -> None:
 def test_the_process_of_an_import_takes_a_smaller_limit_and_never_more_than_its_part(
     cast: Cast, tmp_path: Path
 ) -> None:
-    seen = tmp_path / "seen"
+    report = tmp_path / "seen"
     child_process.run(
-        f"{__name__}.write_memory", str(seen), cast.account.pk, name="memory", memory=1_024 * memory.MB
+        f"{__name__}.write_memory", str(report), cast.account.pk, name="memory", memory=1_024 * memory.MB
     )
 
-    assert seen.read_text() == "['96.0 MiB', '256.0 MiB'] 256"
+    assert report.read_text() == "['96.0 MiB', '256.0 MiB'] 256"

@@ -67,8 +67,8 @@ def test_a_question_sees_the_lines_within_the_limit_alone(cast: Cast) -> None:
 def test_answers_of_two_limits_and_of_none_are_kept_apart(cast: Cast) -> None:
     store(cast.account, lines())
     for _ in range(2):
-        for chosen, expected in ((CORE, 5), (None, 15), (limit("service", "s3"), 2)):
-            with cost_access.cost_access(chosen):
+        for cost_limit, expected in ((CORE, 5), (None, 15), (limit("service", "s3"), 2)):
+            with cost_access.cost_access(cost_limit):
                 assert total(cast.account) == expected
 
 
@@ -125,8 +125,8 @@ def test_a_rollup_without_a_column_of_the_limit_is_not_read(cast: Cast) -> None:
     (segment,) = LakeSegment.objects.unscoped().filter(account=cast.account)
     rollup_scheduler.roll_up_account(cast.account, least_rows=1)
     assert LakeRollup.objects.unscoped().filter(segment=segment).exists()
-    for chosen, expected in ((limit("resource_id", "i-1"), 100), (limit("account_id", "1"), 200)):
-        with cost_access.cost_access(chosen):
+    for cost_limit, expected in ((limit("resource_id", "i-1"), 100), (limit("account_id", "1"), 200)):
+        with cost_access.cost_access(cost_limit):
             (row,) = run_query(
                 cast.account, lambda cost: cost.aggregate(total=cost.billed_cost.sum()), allow_rollups=True
             )

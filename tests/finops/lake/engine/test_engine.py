@@ -166,10 +166,10 @@ def test_a_hostile_filter_value_is_only_a_value(cast: Cast, text: str) -> None:
     store(cast.account, [line(JANUARY, 1, service=text), line(JANUARY, 2, service="other")])
 
     def having(condition: Any) -> Decimal:
-        found: Decimal = run_query(
+        total: Decimal = run_query(
             cast.account, lambda cost: cost.filter(condition).agg(t=cost.billed_cost.sum())
         )[0]["t"]
-        return found
+        return total
 
     column = engine.cost_table().service
     assert having(column == text) == 1
@@ -186,8 +186,8 @@ def test_a_hostile_filter_value_is_only_a_value(cast: Cast, text: str) -> None:
 )
 def test_any_text_is_found_again_by_an_equal_filter(cast: Cast, text: str) -> None:
     store(cast.account, [line(JANUARY, 1, service=text), line(JANUARY, 2, service=None)])
-    asked = ask_or_message(cast, text)
-    assert asked == ("A filter value contains a NUL" if "\x00" in text else 1)
+    outcome = ask_or_message(cast, text)
+    assert outcome == ("A filter value contains a NUL" if "\x00" in text else 1)
 
 
 def ask_or_message(cast: Cast, text: str) -> Decimal | str:
@@ -197,8 +197,8 @@ def ask_or_message(cast: Cast, text: str) -> Decimal | str:
         )
     except UserError as error:
         return error.message[:29]
-    found: Decimal = rows[0]["total"]
-    return found
+    total: Decimal = rows[0]["total"]
+    return total
 
 
 @pytest.mark.parametrize("text", ["a\x00b", "\ud800"])
@@ -256,10 +256,10 @@ def test_a_query_is_interrupted_at_its_deadline(cast: Cast) -> None:
         )
         return pairs.agg(lines=pairs.count())
 
-    began = time.monotonic()
+    start = time.monotonic()
     with pytest.raises(engine.LakeTimeout, match="fewer days"):
-        run_query(cast.account, endless, deadline=began + 0.3)
-    assert time.monotonic() - began < 20  # what it would have by default
+        run_query(cast.account, endless, deadline=start + 0.3)
+    assert time.monotonic() - start < 20  # what it would have by default
     assert total(cast.account) == sum(range(20_000))
 
 
@@ -310,7 +310,7 @@ def test_a_damaged_file_is_a_clear_error(cast: Cast) -> None:
 def test_a_file_that_a_newer_manifest_replaced_is_no_error(cast: Cast) -> None:
     """The expression is built once the query begins; the old file vanishes and a new one counts before it runs."""
     store(cast.account, [line(JANUARY, 1)])
-    gone = LakeSegment.objects.unscoped().get(account=cast.account).path
+    old_path = LakeSegment.objects.unscoped().get(account=cast.account).path
     reads = 0
 
     def swapped_meanwhile(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
@@ -318,10 +318,10 @@ def test_a_file_that_a_newer_manifest_replaced_is_no_error(cast: Cast) -> None:
         answer = execute(sql, params, many, context)
         if "checksum" in sql and not reads:
             reads += 1
-            later.append(threading.Thread(target=storage().delete, args=[gone]))
+            later.append(threading.Thread(target=storage().delete, args=[old_path]))
             later[0].start()
             later[0].join()
-            LakeSegment.objects.unscoped().filter(path=gone).update(retired_at="2026-01-01T00:00:00Z")
+            LakeSegment.objects.unscoped().filter(path=old_path).update(retired_at="2026-01-01T00:00:00Z")
             fresh = segments_of(cast, 2)
             segments.swap_segments(
                 account=cast.account, kind=Kind.COST, source_id=1, months=[JANUARY], new=[fresh]

@@ -77,8 +77,8 @@ def test_usage_that_waits_is_counted_anew_and_usage_in_files_is_kept(cast: Cast)
         table = engine.run(
             cast.account, Kind.USAGE, *EVER, lambda usage: usage.aggregate(total=usage.quantity.sum())
         )
-        found: Decimal | None = table["total"][0].as_py()
-        return found
+        total: Decimal | None = table["total"][0].as_py()
+        return total
 
     assert usage_total() is None
     for pushed, expected in ((1, 1), (2, 3), (4, 7)):
@@ -109,13 +109,13 @@ def test_whatever_is_swapped_the_answers_and_keys_are_those_of_now(
     for account in accounts.values():
         for source in (1, 2):
             segments.retire_source(account=account, kind=Kind.COST, source_id=source)
-    held: dict[tuple[str, int, date], int] = {}
-    for whose, source, month, cost in changes:
+    costs: dict[tuple[str, int, date], int] = {}
+    for account_name, source, month, cost in changes:
         rows = [line(month, cost, tags={f"key{cost}": "x"})] if cost else []
-        store(accounts[whose], rows, source_id=source, month=month)
-        held[whose, source, month] = cost
+        store(accounts[account_name], rows, source_id=source, month=month)
+        costs[account_name, source, month] = cost
         for name, account in accounts.items():
-            mine = [cost for (owner, *_), cost in held.items() if owner == name and cost]
+            mine = [cost for (owner, *_), cost in costs.items() if owner == name and cost]
             assert total(account) == (sum(mine, Decimal(0)) if mine else None)
             assert queries.tag_keys(account) == sorted({f"key{cost}" for cost in mine})
             assert sum(each.rows for each in cost_manifest(account).segments) == len(mine)
@@ -123,12 +123,12 @@ def test_whatever_is_swapped_the_answers_and_keys_are_those_of_now(
 
 def test_a_manifest_is_read_again_only_after_a_change(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1)])
-    known = cost_manifest(cast.account)
+    manifest = cost_manifest(cast.account)
     with CaptureQueriesContext(connection) as statements:
-        assert cost_manifest(cast.account) is known
+        assert cost_manifest(cast.account) is manifest
     assert len(statements) == 1
     store(cast.account, [line(JANUARY, 2)])
-    assert cost_manifest(cast.account).segments != known.segments
+    assert cost_manifest(cast.account).segments != manifest.segments
 
 
 def test_a_rolled_back_swap_leaves_no_trace(cast: Cast) -> None:
@@ -158,19 +158,19 @@ def question(name: str) -> ResultKey:
 
 
 def test_the_least_recently_asked_answer_goes_first() -> None:
-    kept, table = QueryResultCache(), pa.table({"amount": [1, 2, 3]})
+    cache, table = QueryResultCache(), pa.table({"amount": [1, 2, 3]})
     max_bytes = 20 * (question("a").bytes + table.get_total_buffer_size())
     names = [f"file {index}" for index in range(30)]
     for name in names:
-        kept.put(question(name), table, max_bytes)
-        kept.get(question("file 0"))
-    held = [name for name in names if kept.get(question(name)) is not None]
-    assert held[0] == "file 0"
-    assert held[1:] == names[-len(held) + 1 :]
-    assert 10 < len(held) <= 20
+        cache.put(question(name), table, max_bytes)
+        cache.get(question("file 0"))
+    cached_names = [name for name in names if cache.get(question(name)) is not None]
+    assert cached_names[0] == "file 0"
+    assert cached_names[1:] == names[-len(cached_names) + 1 :]
+    assert 10 < len(cached_names) <= 20
 
 
 def test_an_answer_too_large_for_its_part_of_the_room_is_not_kept() -> None:
-    kept, table = QueryResultCache(), pa.table({"amount": list(range(10_000))})
-    kept.put(question("a"), table, max_bytes=table.get_total_buffer_size() * 4)
-    assert kept.get(question("a")) is None
+    cache, table = QueryResultCache(), pa.table({"amount": list(range(10_000))})
+    cache.put(question("a"), table, max_bytes=table.get_total_buffer_size() * 4)
+    assert cache.get(question("a")) is None

@@ -48,9 +48,9 @@ def test_what_one_process_answered_another_does_not_read_again(cast: Cast, redis
 def test_answers_of_limited_readers_and_of_others_are_kept_apart(cast: Cast, redis: Redis) -> None:
     store(cast.account, [line(JANUARY, 1, service="EC2"), line(JANUARY, 2, service="S3")])
     for _ in range(2):
-        for chosen, expected in ((None, 3), (limit("service", "ec2"), 1), (limit("service", "s3"), 2)):
+        for cost_limit, expected in ((None, 3), (limit("service", "ec2"), 1), (limit("service", "s3"), 2)):
             become_another_process()
-            with cost_access(chosen):
+            with cost_access(cost_limit):
                 assert total(cast.account) == expected
 
 

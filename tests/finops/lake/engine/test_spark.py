@@ -48,15 +48,15 @@ def cluster(sail: str, settings: LazySettings) -> str:
 
 def routes(monkeypatch: pytest.MonkeyPatch) -> list[Route]:
     """The routes that questions take from now on."""
-    taken: list[Route] = []
+    route_log: list[Route] = []
     choose = routing.route
 
     def route(*arguments: Any) -> Route:
-        taken.append(choose(*arguments))
-        return taken[-1]
+        route_log.append(choose(*arguments))
+        return route_log[-1]
 
     monkeypatch.setattr(routing, "route", route)
-    return taken
+    return route_log
 
 
 def on_both(
@@ -197,13 +197,13 @@ def test_small_questions_stay_here(
 ) -> None:
     store(cast.account, [line(JANUARY, 1)])
     size = LakeSegment.objects.unscoped().get(account=cast.account).bytes
-    taken = routes(monkeypatch)
+    route_log = routes(monkeypatch)
     for settings.SPARK_MIN_BYTES in (size, size + 1):
         total(cast.account)
     settings.SPARK_REMOTE = ""
     total(cast.account)
 
-    assert taken == [
+    assert route_log == [
         Route("spark", size),
         Route("duckdb", size, "fewer bytes than SPARK_MIN_BYTES"),
         Route("duckdb", size),
@@ -219,19 +219,19 @@ def test_a_few_large_amounts_are_proven_to_fit(
     cast: Cast, amount: str, engine_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store(cast.account, [line(JANUARY, amount), line(JANUARY, f"-{amount}")])
-    taken = routes(monkeypatch)
+    route_log = routes(monkeypatch)
     assert total(cast.account) == 0
-    assert taken[0].engine == engine_name
+    assert route_log[0].engine == engine_name
 
 
 @pytest.mark.usefixtures("cluster")
 def test_a_sum_that_could_pass_its_type_stays_here(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     store(cast.account, [line(JANUARY, "999999999999999") for _ in range(7_000)])
-    taken = routes(monkeypatch)
+    route_log = routes(monkeypatch)
     assert total(cast.account) == 7_000 * Decimal("999999999999999")
     LakeSegment.objects.unscoped().update(magnitudes=None)
     total(cast.account)
-    assert [route.reason for route in taken] == ["a sum could pass DECIMAL(38)"] * 2
+    assert [route.reason for route in route_log] == ["a sum could pass DECIMAL(38)"] * 2
 
 
 # What goes wrong
@@ -260,10 +260,10 @@ def test_a_cluster_that_hangs_ends_at_the_deadline(
 ) -> None:
     store(cast.account, [line(JANUARY, 1)])
     settings.SPARK_REMOTE, settings.LAKE_DEADLINE_SECONDS = f"sc://127.0.0.1:{silent}", 2.0
-    began = time.monotonic()
+    start = time.monotonic()
     with pytest.raises(engine.LakeTimeout, match="fewer days"):
         total(cast.account)
-    assert time.monotonic() - began < 60  # what gRPC and its retries would take
+    assert time.monotonic() - start < 60  # what gRPC and its retries would take
     settings.SPARK_REMOTE = cluster
     settings.LAKE_DEADLINE_SECONDS = 120
     assert total(cast.account) == 1

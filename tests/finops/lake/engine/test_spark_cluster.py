@@ -131,10 +131,10 @@ def test_a_cluster_without_rights_on_the_lake_is_a_clear_error(
 
 def every_triple(cost: Any) -> Any:
     """Hours of work for a few ten thousand lines."""
-    left = cost.select(x=cost.billed_cost)
+    first_column = cost.select(x=cost.billed_cost)
     middle = cost.select(y=cost.billed_cost).view()
     right = cost.select(z=cost.billed_cost).view()
-    triples = left.cross_join(middle).cross_join(right)
+    triples = first_column.cross_join(middle).cross_join(right)
     return triples.agg(lower=(triples.x + triples.y < triples.z).sum())
 
 

@@ -97,7 +97,7 @@ def test_converted_questions_go_to_the_cluster_where_their_products_fit(
     cast: Cast, monkeypatch: pytest.MonkeyPatch, settings: LazySettings
 ) -> None:
     store(cast.account, [line(DAYS[0], "123456789", currency="EUR")])
-    taken = routes(monkeypatch)
+    route_log = routes(monkeypatch)
     for rate in ("999999.99999999999999", "9999999e-1"):
         with currency_scope(converted_to_dollars({("EUR", DAYS[0]): Decimal(rate)})):
             on_both(cast, by_currency, settings)
@@ -107,10 +107,10 @@ def test_converted_questions_go_to_the_cluster_where_their_products_fit(
     with currency_scope(converted_to_dollars({("EUR", DAYS[0]): Decimal("100000")})):
         engine.run(cast.account, Kind.COST, *EVER, by_currency)
 
-    assert [route.engine for route in taken if route.reason or route.engine == "spark"] == [
+    assert [route.engine for route in route_log if route.reason or route.engine == "spark"] == [
         "spark",
         "spark",
         "spark",
         "duckdb",
     ]
-    assert taken[-1].reason == "a sum could pass DECIMAL(38)"
+    assert route_log[-1].reason == "a sum could pass DECIMAL(38)"

@@ -42,7 +42,7 @@ def test_the_work_of_a_killed_worker_is_finished_by_the_other(cast: Cast, settin
     store(cast.account, [line(FEBRUARY, number) for number in range(1, LINES, 2)], month=FEBRUARY)
     settings.LAKE_DEADLINE_SECONDS = 300
     assert total(cast.account) == sum(range(LINES))
-    killed, left = map(psutil.Process, WORKERS)
+    killed, survivor = map(psutil.Process, WORKERS)
     used = processor_seconds(killed)
 
     def kill_at_work() -> float:
@@ -58,9 +58,9 @@ def test_the_work_of_a_killed_worker_is_finished_by_the_other(cast: Cast, settin
     assert table.to_pylist() == [{"lower": (LINES + 1) * LINES * (LINES - 1) // 6}]
     assert total(cast.account) == Decimal(sum(range(LINES)))
 
-    left.kill()
+    survivor.kill()
     settings.LAKE_DEADLINE_SECONDS = 10
-    began = time.monotonic()
+    start = time.monotonic()
     with pytest.raises((engine.LakeTimeout, engine.LakeUnavailable)):
         total(cast.account)
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - start < 30

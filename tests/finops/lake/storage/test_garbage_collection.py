@@ -102,10 +102,10 @@ def test_the_files_of_a_deleted_account_become_orphans(cast: Cast) -> None:
 
 
 def test_discarded_files_go_at_once_unless_a_row_names_them(cast: Cast) -> None:
-    kept, dropped = (write(cast.account, [line(JANUARY, cost)]) for cost in (1, 2))
-    swap(cast.account, kept)
-    segments.discard([kept, dropped])
-    assert (exists(kept), exists(dropped)) == (True, False)
+    current, dropped = (write(cast.account, [line(JANUARY, cost)]) for cost in (1, 2))
+    swap(cast.account, current)
+    segments.discard([current, dropped])
+    assert (exists(current), exists(dropped)) == (True, False)
 
 
 KILLED_WRITER = """
@@ -137,14 +137,14 @@ def test_a_kill_before_the_swap_leaves_only_an_orphan_that_the_sweep_removes(
     _run_and_kill(
         KILLED_WRITER.format(until_killed=until_killed), str(cast.account.pk), until_killed.count("print") + 1
     )
-    left = {file.path for file in storage().files()} - before
-    assert len(left) == until_killed.count("print") + 1
+    orphans = {file.path for file in storage().files()} - before
+    assert len(orphans) == until_killed.count("print") + 1
     assert total(cast.account) == 1
     then = time.time() - 25 * 3600
-    for path in left:
+    for path in orphans:
         os.utime(Path(django_settings.LAKE_URL, path), (then, then))
-    assert garbage_collection.sweep().orphans >= len(left)
-    assert left.isdisjoint(file.path for file in storage().files())
+    assert garbage_collection.sweep().orphans >= len(orphans)
+    assert orphans.isdisjoint(file.path for file in storage().files())
     assert total(cast.account) == 1
 
 

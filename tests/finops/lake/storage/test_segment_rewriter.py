@@ -76,10 +76,10 @@ def test_all_rows_of_all_files_come_in_order_with_all_their_values(
         paths.append(write_sorted(tmp_path / f"{number}.parquet", in_order, first=first, with_key=with_key))
         for at, row in enumerate(in_order):
             expected[first + at] = (*row, f"v{at % 3}" if with_key and at % 2 else None)
-    found = read(paths).to_pylist()
-    assert {row["number"]: (*(row[name] for name in ORDER), row["dim:k"]) for row in found} == expected
-    assert len(found) == len(expected)
-    order = [bytewise((row["metric"], row["day"], row["customer_id"])) for row in found]
+    result_rows = read(paths).to_pylist()
+    assert {row["number"]: (*(row[name] for name in ORDER), row["dim:k"]) for row in result_rows} == expected
+    assert len(result_rows) == len(expected)
+    order = [bytewise((row["metric"], row["day"], row["customer_id"])) for row in result_rows]
     assert order == sorted(order)
 
 

@@ -106,15 +106,15 @@ def test_a_segment_from_before_a_column_and_one_with_it_answer_together(cast: Ca
         schema=before,
     )
     swap(cast.account, old)
-    asked = {"charge_period_end": pa.timestamp("us", "UTC"), "invoice_id": pa.string()}
-    found = engine.run(cast.account, Kind.COST, *EVER, lambda cost: cost.select(*asked, "pricing_quantity"))
-    assert found.schema.types == [*asked.values(), schema.MONEY]
-    assert found.to_pylist() == [{**dict.fromkeys(asked), "pricing_quantity": None}]
+    columns = {"charge_period_end": pa.timestamp("us", "UTC"), "invoice_id": pa.string()}
+    table = engine.run(cast.account, Kind.COST, *EVER, lambda cost: cost.select(*columns, "pricing_quantity"))
+    assert table.schema.types == [*columns.values(), schema.MONEY]
+    assert table.to_pylist() == [{**dict.fromkeys(columns), "pricing_quantity": None}]
     february = line(FEBRUARY, 2, charge_period_end=ended, invoice_id="I-1", pricing_quantity=Decimal(3))
     store(cast.account, [february], source_id=2, month=FEBRUARY)
     rows = run_query(
         cast.account,
-        lambda cost: cost.group_by(*asked).agg(
+        lambda cost: cost.group_by(*columns).agg(
             total=cost.billed_cost.sum(), quantity=cost.pricing_quantity.sum()
         ),
     )
@@ -231,10 +231,10 @@ def test_the_data_range_is_that_of_what_counts(cast: Cast) -> None:
     store(cast.account, [line(FEBRUARY, 1)], source_id=2, month=FEBRUARY)
     store(cast.account, [line(FEBRUARY, 1)], source_id=3, month=FEBRUARY)
     segments.retire_source(account=cast.account, kind=Kind.COST, source_id=3)
-    found = queries.data_range(cast.account, Kind.COST)
-    assert found is not None
-    assert (found.first_day, found.last_day, found.rows) == (JANUARY, FEBRUARY, 3)
-    assert [(source.source_id, source.rows) for source in found.sources] == [(1, 2), (2, 1)]
+    data_range = queries.data_range(cast.account, Kind.COST)
+    assert data_range is not None
+    assert (data_range.first_day, data_range.last_day, data_range.rows) == (JANUARY, FEBRUARY, 3)
+    assert [(source.source_id, source.rows) for source in data_range.sources] == [(1, 2), (2, 1)]
 
 
 def test_tag_keys_are_those_of_what_counts(cast: Cast) -> None:
@@ -304,13 +304,13 @@ def test_a_reader_during_swaps_sees_exactly_an_old_or_a_new_sum(cast: Cast) -> N
         swap(cast.account, *version(versions[len(swaps) % 3]), months=both)
         swaps.append(1)
 
-    seen: set[Decimal | None] = set()
+    sums: set[Decimal | None] = set()
     reads = 0
     with _repeat_in_thread(next_version) as running:
         while reads < 60 or (len(swaps) < 4 and not running.done()):
-            seen.add(total(cast.account))
+            sums.add(total(cast.account))
             reads += 1
-    assert seen <= {Decimal(1_001), Decimal(2_002), Decimal(3_003)}
+    assert sums <= {Decimal(1_001), Decimal(2_002), Decimal(3_003)}
 
 
 @in_parallel

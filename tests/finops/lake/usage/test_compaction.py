@@ -59,8 +59,8 @@ def test_eight_segments_of_a_size_become_one_with_the_same_events_in_order(cast:
     assert merge_usage(cast.account) == CompactionResult(1, 8)
     assert counts(cast) == [8]
     assert rows(cast.account) == before
-    found = run_query(cast.account, lambda usage: usage.select(*usage_table.SORTED_BY))
-    order = [tuple(row[column] for column in usage_table.SORTED_BY) for row in found]
+    table = run_query(cast.account, lambda usage: usage.select(*usage_table.SORTED_BY))
+    order = [tuple(row[column] for column in usage_table.SORTED_BY) for row in table]
     assert order == sorted(order)
     assert merge_usage(cast.account) == CompactionResult(0, 0)
 
@@ -164,7 +164,7 @@ def test_files_that_were_merged_stay_an_hour_and_go(cast: Cast) -> None:
 def test_what_a_killed_flush_or_merge_left_goes_after_a_day(cast: Cast) -> None:
     flush(cast, *some(0))
     table = next(iter(segment_rewriter._rows(live(cast.account), schema.USAGE_SCHEMA, None)))
-    left = segments.write_segment(
+    orphan = segments.write_segment(
         account_id=cast.account.pk,
         kind=Kind.USAGE,
         source_id=1,
@@ -173,12 +173,12 @@ def test_what_a_killed_flush_or_merge_left_goes_after_a_day(cast: Cast) -> None:
         schema=schema.USAGE_SCHEMA,
     )
     names = {file.path for file in storage().files()}
-    assert left.path in names
+    assert orphan.path in names
     sweep()
     assert {file.path for file in storage().files()} == names
     with clock.frozen(datetime.now(UTC) + timedelta(hours=25)):
         assert sweep().orphans >= 1
-    assert left.path not in {file.path for file in storage().files()}
+    assert orphan.path not in {file.path for file in storage().files()}
     assert by(cast.account, "day") == {NOON.date(): 1}
 
 
@@ -215,9 +215,9 @@ def test_a_void_looks_at_its_own_account_source_and_days_only(cast: Cast) -> Non
         == 0
     )
     assert by(cast.account, "metric") == {"calls": 1}
-    asked: Any = {"account": cast.account, "source_id": 1, "last_day": date.max}
-    assert rows_to_scan(first_day=date.min, **asked) == 1
-    assert rows_to_scan(first_day=later[0], **asked) == 0
+    scope: Any = {"account": cast.account, "source_id": 1, "last_day": date.max}
+    assert rows_to_scan(first_day=date.min, **scope) == 1
+    assert rows_to_scan(first_day=later[0], **scope) == 0
     assert void(cast, batch, days=(NOON.date(), NOON.date())) == 1
     assert by(cast.account, "metric") == {}
 

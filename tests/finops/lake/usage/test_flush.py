@@ -30,8 +30,8 @@ def live(account: Account) -> list[LakeSegment]:
 
 def rows(account: Account, *keys: str) -> list[dict[str, Any]]:
     columns = [*COLUMNS, "received_at", "day", *map(schema.dimension_column, keys)]
-    found = run_query(account, lambda usage: usage.select(*columns), *keys)
-    return sorted(found, key=lambda row: (row["batch"], row["position"]))
+    table = run_query(account, lambda usage: usage.select(*columns), *keys)
+    return sorted(table, key=lambda row: (row["batch"], row["position"]))
 
 
 def usage_files(account: Account) -> Iterator[str]:
@@ -126,8 +126,8 @@ def test_a_late_event_joins_its_own_month(cast: Cast) -> None:
 def test_a_segment_is_sorted_by_metric_day_and_customer(cast: Cast) -> None:
     push(cast.account, varied_events()[:60])
     flush_usage(cast.account)
-    found = run_query(cast.account, lambda usage: usage.select(*usage_table.SORTED_BY))
-    order = [tuple(row[column] for column in usage_table.SORTED_BY) for row in found]
+    table = run_query(cast.account, lambda usage: usage.select(*usage_table.SORTED_BY))
+    order = [tuple(row[column] for column in usage_table.SORTED_BY) for row in table]
     assert order == sorted(order)
 
 
@@ -197,13 +197,13 @@ def test_what_the_storage_refuses_waits_on_and_leaves_no_file(
     """The disk is full after the first of two months."""
     push(cast.account, [Event(Decimal(1)), Event(Decimal(2), NOON + timedelta(days=40))])
     store, puts = type(storage()), []
-    put = store.put
+    upload = store.put
 
     def full(self: Any, *asked: Any) -> None:
         puts.append(asked)
         if len(puts) == 2:
             raise OSError(28, "No space left on device")
-        put(self, *asked)
+        upload(self, *asked)
 
     with monkeypatch.context() as patch:
         patch.setattr(store, "put", full)

@@ -70,12 +70,12 @@ def test_what_waits_is_carried_over_and_not_taken_back(cast: Cast) -> None:
     refuse_while_events_wait()
     migrate_on()
 
-    found = waiting_rows()
-    assert sorted(map(_as_put, found)) == sorted((*map(str, row[1:4]), *row[4:]) for row in rows)
+    migrated_rows = waiting_rows()
+    assert sorted(map(_as_put, migrated_rows)) == sorted((*map(str, row[1:4]), *row[4:]) for row in rows)
     assert queries.dimension_keys(cast.account) == ["Plan", "n"]
-    kept = queries.data_range(cast.account, Kind.USAGE)
-    assert kept is not None
-    assert (kept.first_day, kept.rows) == (date(2026, 1, 31), EVENTS + 1)
+    data_range = queries.data_range(cast.account, Kind.USAGE)
+    assert data_range is not None
+    assert (data_range.first_day, data_range.rows) == (date(2026, 1, 31), EVENTS + 1)
     expected = sum(row[9] for row in rows if row[0] == cast.account.pk)
     assert by(cast.account, "metric") == {"calls": expected}
     assert flush.flush_usage(cast.account).events == EVENTS + 1

@@ -92,8 +92,8 @@ def test_values_of_rows_joined_are_rows_again_and_stand_beside_record_batches() 
     assert (one.size, two.size) == (None, None)
     assert many.size
     joined = StoredPayload(one.data + two.data, None, 3)
-    found = decode([*as_stored(many), joined])
-    assert found.column("customer_id").to_pylist() == [*["c32"] * FEW_EVENTS, "c1", "c2", "c2"]
+    rows = decode([*as_stored(many), joined])
+    assert rows.column("customer_id").to_pylist() == [*["c32"] * FEW_EVENTS, "c1", "c2", "c2"]
 
 
 def test_few_events_of_many_bytes_are_no_rows() -> None:

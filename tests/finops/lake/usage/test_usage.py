@@ -91,10 +91,10 @@ def test_events_split_over_segments_and_inbox_add_up_as_python_adds_them(
             (event.dimensions.get(key), event.quantity) for event in every
         )
     assert queries.dimension_keys(cast.account) == keys
-    found = queries.data_range(cast.account, Kind.USAGE)
-    assert found is not None
+    data_range = queries.data_range(cast.account, Kind.USAGE)
+    assert data_range is not None
     days = [event.day for event in every]
-    assert (found.first_day, found.last_day, found.rows) == (min(days), max(days), len(every))
+    assert (data_range.first_day, data_range.last_day, data_range.rows) == (min(days), max(days), len(every))
 
 
 def _stored_events(split: list[tuple[Event, int]]) -> list[Event]:
@@ -152,9 +152,9 @@ def test_a_question_of_one_column_counts_its_nulls_too(cast: Cast) -> None:
 @pytest.mark.parametrize("waiting", [True, False], ids=["inbox", "segment"])
 def test_a_day_is_that_of_utc(cast: Cast, waiting: bool) -> None:
     east = timezone(timedelta(hours=9))
-    put: Any = push if waiting else store
-    put(cast.account, [Event(Decimal(1), datetime(2026, 1, 2, 8, 59, 59, 999999, tzinfo=east))])
-    put(cast.account, [Event(Decimal(2), datetime(2026, 1, 2, 9, tzinfo=east))])
+    add_events: Any = push if waiting else store
+    add_events(cast.account, [Event(Decimal(1), datetime(2026, 1, 2, 8, 59, 59, 999999, tzinfo=east))])
+    add_events(cast.account, [Event(Decimal(2), datetime(2026, 1, 2, 9, tzinfo=east))])
     assert by(cast.account, "day") == {date(2026, 1, 1): 1, date(2026, 1, 2): 2}
     assert by(cast.account, "day", days=(date(2026, 1, 2), date(2026, 1, 2))) == {date(2026, 1, 2): 2}
     assert by(cast.account, "day", days=(date(2026, 1, 1), date(2026, 1, 1))) == {date(2026, 1, 1): 1}
@@ -165,9 +165,9 @@ def test_the_first_and_the_last_moment_there_are_can_wait(cast: Cast) -> None:
     push(cast.account, [Event(ALMOST, first), Event(-ALMOST, last), Event(ONE, last)])
     assert by(cast.account, "event_time") == {first: ALMOST, last: ONE - ALMOST}
     assert by(cast.account, "day", days=(date.max, date.max)) == {date.max: ONE - ALMOST}
-    found = queries.data_range(cast.account, Kind.USAGE)
-    assert found is not None
-    assert (found.first_day, found.last_day) == ALWAYS
+    data_range = queries.data_range(cast.account, Kind.USAGE)
+    assert data_range is not None
+    assert (data_range.first_day, data_range.last_day) == ALWAYS
 
 
 def test_usage_adds_up_by_dimension_beside_costs_of_the_same_source_number(cast: Cast) -> None:
@@ -204,9 +204,9 @@ def test_an_account_sees_its_own_waiting_events_only(cast: Cast) -> None:
     assert by(cast.account, "customer_id") == {"c-1": 1}
     assert by(cast.other_account, "customer_id") == {"c-1": 2}
     assert queries.dimension_keys(cast.account) == ["mine"]
-    found = queries.data_range(cast.account, Kind.USAGE)
-    assert found is not None
-    assert found.rows == 1
+    data_range = queries.data_range(cast.account, Kind.USAGE)
+    assert data_range is not None
+    assert data_range.rows == 1
 
 
 def test_ranges_name_each_source(cast: Cast) -> None:
@@ -214,8 +214,8 @@ def test_ranges_name_each_source(cast: Cast) -> None:
     store(cast.account, [Event(event_time=NOON - timedelta(days=40))], source_id=1)
     push(cast.account, [Event(), Event(event_time=NOON + timedelta(days=1))], source_id=1)
     push(cast.account, [Event()], source_id=2)
-    found = queries.data_range(cast.account, Kind.USAGE)
-    assert found == queries.DataRange(
+    data_range = queries.data_range(cast.account, Kind.USAGE)
+    assert data_range == queries.DataRange(
         first_day=date(2025, 11, 22),
         last_day=date(2026, 1, 2),
         rows=4,
@@ -235,16 +235,16 @@ def test_the_answer_without_usage_is_typed_and_empty(cast: Cast) -> None:
 def test_segments_and_inbox_are_one_statement(cast: Cast) -> None:
     store(cast.account, [Event()])
     push(cast.account, [Event()])
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as statements:
         assert by(cast.account, "metric") == {"calls": 2}
-    assert len(asked) == 1
+    assert len(statements) == 1
 
 
 def test_a_question_of_cost_never_looks_into_the_inbox(cast: Cast) -> None:
     facts.store(cast.account, [facts.line(facts.JANUARY, 1)])
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as statements:
         assert facts.total(cast.account) == 1
-    assert not any("lake_usageinbox" in query["sql"] for query in asked)
+    assert not any("lake_usageinbox" in query["sql"] for query in statements)
 
 
 def test_a_sum_with_more_digits_than_there_are_is_refused_and_not_wrapped(cast: Cast) -> None:
@@ -317,18 +317,18 @@ def test_after_an_unreadable_file_manifest_and_inbox_are_read_again_together(cas
     """Between manifest and files, a swap replaces the file and a flush moves what waited."""
     store(cast.account, [Event(Decimal(1))])
     push(cast.account, [Event(Decimal(10))])
-    gone = LakeSegment.objects.unscoped().get(account=cast.account)
-    taken = snapshot.take
+    unreadable = LakeSegment.objects.unscoped().get(account=cast.account)
+    take_snapshot = snapshot.take
     reads = []
 
     def moved_meanwhile(*args: Any, **options: Any) -> Any:
-        answer = taken(*args, **options)
+        answer = take_snapshot(*args, **options)
         reads.append(answer)
         if len(reads) == 1:
-            storage().delete(gone.path)
+            storage().delete(unreadable.path)
             new = [write(cast.account, [Event(Decimal(1))])]
             segments.swap_segments(
-                account=cast.account, kind=Kind.USAGE, source_id=1, months=[gone.month], new=new
+                account=cast.account, kind=Kind.USAGE, source_id=1, months=[unreadable.month], new=new
             )
             flush(cast.account)
         return answer
@@ -407,8 +407,8 @@ def test_while_events_move_to_segments_every_answer_has_each_exactly_once(cast: 
             answers = list(threads.map(read, range(2)))
         finally:
             enough.set()
-    for found in answers:
-        seen = [events // 40 for _, events in found]
-        assert found == [(whole * count, 40 * count) for count in seen]
-        assert seen == sorted(seen)
+    for readings in answers:
+        counts = [events // 40 for _, events in readings]
+        assert readings == [(whole * count, 40 * count) for count in counts]
+        assert counts == sorted(counts)
     assert by(cast.account, "metric") == {"calls": whole * mover.result()}

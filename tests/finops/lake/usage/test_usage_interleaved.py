@@ -157,15 +157,15 @@ def test_a_merge_that_a_void_overtakes_is_thrown_away_and_done_again(
         flush_usage(cast.account)
     wrong = next(iter(batches))
     rewrite, merging = segment_rewriter.rewrite, threading.get_ident()
-    written: list[str] = []
+    paths: list[str] = []
     first, last = ALWAYS
 
     with another_thread() as elsewhere:
 
         def overtaken(*args: Any, **kwargs: Any) -> Any:
             new = rewrite(*args, **kwargs)
-            if threading.get_ident() == merging and not written:
-                written.append(new.path)
+            if threading.get_ident() == merging and not paths:
+                paths.append(new.path)
                 del batches[wrong]
                 elsewhere(
                     lambda: void_batch(
@@ -177,7 +177,7 @@ def test_a_merge_that_a_void_overtakes_is_thrown_away_and_done_again(
         monkeypatch.setattr(segment_rewriter, "rewrite", overtaken)
         assert merge_usage(cast.account) == CompactionResult(0, 0)
     assert rows_of(cast.account) == _rows(batches)
-    assert not any(file.path == written[0] for file in storage().files())
+    assert not any(file.path == paths[0] for file in storage().files())
     assert tidy_usage(cast.account) == CompactionResult(1, 7)
     assert rows_of(cast.account) == _rows(batches)
 
@@ -286,9 +286,9 @@ class Crowd:
         asked_for = run_query(
             self.account, lambda usage: usage.filter(usage.metric == "calls").select("batch", "position")
         )
-        found = {(row["batch"], row["position"]) for row in asked_for}
-        assert len(found) == len(asked_for)
-        assert found.issuperset(before)
+        positions = {(row["batch"], row["position"]) for row in asked_for}
+        assert len(positions) == len(asked_for)
+        assert positions.issuperset(before)
 
 
 def closing(work: Callable[..., None], *arguments: Any) -> None:

@@ -127,11 +127,11 @@ def test_a_merge_killed_at_any_step_counts_as_a_whole_or_not_at_all(
 def test_a_void_killed_at_any_step_removes_all_of_the_batch_or_nothing(
     stride: int, cast: Cast, workers: KilledWorkers
 ) -> None:
-    kept: list[uuid.UUID] = []
+    batch_ids: list[uuid.UUID] = []
     wrong: list[uuid.UUID] = []
 
     def push_both() -> None:
-        kept.append(push(cast.account, two_months()))
+        batch_ids.append(push(cast.account, two_months()))
         wrong.append(push(cast.account, two_months()))
 
     def kill(step: int) -> str:
@@ -142,16 +142,16 @@ def test_a_void_killed_at_any_step_removes_all_of_the_batch_or_nothing(
         return workers.killed_at(step, "void", cast.account.pk, str(wrong[-1]))
 
     def missing_count() -> int:
-        return len(rows_of(cast.account)) - 6 * len(kept)
+        return len(rows_of(cast.account)) - 6 * len(batch_ids)
 
     def check() -> None:
-        there = expected(*kept, *wrong[-1:]) if missing_count() else expected(*kept)
+        there = expected(*batch_ids, *wrong[-1:]) if missing_count() else expected(*batch_ids)
         assert rows_of(cast.account) == there
 
     steps = kill_at_steps(stride, kill, check)
     named = {"after _remove_waiting", "after rows_of_batch", "after put", "after retire"}
     assert stride > 1 or named <= set(steps)
     void_batch(account=cast.account, source_id=1, batch=wrong[-1], first_day=ALWAYS[0], last_day=ALWAYS[1])
-    assert rows_of(cast.account) == expected(*kept)
+    assert rows_of(cast.account) == expected(*batch_ids)
     no_trace(cast.account)
-    assert rows_of(cast.account) == expected(*kept)
+    assert rows_of(cast.account) == expected(*batch_ids)

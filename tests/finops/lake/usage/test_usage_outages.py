@@ -105,7 +105,7 @@ def test_a_killed_postgresql_loses_and_doubles_nothing_that_was_acknowledged(
         until_it_grows(pushed, flushed)
     acknowledged = pushed.read_text().split()
     world.run("count", counted)
-    found: dict[str, int] = json.loads(counted.read_text())
-    assert set(acknowledged) <= found.keys()
-    assert set(found.values()) == {EVENTS}, "a batch is there whole or not at all"
-    assert len(found) - len(acknowledged) <= KILLS + 1
+    counts: dict[str, int] = json.loads(counted.read_text())
+    assert set(acknowledged) <= counts.keys()
+    assert set(counts.values()) == {EVENTS}, "a batch is there whole or not at all"
+    assert len(counts) - len(acknowledged) <= KILLS + 1
