@@ -131,7 +131,10 @@ def test_a_simulation_names_incomplete_days_once_and_sources_that_stopped(bills:
     with at(NOON.date()), account_scope(bills.account):
         sentence = summary_of(door, "simulateCost", period="month_to_date", growth=[{"percent": "10"}])
 
-    assert "of which 100.00 CNY and 20.00 USD on 2026-03-04 to 2026-03-19 are incomplete" in sentence
+    assert (
+        "of which 100.00 CNY and 20.00 USD are incomplete: 'AWS' from 2026-03-18 and 'Alibaba' from 2026-03-04"
+        in sentence
+    )
     assert sentence.count("incomplete") == 1
     assert "; 'Alibaba' has no cost lines after 2026-03-05" in sentence
 

@@ -224,5 +224,5 @@ def test_a_source_that_stopped_is_named_beside_the_amount_of_its_incomplete_days
     with at(NOON.date()), account_scope(bills.account):
         sentence = summary_of(door, "querySpend", period="month_to_date")
 
-    assert "is incomplete; 'GCP' has no cost lines after 2026-03-05" in sentence
+    assert "'GCP' from 2026-03-04; 'GCP' has no cost lines after 2026-03-05" in sentence
     assert "'AWS' has no cost lines" not in sentence

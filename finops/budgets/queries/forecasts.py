@@ -150,7 +150,9 @@ def _not_final(facts: SpendFacts, span: Span, whole: Sequence[Outlook], sums: Se
     """Return a clause on cost so far that is not final, on late sources, whose expected cost counts, on sources that
     stopped, whose later days count as 0, and on filter values without cost."""
     amounts = {each.currency: each.incomplete for each in whole if each.incomplete}
-    text = incomplete_words(span.coverage, span.so_far, amounts, facts.names)
+    with_cost = {source for end in {each.end for each in sums} - {-1} for source in facts.plan.ends[end][1]}
+    selected = with_cost if facts.plan.filters else None
+    text = incomplete_words(span.coverage, span.so_far, amounts, facts.names, selected)
     if span.coverage.days_with_data(span.so_far):
         text += uncovered_words(span.coverage, span.so_far)
     through, since = span.coverage.complete_through_for_most, span.coverage.complete_through
@@ -160,7 +162,6 @@ def _not_final(facts: SpendFacts, span: Span, whole: Sequence[Outlook], sums: Se
         if through and since and since <= end < through and source in facts.names
     ]
     text += f"; {join_with_and(late[:NAMED_SOURCES])} treated as expected" if late else ""
-    with_cost = {source for end in {each.end for each in sums} - {-1} for source in facts.plan.ends[end][1]}
     stopped = stopped_words(
         span.coverage, with_cost & {*span.coverage.stopped_sources(span.so_far)}, facts.names
     )

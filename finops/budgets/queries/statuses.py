@@ -35,7 +35,7 @@ from finops.budgets.status_rules import StatusInputs, reason_of, status_of
 from finops.costs.answers import MoneyAmount
 from finops.costs.coverage import Coverage
 from finops.costs.queries.sources import Sources, load_sources
-from finops.costs.queries.spend_words import incomplete_span
+from finops.costs.queries.spend_words import incomplete_place
 from finops.exchange_rates.missing_rates import missing_rate_warnings
 from finops.lake.engine.conversion import display_currency
 from finops.lib import clock
@@ -112,7 +112,7 @@ class _StatusContext:
     def __init__(self, account: Account, day: date, sources: Sources, *, with_past: bool) -> None:
         self.account, self.day, self.with_past = account, day, with_past
         coverage = sources.coverage
-        self._sources = sources
+        self._sources, self.names = sources, sources.names_by_id
 
         @cache
         def data_days(source_id: int | None) -> _DataDays:
@@ -131,6 +131,16 @@ class _StatusContext:
             )
             for end, costs in sorted(scope_costs.ends.items())
         ]
+
+    def sources_with_cost(self, scope_costs: ScopeCosts) -> set[int]:
+        """Return the sources of a scope's cost, and others with the same last complete day."""
+        coverage = self._sources.coverage
+        without_end = coverage.sources.keys() - coverage.last_complete_days.keys()
+        return {
+            source
+            for place in scope_costs.ends
+            for source in (coverage.ends[place][1] if place >= 0 else without_end)
+        }
 
     def _end(self, place: int, data_days: _DataDays) -> date | None:
         """Return the last complete day of the sources at this index, as of the day of the question."""
@@ -181,7 +191,7 @@ def _figures(context: _StatusContext, budget: Budget, scope_costs: ScopeCosts) -
     forecast = total.mean if total else None
     inputs = _status_inputs(budget, amount, spent, forecast, period)
     crosses_on = _crossing_day(amount, inside, projection, context.day)
-    not_final = _not_final(parts, so_far, data_days, budget.currency)
+    not_final = _not_final(context, scope_costs, so_far, data_days, budget.currency)
     other_amounts = _other_amounts(scope_costs, budget, so_far)
     left_out = _amounts(scope_costs.left_out, so_far)
     missing = _missing_rates(scope_costs, budget, other_amounts)
@@ -260,13 +270,16 @@ def _project(
     )
 
 
-def _not_final(parts: Sequence[CostPart], days: DateRange, data_days: _DataDays, currency: str) -> str:
+def _not_final(
+    context: _StatusContext, scope_costs: ScopeCosts, days: DateRange, data_days: _DataDays, currency: str
+) -> str:
     """Return a sentence on the part of the spent amount on incomplete days; empty without any."""
-    amount = incomplete_cost(parts, days)
+    amount = incomplete_cost(context.parts(scope_costs, data_days, currency), days)
     if not amount:
         return ""
-    when = incomplete_span(data_days.coverage, days)
-    return f" {money(amount, currency)} of actual cost on {when} is incomplete."
+    with_cost = context.sources_with_cost(scope_costs)
+    which, since = incomplete_place(data_days.coverage, days, context.names, with_cost)
+    return f" {money(amount, currency)} of actual cost{which} is incomplete{since}."
 
 
 def amount_of(budget: Budget, period: DateRange) -> Decimal:

@@ -50,6 +50,25 @@ def source_notes(
     return SourceNotes("".join(f"; {part}" for part in parts), tuple(sentences))
 
 
+def selected_sources(
+    account: Account, sources: Sources, filters: Sequence[ResolvedFilter], days: DateRange
+) -> set[int] | None:
+    """Return the sources whose cost the filters may select, in the days or the newest year; None for all, and where
+    all sources are complete to the same day, so that no clause about days distinguishes them.
+
+    No query for filters on sources only; for others one lake query.
+    """
+    coverage = sources.coverage
+    if not filters or len({coverage.last_complete_days.get(each) for each in coverage.sources}) < 2:
+        return None
+    if not coverage.incomplete_from(days):
+        return None
+    if all(each.dimension.name == "source" for each in filters):
+        names = sources.names_by_id
+        return {each for each in names if all(item.matches_value(names[each]) for item in filters)}
+    return _chosen_sources(account, sources, filters, days)
+
+
 def _chosen_sources(
     account: Account, sources: Sources, filters: Sequence[ResolvedFilter], days: DateRange | None
 ) -> set[int]:

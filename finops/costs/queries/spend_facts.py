@@ -14,7 +14,7 @@ from finops.costs.comparison import ComparisonRanges, applied_comparison
 from finops.costs.dated_names import strip_date_prefix
 from finops.costs.dimensions import Dimension, DimensionContext
 from finops.costs.queries.filter_values import FilterFindings
-from finops.costs.queries.source_notes import SourceNotes, source_notes
+from finops.costs.queries.source_notes import SourceNotes, selected_sources, source_notes
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_lake import SpendPlan, SpendSum
 from finops.costs.spend_query import SpendQuery
@@ -205,6 +205,14 @@ class SpendFacts:
     def source_notes(self) -> SourceNotes:
         """Notes on sources that deliver no new data. One query."""
         return source_notes(self.account, self.sources, self.plan.filters, self.plan.days)
+
+    @cached_property
+    def selected_sources(self) -> set[int] | None:
+        """The sources whose cost the filters may select; None for all. After splits, filters also select cost that
+        other sources billed. At most one query."""
+        if self.query.splits == "after":
+            return None
+        return selected_sources(self.account, self.sources, self.plan.filters, self.plan.days)
 
     @property
     def comparison(self) -> AppliedComparison | None:

@@ -3,7 +3,7 @@ spreads, or has on incomplete days."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import partial
@@ -256,24 +256,28 @@ def not_final(facts: SpendFacts, sums: Sequence[SpendSum]) -> str:
     """Return a clause on incomplete days, sources that compare other days, and sources that deliver no new data."""
     amounts = incomplete_amounts(facts.plan, sums)
     coverage, days = facts.sources.coverage, facts.plan.days
-    clause = days_clause(coverage, days, amounts, facts.names)
+    clause = days_clause(coverage, days, amounts, facts.names, facts.selected_sources)
     source_overrides = source_override_sentences(facts.compared, facts.names) if facts.compared else []
     clause += "".join(f"; {each[0].lower()}{each[1:].rstrip('.')}" for each in source_overrides)
     return clause + facts.source_notes.clause
 
 
 def days_clause(
-    coverage: Coverage, days: DateRange, amounts: Mapping[str, Decimal], names: Mapping[int, str]
+    coverage: Coverage,
+    days: DateRange,
+    amounts: Mapping[str, Decimal],
+    names: Mapping[int, str],
+    selected: Collection[int] | None = None,
 ) -> str:
     """Return a clause on incomplete days with their amounts, days without bills, and sources without lines on the last
-    days, of which `incomplete_words` has only the amount."""
-    first_of = coverage.incomplete_from(days) if amounts else {}
+    days, of which `incomplete_words` has only the amount. Only of the `selected` sources, or of all."""
+    first_of = _only(coverage.incomplete_from(days), selected) if amounts else {}
     stopped = [
         source
         for source in coverage.stopped_sources(days)
         if first_of.get(source, date.max) <= coverage.sources[source].last_day
     ]
-    clause = incomplete_words(coverage, days, amounts, names) + uncovered_words(coverage, days)
+    clause = incomplete_words(coverage, days, amounts, names, selected) + uncovered_words(coverage, days)
     clause += missing_end_words(coverage, days) if amounts else ""
     return clause + stopped_words(coverage, stopped, names)
 
@@ -301,9 +305,8 @@ def not_final_warning(facts: SpendFacts, sums: Sequence[SpendSum]) -> list[str]:
     amounts = incomplete_amounts(facts.plan, sums)
     if not amounts:
         return []
-    text = join_with_and([money(amount, currency) for currency, amount in amounts.items()])
-    when = incomplete_span(facts.sources.coverage, facts.plan.days)
-    return [f"{text} on {when} {('is' if len(amounts) == 1 else 'are')} incomplete."]
+    coverage, days = facts.sources.coverage, facts.plan.days
+    return [f"{incomplete_text(coverage, days, amounts, facts.names, facts.selected_sources)}."]
 
 
 NO_BILL = "; no bill covers these days"
@@ -340,36 +343,85 @@ def incomplete_amounts(plan: SpendPlan, sums: Iterable[SpendSum]) -> dict[str, D
 
 
 def incomplete_words(
-    coverage: Coverage, days: DateRange, amounts: Mapping[str, Decimal], names: Mapping[int, str]
+    coverage: Coverage,
+    days: DateRange,
+    amounts: Mapping[str, Decimal],
+    names: Mapping[int, str],
+    selected: Collection[int] | None = None,
 ) -> str:
     """Return a clause for the end of a sentence: the part of the amount that is not final, and what is missing.
 
     Empty if all days are complete, and if only today is missing and has no cost yet.
     """
-    first_of = coverage.incomplete_from(days)
+    first_of = _only(coverage.incomplete_from(days), selected)
     if not first_of:
         return ""
     spans = coverage.sources
     parts = []
     if amounts:
-        amounts_text = join_with_and([money(amount, currency) for currency, amount in amounts.items()])
-        verb = "is" if len(amounts) == 1 else "are"
-        parts.append(f", of which {amounts_text} on {incomplete_span(coverage, days)} {verb} incomplete")
+        parts.append(f", of which {incomplete_text(coverage, days, amounts, names, selected)}")
     missing = [
         source
         for source, first in first_of.items()
         if (spans[source].last_day < first or not amounts)
         and first < min(coverage.today, days.end + timedelta(days=1))
     ]
-    return "".join(parts) + _missing_clause(coverage, missing, first_of, names)
+    count = sum(selected is None or source in selected for source in spans)
+    return "".join(parts) + _missing_clause(missing, first_of, names, count)
 
 
-def incomplete_span(coverage: Coverage, days: DateRange) -> str:
-    """Return the days from the first incomplete day with lines of its source to the last."""
-    first_of, spans = coverage.incomplete_from(days), coverage.sources
-    first_days = {
+def _only(by_source: Mapping[int, date], selected: Collection[int] | None) -> dict[int, date]:
+    return {source: each for source, each in by_source.items() if selected is None or source in selected}
+
+
+def incomplete_text(
+    coverage: Coverage,
+    days: DateRange,
+    amounts: Mapping[str, Decimal],
+    names: Mapping[int, str],
+    selected: Collection[int] | None = None,
+) -> str:
+    """Return the amounts on incomplete days with their days and, if not all sources are complete to the same day, the
+    sources: "20.00 USD of 'AWS' on 2026-03-18 to 2026-03-19 is incomplete"."""
+    text = join_with_and([money(amount, currency) for currency, amount in amounts.items()])
+    which, since = incomplete_place(coverage, days, names, selected)
+    return f"{text}{which} {'is' if len(amounts) == 1 else 'are'} incomplete{since}"
+
+
+def incomplete_place(
+    coverage: Coverage,
+    days: DateRange,
+    names: Mapping[int, str],
+    selected: Collection[int] | None = None,
+) -> tuple[str, str]:
+    """Return the text between an amount on incomplete days and its verb, and the text after the word incomplete: the
+    days with lines and, if not all sources are complete to the same day, the sources with lines on these days."""
+    first_of = _first_with_lines(coverage, days, selected)
+    last_days = {coverage.last_complete_days.get(source) for source in first_of}
+    last_days |= {*_only(coverage.active_sources, selected).values()}
+    late = {source: first for source, first in first_of.items() if source in names}
+    if len(last_days) < 2 or not late:
+        return f" on {incomplete_span(coverage, days, selected)}", ""
+    texts = {source: repr(truncate(names[source], SOURCE_NAME_LENGTH)) for source in late}
+    if len({*late.values()}) == 1:
+        which = join_first([*texts.values()], NAMED_SOURCES)
+        return f" of {which} on {incomplete_span(coverage, days, selected)}", ""
+    since = [f"{texts[source]} from {first}" for source, first in late.items()]
+    return "", f": {join_first(since, NAMED_SOURCES)}"
+
+
+def _first_with_lines(
+    coverage: Coverage, days: DateRange, selected: Collection[int] | None
+) -> dict[int, date]:
+    first_of, spans = _only(coverage.incomplete_from(days), selected), coverage.sources
+    return {
         source: first for source, first in first_of.items() if spans[source].last_day >= first
     } or first_of
+
+
+def incomplete_span(coverage: Coverage, days: DateRange, selected: Collection[int] | None = None) -> str:
+    """Return the days from the first incomplete day with lines of its source to the last."""
+    first_days, spans = _first_with_lines(coverage, days, selected), coverage.sources
     last = max((min(spans[source].last_day, days.end) for source in first_days), default=days.end)
     return day_span(min(first_days.values(), default=days.start), last)
 
@@ -380,13 +432,13 @@ def day_span(first: date, last: date) -> str:
 
 
 def _missing_clause(
-    coverage: Coverage, sources: Sequence[int], first_of: Mapping[int, date], names: Mapping[int, str]
+    sources: Sequence[int], first_of: Mapping[int, date], names: Mapping[int, str], count: int
 ) -> str:
-    """Return which sources have no complete day, or no line, and from when on."""
+    """Return which of `count` sources have no complete day, or no line, and from when on."""
     if not sources:
         return ""
     firsts = {first_of[source] for source in sources}
-    if len(firsts) == 1 and len(sources) == len(coverage.sources):
+    if len(firsts) == 1 and len(sources) == count:
         return f"; no day is complete from {next(iter(firsts))} on"
     named = [
         f"{truncate(names[source], SOURCE_NAME_LENGTH)!r} from {first_of[source]}"

@@ -14,7 +14,7 @@ from accounts.models import Account
 from finops.costs.answers import AccountRef, AppliedPeriod
 from finops.costs.coverage import Bucket, buckets_of
 from finops.costs.queries.filter_values import FilterFindings
-from finops.costs.queries.source_notes import SourceNotes, source_notes
+from finops.costs.queries.source_notes import SourceNotes, selected_sources, source_notes
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import resolve_query
 from finops.costs.queries.spend_words import days_clause
@@ -78,6 +78,8 @@ class CommitmentFacts:
     contracts: Mapping[str, Contract]
     warnings: tuple[str, ...] = ()
     source_notes: SourceNotes = field(default_factory=SourceNotes)
+    selected_sources: set[int] | None = None
+    """The sources whose cost the filters may select; None for all."""
 
     def figures(self, sums: Iterable[CommitmentSum]) -> Figures:
         return Figures([each for each in sums if each.commitment], self.history.exports)
@@ -134,6 +136,7 @@ def _read(account: Account, query: CommitmentQuery, deadline: float | None) -> C
         findings=reader.look_up(question),
         buckets=buckets_of(query.granularity, question.days, sources.coverage),
         source_notes=source_notes(account, sources, question.filters, question.days),
+        selected_sources=selected_sources(account, sources, question.filters, question.days),
     )
 
 
@@ -252,7 +255,8 @@ def _not_final(facts: CommitmentFacts, totals: Sequence[CommitmentTotal]) -> str
         for total in totals
     }
     amounts = {currency: amount for currency, amount in late.items() if amount}
-    clause = days_clause(facts.sources.coverage, facts.days, amounts, facts.sources.names_by_id)
+    sources = facts.sources
+    clause = days_clause(sources.coverage, facts.days, amounts, sources.names_by_id, facts.selected_sources)
     return clause.replace(", of which ", "; ", 1)
 
 

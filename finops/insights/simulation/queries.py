@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from accounts.models import Account
 from finops.costs.answers import AccountRef, AppliedPeriod
-from finops.costs.queries.source_notes import SourceNotes, source_notes
+from finops.costs.queries.source_notes import SourceNotes, selected_sources, source_notes
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend_words import days_clause
 from finops.costs.spend_query import DEFAULT_PERIOD
@@ -87,7 +87,13 @@ def simulate_cost(
             lines=[(each, effect_of(each, resolved.shares, prices)) for each in sums],
             counted=_complete_days(days, sources.coverage.first_day, through),
             is_unfinished=through is None or through < days.end,
-            not_final=days_clause(sources.coverage, days, _late(sums), sources.names_by_id),
+            not_final=days_clause(
+                sources.coverage,
+                days,
+                _late(sums),
+                sources.names_by_id,
+                selected_sources(account, sources, build.filters, days),
+            ),
             notes=source_notes(account, sources, build.filters, days),
         )
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
@@ -22,7 +22,7 @@ from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.source_notes import SourceNotes, source_notes
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_answer import OTHER
-from finops.costs.queries.spend_words import day_span, incomplete_span
+from finops.costs.queries.spend_words import day_span, incomplete_place
 from finops.insights.spend_change import text
 from finops.insights.spend_change.effects import Parts, main_of, parts_of, sum_parts
 from finops.insights.spend_change.lake import MeteredSum
@@ -134,10 +134,14 @@ def build_answer(facts: ChangeFacts, top: int) -> SpendChangeAnswer:
 
 
 def describe_left_out(
-    days: DateRange, compared: ComparisonRanges, sources: Sources, sums: Iterable[MeteredSum]
+    days: DateRange,
+    compared: ComparisonRanges,
+    sources: Sources,
+    sums: Iterable[MeteredSum],
+    selected: Collection[int] | None,
 ) -> str:
     """Return a clause on the incomplete days of the query, with their cost so far, and on sources that compare other
-    days or none."""
+    days or none. The `selected` sources may have cost; None is all."""
     if compared.current is None:
         return ""
     totals = {
@@ -148,7 +152,8 @@ def describe_left_out(
     parts = []
     if amounts:
         costs = join_with_and([money(amounts[name], name) for name in currencies_by_amount(amounts)])
-        parts.append(f"{costs} on {incomplete_span(sources.coverage, days)} left out: incomplete")
+        which, since = incomplete_place(sources.coverage, days, sources.names_by_id, selected)
+        parts.append(f"{costs}{which} left out: incomplete{since.replace(':', ',', 1)}")
     elif compared.current.end < days.end:
         first = compared.current.end + timedelta(days=1)
         parts.append(f"{day_span(first, days.end)} left out: incomplete")

@@ -11,6 +11,7 @@ from typing import Any
 from accounts.models import Account
 from finops.costs.comparison import ComparisonRanges
 from finops.costs.filters import ResolvedFilter, all_of
+from finops.costs.queries.source_notes import selected_sources
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import MAX_SUMS, Question, plan_of, resolve_query, run_plan
 from finops.costs.queries.spend_answer import left_out_parts, not_comparable
@@ -100,6 +101,7 @@ def _facts(reader: CostReader, question: Question, compared: ComparisonRanges) -
     if missing := _missing_rates(sums):
         # What one side alone lacks would look like a change.
         return replace(facts, reason=missing)
+    selected = selected_sources(reader.account, sources, question.filters, question.days)
     candidates, candidates_note = change_candidates(reader, plan)
     return replace(
         facts,
@@ -110,7 +112,7 @@ def _facts(reader: CostReader, question: Question, compared: ComparisonRanges) -
         beside=find_related_events(RelatedEventFacts(reader, current, previous, question.filters)),
         candidates=candidates,
         candidates_note=candidates_note,
-        left_out=describe_left_out(question.days, compared, sources, sums),
+        left_out=describe_left_out(question.days, compared, sources, sums, selected),
         left_out_categories=_left_out_categories(reader, question, plan),
     )
 

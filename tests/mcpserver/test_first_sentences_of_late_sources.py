@@ -1,0 +1,110 @@
+"""First sentences where sources are complete to different days: which source is late, and which cost that concerns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from typing import Any
+
+import pytest
+
+from accounts.scoping import account_scope
+from tests.mcpserver.door import Door
+from tests.mcpserver.first_sentences import MARCH_TO_DATE, summary_of
+from tests.world.bills import Bills, usage
+from tests.world.budgets import create_budget
+from tests.world.days import NOON, at
+from tests.world.usage import add_usage, event
+
+FIRST = date(2025, 12, 1)
+OF_AWS = [{"dimension": "service", "values": ["Compute"]}]
+OF_GCP = [{"dimension": "service", "values": ["Run"]}]
+NOT_GCP = [{"dimension": "source", "op": "not_in", "values": ["GCP"]}]
+
+
+def bring(bills: Bills, name: str, service: str, amount: int, last: date) -> None:
+    """Bring a bill of the same amount each day; its last two days are incomplete."""
+    lines = usage({service: lambda _day: amount}, FIRST, last)
+    bills.bring(name, lines, on=min(NOON.date(), date.fromordinal(last.toordinal() + 1)))
+
+
+@pytest.fixture
+def today(bills: Bills) -> Iterator[Bills]:
+    """AWS has lines to 19 March and is complete to the 17th; today is the 20th."""
+    bring(bills, "AWS", "Compute", 10, date(2026, 3, 19))
+    with at(NOON.date()), account_scope(bills.account):
+        yield bills
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("querySpend", {"period": "month_to_date"}),
+        ("queryUnitCost", {"period": "month_to_date", "usage_metric": "requests"}),
+        ("simulateCost", {"period": "month_to_date", "growth": [{"percent": "10"}]}),
+        ("forecastSpend", {}),
+    ],
+)
+def test_a_source_that_stopped_is_named_only_if_the_filters_can_select_its_cost(
+    today: Bills, door: Door, tool: str, arguments: dict[str, Any]
+) -> None:
+    bring(today, "GCP", "Run", 7, date(2026, 3, 5))
+    add_usage(today.account, [event(day, "globex", 5) for day in MARCH_TO_DATE])
+
+    assert "'GCP' has no cost lines after 2026-03-05" in summary_of(door, tool, **arguments)
+    assert "'GCP' has no cost lines after 2026-03-05" in summary_of(door, tool, **arguments, filters=OF_GCP)
+    for filters in (OF_AWS, NOT_GCP):
+        sentence = summary_of(door, tool, **arguments, filters=filters)
+        assert "GCP" not in sentence
+        assert "20.00 USD on 2026-03-18 to 2026-03-19 is incomplete" in sentence
+
+
+def test_sources_that_are_complete_to_different_days_are_named_with_their_own(
+    today: Bills, door: Door
+) -> None:
+    bring(today, "GCP", "Run", 7, date(2026, 3, 5))
+
+    sentence = summary_of(door, "querySpend", period="month_to_date")
+
+    assert (
+        ", of which 34.00 USD is incomplete: 'AWS' from 2026-03-18 and 'GCP' from 2026-03-04; 'GCP' has no cost"
+        in sentence
+    )
+
+
+def test_of_many_sources_that_are_complete_to_different_days_three_are_named(
+    today: Bills, door: Door
+) -> None:
+    for day in range(11, 15):
+        bring(today, f"Late {day}", "Run", 1, date(2026, 3, day))
+
+    sentence = summary_of(door, "querySpend", period="month_to_date")
+
+    assert ", of which 28.00 USD is incomplete: " in sentence
+    assert " and 2 more" in sentence
+
+
+def test_a_late_source_is_named_beside_the_amount_on_its_incomplete_days(today: Bills, door: Door) -> None:
+    bring(today, "GCP", "Run", 7, date(2026, 3, 16))
+
+    whole = summary_of(door, "querySpend", start_date="2026-03-01", end_date="2026-03-16")
+    running = summary_of(door, "querySpend", period="month_to_date")
+
+    assert ", of which 14.00 USD of 'GCP' on 2026-03-15 to 2026-03-16 is incomplete" in whole
+    assert "34.00 USD is incomplete: 'AWS' from 2026-03-18 and 'GCP' from 2026-03-15" in running
+    changed = summary_of(
+        door, "explainSpendChange", start_date="2026-03-01", end_date="2026-03-16", filters=OF_GCP
+    )
+    assert "14.00 USD on 2026-03-15 to 2026-03-16 left out: incomplete" in changed
+
+
+def test_a_budget_names_the_source_whose_days_are_incomplete(today: Bills, door: Door) -> None:
+    bring(today, "GCP", "Run", 7, date(2026, 3, 16))
+    create_budget(today.account, "Cloud", 1000)
+
+    (budget,) = door.ask("listBudgets")["budgets"]
+
+    assert (
+        "34.00 USD of actual cost is incomplete: 'AWS' from 2026-03-18 and 'GCP' from 2026-03-15."
+        in budget["status_reason"]
+    )
