@@ -49,8 +49,8 @@ class Crossing:
         return self.days.end < self.status.start_date
 
     @property
-    def uncounted(self) -> BudgetStatus | PastPeriod:
-        """The period's cost that the figure leaves out, of the current period or of the one that is over."""
+    def period_figures(self) -> BudgetStatus | PastPeriod:
+        """The figures of the current period, or of the one that is over."""
         return self.status.past[0] if self.is_over else self.status
 
     @property
@@ -169,7 +169,7 @@ def _sentences(crossing: Crossing) -> list[str]:
     figure = numbers.money(crossing.figure, status.currency)
     of = f"of {numbers.money(crossing.amount, status.currency)}"
     threshold = f"at or above the threshold of {crossing.highest}%"
-    left_out = _left_out_clause(crossing.uncounted)
+    left_out = _left_out_clause(crossing.period_figures)
     if crossing.is_over:
         return [f"{dates.day_range(days.start, days.end)}: {figure} {of} spent{left_out}, {threshold}."]
     incomplete = numbers.money(status.not_final, status.currency) if status.not_final else ""
@@ -213,8 +213,8 @@ def _facts(account: Account, crossing: Crossing) -> list[Fact]:
     if status.forecast is not None and not crossing.is_over:
         facts.append(Fact("Forecast", amount_with_share(status.forecast, crossing.amount, currency)))
     facts += [Fact("Period", dates.day_range(days.start, days.end)), Fact("Scope", status.scope_name)]
-    if others := crossing.uncounted.other_currencies:
-        amounts = [numbers.money(each.amount, each.currency) for each in others]
+    if other_amounts := crossing.period_figures.other_currencies:
+        amounts = [numbers.money(each.amount, each.currency) for each in other_amounts]
         facts.append(Fact("Not counted", sentences.join_with_and(amounts)))
     if status.data_through is not None:
         facts.append(Fact("Data through", dates.day(status.data_through)))

@@ -217,11 +217,7 @@ def _figures(context: _StatusContext, budget: Budget, scope_costs: ScopeCosts) -
         forecast_reason=scope_costs.problem or why_not,
         status=status_of(inputs),
         status_reason=" ".join(
-            [
-                reason_of(inputs, crosses_on=crosses_on) + not_final,
-                *_uncounted([], left_out),
-                *missing,
-            ]
+            [reason_of(inputs, crosses_on=crosses_on) + not_final, *_omissions([], left_out), *missing]
         ),
         crosses_on=crosses_on,
         data_through=data_days.since,
@@ -321,7 +317,7 @@ def _other_amounts(scope_costs: ScopeCosts, budget: Budget, days: DateRange) -> 
     return [each for each in _amounts(scope_costs.costs, days) if each.currency != budget.currency]
 
 
-def _uncounted(other_currencies: Sequence[MoneyAmount], left_out: Sequence[MoneyAmount]) -> list[str]:
+def _omissions(other_currencies: Sequence[MoneyAmount], left_out: Sequence[MoneyAmount]) -> list[str]:
     why = "without an exchange rate" if display_currency() else "in other currencies"
     parts = [
         f"{join_with_and([money(each.amount, each.currency) for each in amounts])} {which}"
@@ -393,7 +389,7 @@ def _past_period(
         reason=" ".join(
             [
                 *([f"{missing} of {period.days} days have no data."] if missing else []),
-                *_uncounted(other_currencies, left_out),
+                *_omissions(other_currencies, left_out),
             ]
         ),
         other_currencies=other_currencies,

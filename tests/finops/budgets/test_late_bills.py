@@ -337,7 +337,7 @@ def test_what_changed_leaves_out_the_days_that_are_not_complete(bills: Bills) ->
     (total,) = answer.totals
     assert total.change == 0
     assert total.current_amount == 100 * (5 + 2)
-    assert "; 200.00 USD on 2026-11-19 to 2026-11-20 left out: incomplete;" in answer.summary
+    assert "; 200.00 USD of 'AWS' on 2026-11-19 to 2026-11-20 left out: incomplete;" in answer.summary
     assert "'Slow SaaS' over 2026-11-14 to 2026-11-15" in answer.summary
 
 
@@ -362,14 +362,17 @@ def test_what_changed_gives_what_is_left_out_by_currency_and_as_far_as_the_filte
 
     answer = explain()
     # Of 'Slow', whose newest days have not settled, the one line of the period is left out too.
-    assert "; 212.00 USD and 60.00 EUR on 2026-11-14 to 2026-11-20 left out: incomplete;" in answer.summary
+    assert (
+        "; 212.00 USD and 60.00 EUR left out: incomplete, 'AWS' from 2026-11-19 and 'Slow' from 2026-11-14;"
+        in answer.summary
+    )
     assert "not compared, no complete day in the period: 'Slow'" in answer.summary
     assert {move.group["service"] for move in answer.moves} == {"Compute"}
     assert {total.currency: total.change for total in answer.totals} == {"USD": 0, "EUR": 0}
     one = explain(CostFilter(dimension="service", values=["Young"]))
     assert one.summary == (
         "'Acme' has no matching cost from 2026-11-14 to 2026-11-18 or in the previous period; "
-        "7.00 USD on 2026-11-14 to 2026-11-20 left out: incomplete; "
+        "7.00 USD on 2026-11-19 to 2026-11-20 left out: incomplete; "
         "not compared, no complete day in the period: 'Slow'."
     )
 
