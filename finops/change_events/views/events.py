@@ -38,10 +38,17 @@ EVENTS = ListPage[ChangeEvent](
     columns=[
         Column("occurred_at", "Time", lambda event: event.occurred_at, css="nowrap"),
         Column("kind", "Kind", lambda event: event.get_kind_display(), css="nowrap", sortable=False),
-        Column("title", "Event", lambda event: event.title, css="cell-name", sortable=False, row_header=True),
-        Column("actor", "Actor", lambda event: event.actor or None, css="cell-name", sortable=False),
-        Column("scope", "Scope", scope_texts, css="cell-name small", sortable=False),
-        Column("source", "Source", origin_of, css="cell-name", sortable=False),
+        Column(
+            "title",
+            "Event",
+            lambda event: event.title,
+            css="cell-name cell-event",
+            sortable=False,
+            row_header=True,
+        ),
+        Column("actor", "Actor", lambda event: event.actor or None, css="cell-break", sortable=False),
+        Column("scope", "Scope", scope_texts, css="cell-break small", sortable=False),
+        Column("source", "Source", origin_of, css="cell-break", sortable=False),
         Column("url", "Link", lambda event: event.url or None, shown=False, sortable=False),
     ],
 )
