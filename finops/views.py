@@ -70,8 +70,7 @@ def missing_page(request: HttpRequest, exception: Exception | None = None) -> Ht
 
 def too_many_requests(request: HttpRequest, seconds: int = 60) -> HttpResponse:
     """429. allauth calls it without the seconds: its windows are a minute."""
-    text = TOO_MANY_REQUESTS.format(seconds=seconds)
-    page = render(request, "429.html", {"text": text}, status=429)
+    page = render(request, "429.html", {"seconds": seconds}, status=429)
     page["Retry-After"] = str(seconds)
     return page
 

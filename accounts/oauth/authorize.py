@@ -41,6 +41,14 @@ LABELS = {
 }
 
 
+_ADDRESS_ERRORS = (
+    errors.InvalidRedirectURIError,
+    errors.MismatchingRedirectURIError,
+    errors.MissingRedirectURIError,
+)
+"""Errors about the redirect URI, which oauthlib checks after the client."""
+
+
 class ConsentForm(forms.Form):
     """The consent form. `account` is an account of the person; `access` is at most what the client requested and the
     person's role allows; `limit` is a limit of that account, where the person may choose one."""
@@ -143,7 +151,8 @@ class AuthorizeView(BaseAuthorizationView):
       form          ConsentForm: account (radio, values are slugs), access (radio, `read` preselected), limit (where there are any)
       memberships   list of the person's Memberships, `.account` attached; empty: she must create an account first
       writes        True when the client requested read/write, so that access is a choice
-    Context of templates/oauth/error.html: `error` (oauthlib's; `.error`, `.description`), without a link back.
+    Context of templates/oauth/error.html: `error` (oauthlib's; `.error`, `.description`), without a link back, and
+      is_client_known   True when only the redirect URI is wrong
     """
 
     http_method_names = ["get", "head", "post"]
@@ -304,7 +313,11 @@ class AuthorizeView(BaseAuthorizationView):
     def error_response(self, error: OAuthToolkitError, application: Any, **kwargs: Any) -> HttpResponse:
         oauth_error = error.oauthlib_error
         if isinstance(error, FatalClientError) or not oauth_error.redirect_uri:
-            return render(self.request, "oauth/error.html", {"error": oauth_error}, status=400)
+            context = {
+                "error": oauth_error,
+                "is_client_known": isinstance(oauth_error, _ADDRESS_ERRORS),
+            }
+            return render(self.request, "oauth/error.html", context, status=400)
         joint = "&" if "?" in oauth_error.redirect_uri else "?"
         return self.redirect(f"{oauth_error.redirect_uri}{joint}{oauth_error.urlencoded}", application)
 

@@ -138,9 +138,25 @@ def _column(field: Field, *, row_header: bool, linked: bool) -> Column[Any]:
     )
 
 
+FIELD_LABELS: Final = {
+    "accounts.User.is_staff": "Operator",
+    "accounts.User.is_superuser": "Operator can act",
+    "accounts.User.is_active": "Can sign in",
+    "accounts.User.date_joined": "Signed up",
+    "accounts.User.last_login": "Last sign-in",
+}
+"""Labels of fields whose names are Django's."""
+
+
 def field_label(field: Field) -> str:
-    """`Last used at`."""
-    label = str(field.verbose_name)
+    """`Last used at`; of a Boolean `is_shared` "Shared", of `created_by_label` "Created by (name)", where `created_by` is
+    the person's row, which may be deleted."""
+    if own := FIELD_LABELS.get(f"{field.model._meta.label}.{field.name}"):
+        return own
+    label = str(field.verbose_name).removeprefix("is ")
+    if (base := label.removesuffix(" label")) != label:
+        names = {each.name for each in field.model._meta.get_fields()}
+        label = f"{base} (name)" if field.name.removesuffix("_label") in names else base
     return label[:1].upper() + label[1:]
 
 

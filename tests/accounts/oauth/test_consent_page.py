@@ -208,6 +208,7 @@ def test_an_unknown_client_gets_a_page_that_says_what_to_do(cast: Cast) -> None:
     page = answer.content.decode()
     assert answer.status_code == 400
     assert "remove this server and add it again" in page
+    assert "The program that sent you here is not registered." in page
     assert "Invalid client_id parameter value." in page
     assert "/oauth/register" in page
 
@@ -216,5 +217,6 @@ def test_a_callback_that_is_not_the_clients_is_never_opened(cast: Cast) -> None:
     answer = signed_in(cast.member).get(OAuthClient().authorize_url(redirect_uri="https://evil.example/cb"))
 
     assert answer.status_code == 400
+    assert "registered, but with another return address." in answer.content.decode()
     assert "Mismatching redirect URI." in answer.content.decode()
     assert "evil.example" not in answer.content.decode()

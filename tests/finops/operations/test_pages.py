@@ -217,3 +217,15 @@ def test_a_search_that_takes_too_long_ends_with_what_to_do(
 
     assert answer.status_code == 200
     assert "The search took longer than" in answer.content.decode()
+
+
+def test_fields_have_names_for_people(cast: Cast, operator: Client) -> None:
+    people = operator.get(reverse("admin:accounts_user_changelist")).content.decode()
+    keys = operator.get(reverse("admin:accounts_mcpkey_changelist")).content.decode()
+    audit = operator.get(reverse("admin:accounts_auditentry_changelist")).content.decode()
+
+    for label in ("Operator", "Operator can act", "Can sign in", "Signed up", "Last sign-in"):
+        assert f">{label}<" in re.sub(r"\s*\n\s*", "", people)
+    assert "Created by (name)" in keys
+    for page in (people, keys, audit):
+        assert not re.search(r"Is [a-z]+|Superuser|Date joined|[a-z] label<", page)
