@@ -19,6 +19,7 @@ from finops.costs.value_names import FormerName, ValueNames
 from finops.lake.schema import OWN_CURRENCY, ExtensionKey, extension_column, tag_column
 from finops.lake.storage.manifest import CostKeys, Manifest, cost_tag_keys
 from finops.lib.errors import UserError, nearest_choices, unknown_value
+from finops.lib.name_choices import NameChoice, offer_choice
 from finops.lib.registry import Registry
 from finops.lib.sentences import dimension_text, quote
 
@@ -316,7 +317,9 @@ def _match_tag_key(context: DimensionContext, key: str) -> _Key:
     close = matches or nearest_choices(key, context.tag_keys)
     advice = f" Nearest: {', '.join(map(quote, close))}." if close else ""
     warning = f"No cost has tag key {key!r}.{advice} See getAccountContext."
-    return _Key(key, warning, f"no cost has tag key {_short(key)}")
+    problem = f"no cost has tag key {_short(key)}"
+    offer_choice(NameChoice("tag key", problem, f"tag:{key}", tuple(f"tag:{each}" for each in close)))
+    return _Key(key, warning, problem)
 
 
 def _short(name: str) -> str:

@@ -16,7 +16,7 @@ from finops.lake import queries as lake_queries
 from finops.lake import ranking
 from finops.lake.schema import dimension_column
 from finops.lib.errors import UserError, nearest_choices, unknown_value
-from finops.lib.name_choices import NameChoice, offer_choice
+from finops.lib.name_choices import FEWEST, NameChoice, is_recording, offer_choice
 from finops.lib.periods import DateRange
 from finops.lib.sentences import dimension_text, quote
 from ingestion.models import Customer
@@ -88,7 +88,13 @@ def find_key(event_dimensions: EventDimensions, name: str) -> Resolution:
 def find_filters(
     event_dimensions: EventDimensions, filters: Sequence[UsageFilter]
 ) -> tuple[tuple[tuple[str, tuple[str, ...]], ...], list[str]]:
-    """Return keys with values, and warnings."""
+    """Return keys with values, and warnings. A person who can be asked chooses between keys that are similar to an
+    unknown one."""
+    for item in filters:
+        if find_key(event_dimensions, item.dimension).value not in event_dimensions.keys:
+            problem = f"no events have dimension {quote(item.dimension, SHOWN_LENGTH)}"
+            names = nearest_choices(item.dimension, event_dimensions.keys)
+            offer_choice(NameChoice("dimension", problem, item.dimension, tuple(names)))
     resolutions = [(find_key(event_dimensions, item.dimension), tuple(item.values)) for item in filters]
     return (
         tuple((key.value, values) for key, values in resolutions),
@@ -211,6 +217,66 @@ def metric_values(
     for row in usage_rows(account, days, build, keys=keys, deadline=deadline):
         values_by_name[names[row["place"]]].append(row["value"])
     return {name: sorted(values) for name, values in values_by_name.items()}
+
+
+@dataclass(frozen=True)
+class UnmatchedFilters:
+    """Filters on dimensions that the metric does not have, or whose values no event of the metric has on these days:
+    the clause for the end of the first sentence, and warnings with similar values."""
+
+    clause: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+def find_unmatched_filters(
+    account: Account,
+    metric: str,
+    days: DateRange,
+    filters: Sequence[tuple[str, tuple[str, ...]]],
+    keys: Sequence[str],
+    *,
+    deadline: float | None = None,
+) -> UnmatchedFilters:
+    """Return what the filters select that the metric does not have. `keys` are the keys of all events of the account.
+    One lake query, and one more if a person can be asked which of several similar values is meant."""
+    names = list(dict.fromkeys(key for key, _values in filters if key in keys))
+    present = metric_values(account, metric, days, names, deadline=deadline) if names else {}
+    shown_metric = quote(metric, SHOWN_LENGTH)
+    clauses = [
+        f"no events of {shown_metric} have dimension {quote(key, SHOWN_LENGTH)}"
+        for key, _values in filters
+        if not {*present.get(key, ())} - {NONE}
+    ]
+    unmatched = [
+        (key, value)
+        for key, values in filters
+        if {*present.get(key, ())} - {NONE} and len(present[key]) <= MAX_METRIC_VALUES
+        for value in values
+        if value.lower() not in {each.lower() for each in present[key]}
+    ]
+    warnings = []
+    for key, value in unmatched[:MAX_WARNINGS]:
+        text = f"no events of {shown_metric} on these days have {dimension_text(key)} {quote(value, SHOWN_LENGTH)}"
+        nearest = nearest_choices(value[:SHOWN_LENGTH], [each for each in present[key] if each != NONE])
+        listing = ", ".join(quote(each, SHOWN_LENGTH) for each in nearest)
+        clauses.append(text)
+        warnings.append(f"{text[0].upper()}{text[1:]}.{f' Nearest: {listing}.' if nearest else ''}")
+        _offer_values(account, metric, key, value, nearest, deadline)
+    if len(unmatched) > MAX_WARNINGS:
+        clauses.append(f"{len(unmatched) - MAX_WARNINGS} more values of the filters have none")
+    return UnmatchedFilters("".join(f"; {each}" for each in clauses), tuple(warnings))
+
+
+def _offer_values(
+    account: Account, metric: str, key: str, value: str, nearest: Sequence[str], deadline: float | None
+) -> None:
+    """Offer similar values for one that no event of any day has: one with events on other days is no mistake."""
+    if not is_recording() or len(nearest) < FEWEST:
+        return
+    ever = metric_values(account, metric, EVER, [key], deadline=deadline)[key]
+    if len(ever) <= MAX_METRIC_VALUES and value.lower() not in {each.lower() for each in ever}:
+        problem = f"no events have {dimension_text(key)} {quote(value, SHOWN_LENGTH)}"
+        offer_choice(NameChoice(key[:SHOWN_LENGTH], problem, value, tuple(nearest)))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -26,6 +27,7 @@ from ingestion.queries.resolution import (
     find_customers,
     find_filters,
     find_group,
+    find_unmatched_filters,
 )
 from ingestion.queries.source_problems import source_problems
 from ingestion.queries.usage import MetricQuery, MetricUsage, UsageGroup, read_metric
@@ -58,6 +60,9 @@ class _ResolvedQuery:
     warnings: list[str]
     problems: list[str]
     """Clauses on sources that may lack usage of these days."""
+    event_dimensions: EventDimensions
+    filter_clause: str = ""
+    """A clause on filters that the metric does not have."""
 
 
 def query_usage(
@@ -81,6 +86,7 @@ def query_usage(
         return _empty_answer(account, query)
     resolved_query = _resolve_query(account, query, metrics, all_groups=all_groups)
     usage = read_metric(account, resolved_query.metric, resolved_query.metric_query, deadline=deadline)
+    resolved_query = _add_unmatched_filters(resolved_query, usage, deadline)
     if usage.total is None and not query.names_days:
         return _answer_for_today(
             resolved_query, usage, metrics=metrics, all_groups=all_groups, deadline=deadline
@@ -91,6 +97,27 @@ def query_usage(
             account, resolved_query.metric, resolved_query.metric_query, query, usage, deadline=deadline
         )
     return _answer(resolved_query, usage, comparison, _customers(resolved_query, usage, deadline))
+
+
+def _add_unmatched_filters(
+    resolved_query: _ResolvedQuery, usage: MetricUsage, deadline: float | None
+) -> _ResolvedQuery:
+    """Add what the filters on dimensions select that the metric does not have. No query if the metric has no events on
+    these days, or each filter has a single value and events match."""
+    metric_query = resolved_query.metric_query
+    single = all(len(values) == 1 for _key, values in metric_query.dimensions)
+    if not usage.days_with_data or (single and usage.total is not None):
+        return resolved_query
+    unmatched = find_unmatched_filters(
+        resolved_query.account,
+        metric_query.metric,
+        metric_query.days,
+        metric_query.dimensions,
+        resolved_query.event_dimensions.keys,
+        deadline=deadline,
+    )
+    warnings = [*resolved_query.warnings, *unmatched.warnings]
+    return dataclasses.replace(resolved_query, warnings=warnings, filter_clause=unmatched.clause)
 
 
 def _customers(resolved_query: _ResolvedQuery, usage: MetricUsage, deadline: float | None) -> int:
@@ -184,6 +211,7 @@ def _resolve_query(
         metric_query,
         [*metric_warnings, *of_group, *of_customers, *of_dimensions],
         problem_clauses(source_problems(account), days.end),
+        event_dimensions,
     )
 
 
@@ -197,7 +225,13 @@ def _answer(
     return UsageAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=usage_text.summary(
-            account, resolved_query.metric, metric_query, usage, rows, resolved_query.problems
+            account,
+            resolved_query.metric,
+            metric_query,
+            usage,
+            rows,
+            resolved_query.problems,
+            resolved_query.filter_clause,
         )
         + _comparison_text(comparison, customers),
         metric=usage.metric,

@@ -51,17 +51,18 @@ def summary(
     usage: MetricUsage,
     rows: Sequence[UsageRow],
     problems: Sequence[str] = (),
+    filter_clause: str = "",
 ) -> str:
     """Return one plain sentence: the quantity, the days, `problems` of sources, and the largest group."""
     when = f"from {metric_query.days.start} to {metric_query.days.end}"
     is_filtered = bool(metric_query.customers or metric_query.dimensions)
     if usage.total is None:
         subject = "no matching events" if is_filtered and usage.days_with_data else "no events"
-        return f"{quote(account.name)} has {subject} of {title(metric)} {when}{clauses_text(problems)}."
+        return f"{quote(account.name)} has {subject} of {title(metric)} {when}{filter_clause}{clauses_text(problems)}."
     count = f"{usage.days_with_data} days" if usage.days_with_data != 1 else "one day"
     how = AGGREGATIONS[usage.aggregation].format(days=count)
     of = " within the filters" if is_filtered else ""
-    not_final = f"{_days_clause(metric_query, usage)}{clauses_text(problems)}"
+    not_final = f"{_days_clause(metric_query, usage)}{filter_clause}{clauses_text(problems)}"
     return f"{quote(account.name)}, {title(metric)}{of} {when}: {format_quantity(usage.total, usage.unit)} {how}{not_final}{_largest_rows_text(rows, usage.unit)}."
 
 

@@ -177,6 +177,66 @@ def test_customers_of_usage_are_chosen(cast: Cast, door: Door) -> None:
     assert answer["quantity"] == 4
 
 
+def push_regions(account: Account) -> None:
+    with account_scope(account):
+        push_events(
+            account,
+            [
+                event(date(2026, 3, 2), "globex", amount, dimensions={key: value})
+                for key, value, amount in (
+                    ("region", "eu-central-1", 3),
+                    ("region", "eu-central-2", 4),
+                    ("regime", "flat", 5),
+                )
+            ],
+        )
+        push_events(account, [event(date(2026, 2, 2), "globex", 1, dimensions={"region": "eu-central"})])
+
+
+def usage_filtered(dimension: str, value: str = "eu-central-1") -> dict[str, Any]:
+    return {**DAYS, "filters": [{"dimension": dimension, "values": [value]}]}
+
+
+def test_values_of_usage_dimensions_are_chosen(cast: Cast, door: Door) -> None:
+    push_regions(cast.account)
+    arguments = usage_filtered("region", "eu-central-9")
+
+    response = call(door, "queryUsage", arguments)
+    answer = answered(door, "queryUsage", arguments, choose("eu-central-2"))
+
+    assert names_of(response) == ["eu-central-1", "eu-central-2"]
+    assert answer["quantity"] == 4
+    for value in ("eu-central", "moon"):
+        plain = call(door, "queryUsage", usage_filtered("region", value))
+        assert plain["resultType"] == "complete", value
+
+
+def test_dimensions_of_usage_are_chosen(cast: Cast, door: Door) -> None:
+    push_regions(cast.account)
+
+    response = call(door, "queryUsage", usage_filtered("regio"))
+    answer = answered(door, "queryUsage", usage_filtered("regio"), choose("region"))
+
+    assert names_of(response) == ["regime", "region"]
+    assert answer["quantity"] == 3
+
+
+def test_tag_keys_of_cost_are_chosen(cast: Cast, door: Door) -> None:
+    with account_scope(cast.account):
+        lines = [
+            cost(date(2026, 3, 3), 2, service="Mail", tags={"team-a": "core"}),
+            cost(date(2026, 3, 3), 3, service="Mail", tags={"team-b": "core"}),
+        ]
+        add_source(cast.account, lines, name="Tagged")
+    arguments = filtered("core", dimension="tag:team-c")
+
+    response = call(door, "querySpend", arguments)
+    answer = answered(door, "querySpend", arguments, choose("tag:team-b"))
+
+    assert names_of(response) == ["tag:team-a", "tag:team-b"]
+    assert answer["totals"][0]["amount"] == 3
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -45,6 +45,26 @@ def test_usage_of_every_day_before_today_needs_no_clause(acme: Account, door: Do
     )
 
 
+def test_usage_names_filters_that_the_metric_does_not_have(acme: Account, door: Door) -> None:
+    regions = [event(day, "globex", 5, dimensions={"region": "eu"}) for day in MARCH_TO_DATE]
+    seats = [event(MARCH_TO_DATE[0], "globex", 1, metric="seats", dimensions={"plan": "pro"})]
+    add_usage(acme, [*regions, *seats])
+
+    def of(*values: str, dimension: str = "region") -> str:
+        filters = [{"dimension": dimension, "values": list(values)}]
+        return summary_of(door, "queryUsage", metric="requests", period="month_to_date", filters=filters)
+
+    assert of("EU", "us") == (
+        "'Acme', 'requests' within the filters from 2026-03-01 to 2026-03-20: 95 in total; "
+        "no events of 'requests' on these days have region 'us'."
+    )
+    assert "has no matching events of 'requests'" in of("us")
+    assert "; no events of 'requests' on these days have region 'us'." in of("us")
+    assert "; no events of 'requests' have dimension 'plan'." in of("pro", dimension="plan")
+    assert "; no events of 'requests' have dimension 'zone'." in of("a", dimension="zone")
+    assert "no events" not in of("eu")
+
+
 def test_usage_events_name_the_days_of_the_question(acme: Account, door: Door) -> None:
     add_usage(acme, [event(day, "globex", 5) for day in MARCH_TO_DATE if day.day % 2])
 
