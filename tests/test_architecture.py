@@ -24,14 +24,14 @@ TEXT_LIMIT = 1_000_000
 
 
 def tracked() -> list[Path]:
-    listed = subprocess.run(
+    listing = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     )
-    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    return [ROOT / name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file()]
 
 
 def query_modules() -> list[Path]:

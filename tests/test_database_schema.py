@@ -93,10 +93,10 @@ def _created(url: str, script: str, folder: Path) -> bool:
 def _run(url: str, *arguments: str) -> str:
     environment = {**os.environ, "DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "finops.settings"}
     command = [sys.executable, *arguments]
-    done = subprocess.run(
+    result = subprocess.run(
         command, cwd=settings.BASE_DIR, env=environment, check=True, capture_output=True, text=True
     )
-    return done.stdout.strip()
+    return result.stdout.strip()
 
 
 def _header(url: str) -> str:

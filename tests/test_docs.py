@@ -109,8 +109,8 @@ def test_every_link_to_a_file_leads_somewhere(document: Path) -> None:
 
 def _sections() -> dict[str, str]:
     """The text below each heading of the map; the table of places is below the title."""
-    first, *rest = re.split(r"^## ", MAP.read_text(), flags=re.MULTILINE)
-    return {"Places": first, **dict(each.split("\n", 1) for each in rest)}
+    first, *sections = re.split(r"^## ", MAP.read_text(), flags=re.MULTILINE)
+    return {"Places": first, **dict(each.split("\n", 1) for each in sections)}
 
 
 def _is_there(path: str, folders: Iterable[Path]) -> bool:

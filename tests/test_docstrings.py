@@ -77,11 +77,11 @@ def types_of(handler: ast.ExceptHandler) -> list[ast.expr]:
 
 def silent(node: ast.FunctionDef | ast.AsyncFunctionDef, errors: frozenset[str]) -> set[str]:
     """The errors that a public function raises and does not speak of."""
-    ours = set(raised(node.body)) & errors
+    own_errors = set(raised(node.body)) & errors
     text = ast.get_docstring(node) or ""
-    if node.name.startswith("_") or SAYS.search(text) or any(name in text for name in ours):
+    if node.name.startswith("_") or SAYS.search(text) or any(name in text for name in own_errors):
         return set()
-    return ours
+    return own_errors
 
 
 def test_the_rule_sees_what_it_must() -> None:

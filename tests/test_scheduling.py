@@ -61,9 +61,11 @@ def test_a_group_and_the_users_of_a_server_or_of_a_world_each_run_in_one_worker(
     outside = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     environment = {**outside, RUN_DIR: str(tmp_path), "PYTHONPATH": str(ROOT)}
 
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
 
-    assert "36 passed" in done.stdout, done.stdout + done.stderr
+    assert "36 passed" in result.stdout, result.stdout + result.stderr
     lines = (tmp_path / "seen").read_text().splitlines()
     assert len(lines) == 36
     assert len(set(lines)) == 4, "each group in one worker"

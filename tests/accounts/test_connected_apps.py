@@ -101,8 +101,8 @@ def test_disconnecting_ends_access_and_refresh_at_once(cast: Cast) -> None:
 
     assert "App disconnected." in answer.content.decode()
     assert status_at_door(tokens.access) == 401
-    refused = client.refresh(tokens.refresh)
-    assert (refused.status_code, b"invalid_grant" in refused.content) == (400, True)
+    refusal = client.refresh(tokens.refresh)
+    assert (refusal.status_code, b"invalid_grant" in refusal.content) == (400, True)
 
 
 def test_a_code_on_its_way_ends_with_its_connection(cast: Cast) -> None:

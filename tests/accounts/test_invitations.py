@@ -140,9 +140,9 @@ def test_where_nothing_is_verified_the_mail_alone_makes_a_member(cast: Cast, set
 
 def test_who_signs_up_by_the_mails_link_needs_no_second_mail(cast: Cast) -> None:
     client, url = Client(), invite_and_send(cast)
-    shown = client.get(url).content.decode()
-    assert "Sign up" in shown
-    assert "Accept</button>" not in shown
+    page = client.get(url).content.decode()
+    assert "Sign up" in page
+    assert "Accept</button>" not in page
 
     client.post(f"/auth/signup/?next={url}", {"email": EMAIL, "password1": PASSWORD})
     client.post(f"{url}accept/")
@@ -215,12 +215,12 @@ def test_a_withdrawn_invitation_leads_nowhere(cast: Cast) -> None:
 @pytest.mark.parametrize("how", ["demoted", "removed"])
 def test_what_an_admin_invited_to_ends_with_her_role(cast: Cast, how: str) -> None:
     user, url, owner = person(EMAIL), invite_and_send(cast), Actor.of_user(cast.owner)
-    hers = Membership.objects.get(account=cast.account, user=cast.admin)
+    membership_of_admin = Membership.objects.get(account=cast.account, user=cast.admin)
 
     if how == "demoted":
-        change_role(membership=hers, role="member", actor=owner)
+        change_role(membership=membership_of_admin, role="member", actor=owner)
     else:
-        remove_member(membership=hers, actor=owner)
+        remove_member(membership=membership_of_admin, actor=owner)
 
     signed_in(user).post(f"{url}accept/")
     assert not is_member(cast, user)

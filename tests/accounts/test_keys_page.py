@@ -82,11 +82,11 @@ def test_a_form_that_was_refused_can_be_mended_and_sent_again(cast: Cast) -> Non
     client = signed_in(cast.member)
     form = form_of(client, name="")
 
-    refused = client.post(NEW, form)
+    refusal = client.post(NEW, form)
     answer = client.post(NEW, {**form, "name": "Cursor"})
 
-    assert refused.status_code == 422
-    assert "Enter a name." in refused.content.decode()
+    assert refusal.status_code == 422
+    assert "Enter a name." in refusal.content.decode()
     assert KEY.search(answer.content.decode())
 
 

@@ -225,7 +225,7 @@ def test_everything_of_a_deleted_account_is_gone_and_nothing_of_another(
 ) -> None:
     fill(cast.account)
     fill(cast.other_account)
-    before, others = rows_of(cast.account.pk), rows_of(cast.other_account.pk)
+    before, rows_of_other = rows_of(cast.account.pk), rows_of(cast.other_account.pk)
     files = files_of(cast.other_account.pk)
     assert sum(map(bool, before.values())) > 30
     assert len(files_of(cast.account.pk)) == 3
@@ -239,7 +239,7 @@ def test_everything_of_a_deleted_account_is_gone_and_nothing_of_another(
     assert {table: count for table, count in rows_of(cast.account.pk).items() if count} == {}
     assert files_of(cast.account.pk) == []
     assert not Account.objects.filter(pk=cast.account.pk).exists()
-    assert rows_of(cast.other_account.pk) == others
+    assert rows_of(cast.other_account.pk) == rows_of_other
     assert files_of(cast.other_account.pk) == files
     assert User.objects.count() == 6
     assert signed_in(cast.owner).get("/a/acme/").status_code == 404

@@ -97,9 +97,9 @@ def test_a_failed_sign_in_costs_the_same_whoever_has_signed_up_and_keeps_no_addr
             sign_in(email, "wrong")
         statements[email] = [each["sql"].split()[0] for each in queries]
 
-    nobody, *others = statements.values()
+    nobody, *statements_of_people = statements.values()
     assert nobody.count("INSERT") == 2
-    assert others == [nobody, nobody]
+    assert statements_of_people == [nobody, nobody]
     event = SecurityEvent.objects.get(user=None)
     assert (event.kind, event.address, event.detail) == ("fail_sign_in", "192.0.2.7", "")
     assert "nobody@example.com" not in _dump("accounts_securityevent") + _dump("accounts_auditentry")
@@ -112,9 +112,9 @@ def test_a_sign_in_from_a_new_place_is_told_by_mail_and_a_known_one_is_not(membe
 
     sign_in(member.email, agent=SAFARI, address="198.51.100.3")
 
-    (sent,) = mail.outbox
-    assert (sent.subject, sent.to) == ("New sign-in", [member.email])
-    assert "198.51.100.3" in sent.body
+    (email,) = mail.outbox
+    assert (email.subject, email.to) == ("New sign-in", [member.email])
+    assert "198.51.100.3" in email.body
 
 
 @override_settings(EMAIL_BACKEND="tests.accounts.test_security.NoServer")
@@ -141,7 +141,7 @@ def test_a_new_password_is_logged_told_and_ends_other_sessions(cast: Cast, membe
     )
 
     assert kinds(member)[-2:] == ["change_password", "end_session"]
-    assert [sent.subject for sent in mail.outbox] == ["Password changed"]
+    assert [email.subject for email in mail.outbox] == ["Password changed"]
     assert audit_entries(cast, "user.change_password")
     assert elsewhere.get("/auth/sessions/").status_code == 302
     assert client.get("/auth/sessions/").status_code == 200
@@ -152,18 +152,18 @@ def test_an_address_needs_a_fresh_password_and_is_logged_and_told(cast: Cast, me
     client = sign_in(member.email)
     mail.outbox.clear()
 
-    refused = client.post("/auth/email/", {"action_add": "", "email": "mine@example.org"})
-    assert refused.status_code == 302
-    assert refused.headers["Location"].startswith("/auth/reauthenticate/")
+    refusal = client.post("/auth/email/", {"action_add": "", "email": "mine@example.org"})
+    assert refusal.status_code == 302
+    assert refusal.headers["Location"].startswith("/auth/reauthenticate/")
     assert not EmailAddress.objects.filter(email="mine@example.org").exists()
 
-    client.post(refused.headers["Location"], {"password": PASSWORD})
+    client.post(refusal.headers["Location"], {"password": PASSWORD})
 
     assert EmailAddress.objects.filter(user=member, email="mine@example.org").exists()
     assert "add_email" in kinds(member)
     (entry,) = audit_entries(cast, "user.add_email")
     assert entry.detail["detail"] == "mine@example.org"
-    response = next(sent for sent in mail.outbox if sent.subject == "Email address added")
+    response = next(email for email in mail.outbox if email.subject == "Email address added")
     assert response.to == [member.email]
     assert "mine@example.org" in response.body
 
@@ -186,7 +186,7 @@ def test_a_second_factor_is_sealed_logged_told_and_works(
     assert secret not in str(row.data)
     assert {"add_second_factor", "generate_recovery_codes"} <= set(kinds(member))
     assert audit_entries(cast, "user.add_second_factor")
-    assert "Authenticator app activated" in [sent.subject for sent in mail.outbox]
+    assert "Authenticator app activated" in [email.subject for email in mail.outbox]
     cache.clear()
     challenged = Client()
     answer = challenged.post("/auth/login/", {"login": member.email, "password": PASSWORD})
@@ -250,8 +250,8 @@ def test_sessions_are_listed_and_ended_at_once(cast: Cast, member: User) -> None
     assert "198.51.100.3" in page
     assert "This browser" in page
 
-    theirs = Session.objects.get(user=cast.viewer).session_key
-    client.post("/auth/sessions/end/", {"key": theirs})
+    foreign_session = Session.objects.get(user=cast.viewer).session_key
+    client.post("/auth/sessions/end/", {"key": foreign_session})
     assert foreign.get("/auth/sessions/").status_code == 200, "another person's is not hers to end"
     client.post("/auth/sessions/end/", {"key": Session.objects.get(user=member, address="198.51.100.3").pk})
 
@@ -311,10 +311,10 @@ def test_an_account_that_requires_a_second_factor_shows_members_without_one_wher
 def test_who_has_no_second_factor_cannot_demand_one_and_a_viewer_cannot_at_all(cast: Cast) -> None:
     form = {"second_factor_required": "on"}
 
-    refused = signed_in(cast.admin).post("/a/acme/settings/security/", form)
+    refusal = signed_in(cast.admin).post("/a/acme/settings/security/", form)
 
-    assert refused.status_code == 422
-    assert "Set up your own second factor first, or you would lock yourself out." in refused.content.decode()
+    assert refusal.status_code == 422
+    assert "Set up your own second factor first, or you would lock yourself out." in refusal.content.decode()
     assert signed_in(cast.member).post("/a/acme/settings/security/", form).status_code == 403
     cast.account.refresh_from_db()
     assert not cast.account.second_factor_required
@@ -327,8 +327,8 @@ def test_what_a_member_connected_follows_her_second_factor_and_keys_of_the_accou
     require_second_factor(cast)
 
     assert status_at_door(tokens.access) == 401
-    refused = client.refresh(tokens.refresh)
-    assert (refused.status_code, json_of(refused)["error"]) == (400, "invalid_grant")
+    refusal = client.refresh(tokens.refresh)
+    assert (refusal.status_code, json_of(refusal)["error"]) == (400, "invalid_grant")
     assert status_at_door(plaintext) == 200
     page = client.consent(cast.member)
     assert page.status_code == 422

@@ -67,9 +67,9 @@ def test_an_admin_creates_one_whose_secret_works_and_is_shown_once(cast: Cast) -
     assert row.connection.application.client_id in page
     assert row.connection.access == "read_write"
     assert status_at_door(token_with(row, secret_on(page))) == 200
-    listed = client.get(LIST).content.decode()
-    assert row.connection.application.client_id in listed
-    assert not SECRET.search(listed)
+    listing = client.get(LIST).content.decode()
+    assert row.connection.application.client_id in listing
+    assert not SECRET.search(listing)
 
 
 def test_the_secret_stays_in_no_session_and_no_row(cast: Cast) -> None:
@@ -108,10 +108,10 @@ def test_a_taken_name_is_said_at_its_field_and_the_form_can_be_sent_again(cast: 
     client = admin_of(cast)
     form = form_of(client, name="ci agent")
 
-    refused = client.post(NEW, form)
+    refusal = client.post(NEW, form)
 
-    assert refused.status_code == 422
-    assert "Another service account has this name." in refused.content.decode()
+    assert refusal.status_code == 422
+    assert "Another service account has this name." in refusal.content.decode()
     secret_on(client.post(NEW, {**form, "name": "Other"}).content.decode())
 
 
@@ -218,9 +218,9 @@ def test_an_admin_creates_one_with_a_public_key_and_no_secret_is_shown(cast: Cas
     assert row.connection.application.client_id in page
     assert "PrivateKeyJWTOAuthProvider" in page
     assert not SECRET.search(page)
-    listed = client.get(LIST).content.decode()
-    assert 'aria-label="Replace the key of CI agent"' in listed
-    assert "Rotate secret" not in listed
+    listing = client.get(LIST).content.decode()
+    assert 'aria-label="Replace the key of CI agent"' in listing
+    assert "Rotate secret" not in listing
 
 
 def test_a_private_key_is_refused_at_its_field(cast: Cast) -> None:
@@ -247,8 +247,8 @@ def test_a_key_takes_the_place_of_the_secret_and_of_another_key(cast: Cast) -> N
     thumbprint = ClientKeys(jwks=rows_of(cast)[0].public_keys, url="").label
     assert thumbprint in client.get(f"{LIST}{row.pk}/key/").content.decode()
     assert "key replaced" in client.get(LIST).content.decode()
-    refused = client.post(f"{LIST}{row.pk}/key/", {"key": "nonsense"})
-    assert (refused.status_code, "The key cannot be read." in refused.content.decode()) == (422, True)
+    refusal = client.post(f"{LIST}{row.pk}/key/", {"key": "nonsense"})
+    assert (refusal.status_code, "The key cannot be read." in refusal.content.decode()) == (422, True)
     assert client.post(f"{LIST}{row.pk}/key/", {"key": ""}).status_code == 422
 
 

@@ -48,10 +48,10 @@ def test_a_session_older_than_the_account_allows_signs_in_again_for_its_pages_al
     assert client.get(ACME).status_code == 200
     age_sessions(cast.both, hours=8, minutes=1)
 
-    refused = client.get("/a/acme/budgets/?q=x")
+    refusal = client.get("/a/acme/budgets/?q=x")
 
-    assert refused.status_code == 403
-    assert "Sessions end 8 hours after sign-in." in text_of(refused, status=403)
+    assert refusal.status_code == 403
+    assert "Sessions end 8 hours after sign-in." in text_of(refusal, status=403)
     assert client.post("/a/acme/settings/account/", {"name": "x"}).status_code == 403
     assert client.get(ELSEWHERE).status_code == 200, "the other account has no limit"
 
@@ -81,9 +81,9 @@ def test_an_idle_session_stays_ended_for_the_account_after_other_pages_were_open
     assert client.get(ELSEWHERE).status_code == 200
     assert client.get("/auth/profile/").status_code == 200
 
-    refused = client.get(ACME)
-    assert refused.status_code == 403
-    assert "Sessions end after 30 minutes without use." in text_of(refused, status=403)
+    refusal = client.get(ACME)
+    assert refusal.status_code == 403
+    assert "Sessions end after 30 minutes without use." in text_of(refusal, status=403)
     assert client.get(ACME).status_code == 403, "a reload is no sign-in"
     session = client.session
     session["mark"] = 1

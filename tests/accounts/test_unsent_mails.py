@@ -67,9 +67,9 @@ def test_without_a_mail_server_the_sign_up_is_kept_and_the_mail_goes_out_when_it
     due()
     send_unsent_mails()
     send_unsent_mails()
-    (sent,) = mail.outbox
-    assert sent.to == ["ann@example.com"]
-    assert "/confirm-email/" in str(sent.body)
+    (email,) = mail.outbox
+    assert email.to == ["ann@example.com"]
+    assert "/confirm-email/" in str(email.body)
     assert not UnsentMail.objects.exists()
 
 

@@ -158,9 +158,9 @@ def test_from_a_signed_out_browser_to_an_answer_and_back(
     expect(page.get_by_text("App disconnected.")).to_be_visible()
     expect(page.get_by_text("Connect your assistant")).to_be_visible()
 
-    refused = app.ask(token)
-    assert refused.status_code == 401
-    assert 'error="invalid_token"' in refused.headers["WWW-Authenticate"]
+    refusal = app.ask(token)
+    assert refusal.status_code == 401
+    assert 'error="invalid_token"' in refusal.headers["WWW-Authenticate"]
 
 
 def test_a_person_who_denies_is_sent_back_with_her_answer(

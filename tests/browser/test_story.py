@@ -114,13 +114,13 @@ def test_from_a_bill_to_an_answer_and_back(console: LiveServer, new_page: NewPag
     row.get_by_role("button", name="Revoke Claude on my laptop").click()
     page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
     expect(page.get_by_role("row", name=re.compile("Claude on my laptop"))).to_contain_text("Revoked")
-    refused = httpx.post(
+    refusal = httpx.post(
         console.mcp_url,
         json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
         headers={"Authorization": f"Bearer {key}"},
         timeout=30,
     )
-    assert refused.status_code == 401
+    assert refusal.status_code == 401
 
 
 def test_a_file_of_unknown_columns_waits_for_their_mapping_and_can_be_discarded(

@@ -112,6 +112,6 @@ def test_the_pages_of_a_key_fit_and_are_named(new_page: NewPage, width: int, the
     page.get_by_role("link", name="Done").click()
     after_keeping = [*page.evaluate(FAULTS), overflow(page)]
     page.goto("/a/acme/connections/usage/")
-    listed = [*page.evaluate(FAULTS), overflow(page)]
+    list_faults = [*page.evaluate(FAULTS), overflow(page)]
 
-    assert (at_first, after_keeping, listed) == ([0], [0], [0])
+    assert (at_first, after_keeping, list_faults) == ([0], [0], [0])

@@ -191,8 +191,8 @@ class Report:
             "| fault | count | recovery, s | no response | refused | p99 push | p99 query | p99 page |",
             "|---|---|---|---|---|---|---|---|",
             *(
-                self._fault_row(name, "", "", [rest])
-                for name, rest in zip(("baseline before", "baseline after"), self.rests, strict=False)
+                self._fault_row(name, "", "", [figures])
+                for name, figures in zip(("baseline before", "baseline after"), self.rests, strict=False)
             ),
         ]
         for name in dict.fromkeys(span.fault.name for span in self.spans):
@@ -206,11 +206,11 @@ class Report:
     def _fault_row(self, name: str, times: str, well: str, windows: Sequence[Window]) -> str:
         inside = [each for each in self.answers if each.kind in KINDS and _overlaps(each, windows)]
         statuses = Counter(each.status for each in inside)
-        refused = sum(statuses[status] for status in REFUSED)
+        refusals = sum(statuses[status] for status in REFUSED)
         latencies = " | ".join(
             str(Latency.of([each for each in inside if each.kind == kind])) for kind in KINDS
         )
-        return f"| {name} | {times} | {well} | {statuses[0]} | {refused} | {latencies} |"
+        return f"| {name} | {times} | {well} | {statuses[0]} | {refusals} | {latencies} |"
 
     def _tenants(self) -> list[str]:
         lines = [

@@ -26,10 +26,10 @@ SETTLED_SECONDS = 120.0
 def run(*, seconds: float, seed: int = 0) -> Report:
     """Run a tenth of the time without faults, then all faults repeatedly in random order, then another tenth without
     faults."""
-    rest = seconds / 10
-    faults = by_chance(random.Random(seed), seconds - 2 * rest - WARM_UP_SECONDS)
+    pause = seconds / 10
+    faults = by_chance(random.Random(seed), seconds - 2 * pause - WARM_UP_SECONDS)
     with running(seed=seed) as world:
-        return run_in(world, faults, tenants=TENANTS, rest=rest)
+        return run_in(world, faults, tenants=TENANTS, rest=pause)
 
 
 def by_chance(chance: random.Random, seconds: float) -> Iterator[Fault]:

@@ -53,11 +53,11 @@ def test_a_cent_more_is_status_1_with_the_sentence_why(
     path = tmp_path / "infracost.json"
     path.write_text(estimate(str(remainder + Decimal("0.01"))))
 
-    done = shell.run("budget-check", "--delta", str(path), "--budget", "Everything", status=1)
+    result = shell.run("budget-check", "--delta", str(path), "--budget", "Everything", status=1)
 
-    assert "exceeds 1,000.00 USD by 0.01 USD." in done.stdout
-    assert f"forecast {Decimal(budget['forecast']):,.2f} +" in done.stdout
-    assert "1 of 1 budgets exceeded." in done.stderr
+    assert "exceeds 1,000.00 USD by 0.01 USD." in result.stdout
+    assert f"forecast {Decimal(budget['forecast']):,.2f} +" in result.stdout
+    assert "1 of 1 budgets exceeded." in result.stderr
 
 
 def test_another_currency_is_status_2(shell: Shell) -> None:
@@ -83,9 +83,9 @@ def test_without_a_delta_a_budget_or_its_name_it_does_not_guess(shell: Shell) ->
 def test_resources_without_a_price_are_said_first(shell: Shell) -> None:
     text = estimate("-1", summary={"totalUnsupportedResources": 3})
 
-    done = shell.run("budget-check", "--delta", "-", "--budget", "Everything", stdin=text)
+    result = shell.run("budget-check", "--delta", "-", "--budget", "Everything", stdin=text)
 
-    assert done.stderr.splitlines()[0] == "Warning: the estimate leaves out 3 resources without a price."
+    assert result.stderr.splitlines()[0] == "Warning: the estimate leaves out 3 resources without a price."
 
 
 def test_what_the_amounts_leave_out_stands_on_standard_error(shell: Shell) -> None:

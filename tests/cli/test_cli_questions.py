@@ -63,15 +63,15 @@ def test_json_is_the_servers_answer(shell: Shell) -> None:
 def test_csv_has_every_row_and_says_on_standard_error_what_it_leaves_out(shell: Shell) -> None:
     body = over_rest(shell, "querySpend", {"period": "last_30_days", "group_by": ["service", "region"]})
 
-    done = shell.run("ask", *QUESTION, "--format", "csv")
+    result = shell.run("ask", *QUESTION, "--format", "csv")
 
-    rows = list(csv.DictReader(done.stdout.splitlines()))
+    rows = list(csv.DictReader(result.stdout.splitlines()))
     amounts = [name for name in rows[0] if name.endswith("amount")]
     assert sum(Decimal(row[amounts[0]]) for row in rows) == sum(
         Decimal(str(_value_at(row, amounts[0]))) for row in body["rows"]
     )
-    assert body["summary"] in done.stderr
-    assert all(f"Warning: {warning}" in done.stderr for warning in body["warnings"])
+    assert body["summary"] in result.stderr
+    assert all(f"Warning: {warning}" in result.stderr for warning in body["warnings"])
 
 
 def _value_at(row: Any, name: str) -> Any:
@@ -123,12 +123,12 @@ def test_login_stores_the_credential_for_its_owner_alone(
 ) -> None:
     url, token = shell.environment["FINOPS_URL"], shell.environment["FINOPS_TOKEN"]
 
-    done = bare_shell.run("login", "--url", url, stdin=f"{token}\n")
+    result = bare_shell.run("login", "--url", url, stdin=f"{token}\n")
     bare_shell.run("login", "--kind", "usage-key", stdin="fuse_x\n")
 
     path = tmp_path / ".config" / "finops" / "credentials.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert token not in done.stdout + done.stderr
+    assert token not in result.stdout + result.stderr
     assert json.loads(path.read_text()) == {"url": url, "token": token, "usage-key": "fuse_x"}
     assert "budgets" in bare_shell.run("ask", "listBudgets", "--format", "json").stdout
 

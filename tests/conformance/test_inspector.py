@@ -30,9 +30,9 @@ class Inspector:
         return node.run(node.INSPECTOR, *options, *arguments, home=self.home)
 
     def ask(self, *arguments: str) -> dict[str, Any]:
-        done = self.run(*self.key, "--quiet", *arguments)
-        assert done.returncode == 0, done.stderr + done.stdout
-        answer: dict[str, Any] = json.loads(done.stdout)
+        result = self.run(*self.key, "--quiet", *arguments)
+        assert result.returncode == 0, result.stderr + result.stdout
+        answer: dict[str, Any] = json.loads(result.stdout)
         return answer
 
 
@@ -44,9 +44,9 @@ def inspector(live_server_process: LiveServer, keys: dict[str, str], tmp_path: P
 @requirement("clients:inspector")
 @each_era
 def test_it_lists_the_tools(inspector: Inspector, era: str) -> None:
-    listed = inspector.ask("--protocol-era", era, "--method", "tools/list")["result"]["tools"]
+    listing = inspector.ask("--protocol-era", era, "--method", "tools/list")["result"]["tools"]
 
-    assert [tool["name"] for tool in listed] == [tool.name for tool in registry]
+    assert [tool["name"] for tool in listing] == [tool.name for tool in registry]
 
 
 @requirement("clients:inspector")
@@ -69,10 +69,10 @@ def test_it_calls_a_tool_with_arguments_typed_as_text(inspector: Inspector, era:
 def test_it_ends_with_an_error_where_a_call_is_refused(inspector: Inspector, tool: str, says: str) -> None:
     arguments = ["--tool-name", tool, "--tool-args-json", '{"group_by": ["servise"]}']
 
-    done = inspector.run(*inspector.key, "--method", "tools/call", *arguments)
+    result = inspector.run(*inspector.key, "--method", "tools/call", *arguments)
 
-    assert done.returncode == TOOL_ERROR
-    assert says in done.stdout + done.stderr
+    assert result.returncode == TOOL_ERROR
+    assert says in result.stdout + result.stderr
 
 
 @requirement("clients:inspector", "prompts:list", "prompts:get")
@@ -87,10 +87,10 @@ def test_it_lists_and_gets_prompts(inspector: Inspector, era: str) -> None:
         "basis=amortized",
     ]
 
-    listed = inspector.ask("--protocol-era", era, "--method", "prompts/list")["result"]["prompts"]
+    listing = inspector.ask("--protocol-era", era, "--method", "prompts/list")["result"]["prompts"]
     text = inspector.ask("--protocol-era", era, *options)["result"]["messages"][0]["content"]["text"]
 
-    assert [prompt["name"] for prompt in listed] == [prompt.name for prompt in registry.prompts()]
+    assert [prompt["name"] for prompt in listing] == [prompt.name for prompt in registry.prompts()]
     assert '"basis": "amortized"' in text
 
 
@@ -104,7 +104,7 @@ def test_its_strict_lint_finds_nothing_in_any_schema(inspector: Inspector) -> No
 
 @requirement("clients:inspector")
 def test_without_a_token_it_says_that_it_must_sign_in(inspector: Inspector) -> None:
-    done = inspector.run("--stored-auth-only", "--method", "tools/list")
+    result = inspector.run("--stored-auth-only", "--method", "tools/list")
 
-    assert done.returncode == AUTHORIZATION_REQUIRED
-    assert json.loads(done.stderr.splitlines()[-1])["error"]["code"] == "auth_required"
+    assert result.returncode == AUTHORIZATION_REQUIRED
+    assert json.loads(result.stderr.splitlines()[-1])["error"]["code"] == "auth_required"

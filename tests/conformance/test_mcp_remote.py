@@ -75,14 +75,14 @@ def test_it_passes_a_session_through(remote: Stdio) -> None:
     client = {"name": "tests", "version": "1"}
     hello = remote.ask(1, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client)
     remote.tell(method="notifications/initialized")
-    listed = remote.ask(2, "tools/list")
+    listing = remote.ask(2, "tools/list")
     called = remote.ask(3, "tools/call", name="querySpend", arguments={"period": "last_month"})
     unknown = remote.ask(4, "tools/call", name="querySpent", arguments={})
 
     assert hello["result"]["serverInfo"]["name"] == "finops-console"
-    names = [tool["name"] for tool in listed["result"]["tools"]]
+    names = [tool["name"] for tool in listing["result"]["tools"]]
     assert names == [tool.name for tool in registry.callable_by(may_write=False)]
     assert called["result"]["structuredContent"]["period"]["name"] == "last_month"
     assert unknown["error"]["code"] == -32602
-    for method, answer in (("initialize", hello), ("tools/list", listed), ("tools/call", called)):
+    for method, answer in (("initialize", hello), ("tools/list", listing), ("tools/call", called)):
         schemas.check_answer("2025-11-25", method, answer)

@@ -103,8 +103,8 @@ def test_text_and_structured_content_carry_the_complete_answer(door: Door, revis
     assert answer["account"] == "acme"
     if revision != "2025-03-26":
         assert result["structuredContent"] == answer
-        listed = {tool["name"]: tool for tool in door.result("tools/list", revision=revision)["tools"]}
-        Draft202012Validator(listed["echo"]["outputSchema"]).validate(answer)
+        listing = {tool["name"]: tool for tool in door.result("tools/list", revision=revision)["tools"]}
+        Draft202012Validator(listing["echo"]["outputSchema"]).validate(answer)
 
 
 @requirement("tools:arguments")

@@ -71,7 +71,7 @@ def test_it_finds_what_the_baseline_says_and_nothing_else(
     live_server_process: LiveServer, keys: dict[str, str], results: Path, revision: str
 ) -> None:
     with authorizing_proxy(f"{live_server_process.url}{PATH}", keys["suite"]) as url:
-        done = node.run(
+        result = node.run(
             node.CONFORMANCE,
             *("server", "--url", url, "--requirements", revision),
             *("--expected-failures", str(BASELINES / f"{revision}.yml")),
@@ -79,7 +79,7 @@ def test_it_finds_what_the_baseline_says_and_nothing_else(
             home=results,
         )
 
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
     green = (*GREEN[revision], *WITH_OUR_FIXTURES)
     assert {name: state for name in green if (state := _bad(results / revision, name))} == {}
 
@@ -104,10 +104,10 @@ def test_an_older_revision_passes_what_needs_no_fixture(
     options = ("--scenario", scenario, "--spec-version", revision, "--force")
 
     with authorizing_proxy(live_server_process.mcp_url, keys["suite"]) as url:
-        done = node.run(node.CONFORMANCE, "server", "--url", url, *options, home=tmp_path)
+        result = node.run(node.CONFORMANCE, "server", "--url", url, *options, home=tmp_path)
 
-    assert done.returncode == 0, done.stdout
-    assert "0 failed, 0 warnings" in done.stdout + done.stderr
+    assert result.returncode == 0, result.stdout
+    assert "0 failed, 0 warnings" in result.stdout + result.stderr
 
 
 @requirement("clients:conformance-suite")

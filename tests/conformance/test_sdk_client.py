@@ -121,10 +121,10 @@ def test_it_is_told_of_an_unknown_tool(
     async def ask(client: Client) -> CallToolResult:
         return await client.call_tool("querySpent", {})
 
-    with pytest.raises(ExceptionGroup) as caught:
+    with pytest.raises(ExceptionGroup) as error:
         talk(live_server_process.mcp_url, keys["read"], mode, ask)
 
-    assert "Unknown tool: querySpent. Nearest: querySpend" in str(_deepest(caught.value))
+    assert "Unknown tool: querySpent. Nearest: querySpend" in str(_deepest(error.value))
 
 
 @requirement("clients:sdk", "prompts:list", "prompts:get", "completion:complete", "completion:context")
@@ -158,10 +158,10 @@ def test_it_reads_why_a_prompt_was_refused(
     async def ask(client: Client) -> object:
         return await client.get_prompt("weekly_cost_digest", {"basis": "bild"})
 
-    with pytest.raises(ExceptionGroup) as caught:
+    with pytest.raises(ExceptionGroup) as error:
         talk(live_server_process.mcp_url, keys["read"], mode, ask)
 
-    assert "basis: 'bild' does not exist. Nearest: 'billed'." in str(_deepest(caught.value))
+    assert "basis: 'bild' does not exist. Nearest: 'billed'." in str(_deepest(error.value))
 
 
 @requirement("http:body-limit", "http:only-post", "http:credential-first")
@@ -189,12 +189,12 @@ def test_the_real_server_keeps_the_rules_of_http(
     assert [answer.status_code for answer in answers] == [200, 200, 413, 413, 405, 401, 404]
     assert all(answer.headers["content-type"] == "application/json" for answer in answers[:-1])
     request = Request(url, ping.ljust(3_000_000), key)  # noqa: S310 our own server
-    with pytest.raises(HTTPError) as refused:
+    with pytest.raises(HTTPError) as http_error:
         urlopen(request, timeout=30)  # noqa: S310 our own server
-    assert (refused.value.code, json.load(refused.value)["id"]) == (413, 1)
-    with pytest.raises(HTTPError) as unknown:
+    assert (http_error.value.code, json.load(http_error.value)["id"]) == (413, 1)
+    with pytest.raises(HTTPError) as error:
         urlopen(Request(url, ping), timeout=30)  # noqa: S310 our own server
-    assert (unknown.value.code, json.load(unknown.value)["id"]) == (401, 1)
+    assert (error.value.code, json.load(error.value)["id"]) == (401, 1)
 
 
 def _deepest(error: BaseException) -> BaseException:

@@ -74,9 +74,9 @@ def report(
         ],
     }
     home: Path = tmp_path_factory.mktemp("typescript")
-    done = node.run(node.TYPESCRIPT, home=home, stdin=json.dumps(plan))
-    assert done.returncode == 0, done.stderr
-    content: dict[str, Any] = json.loads(done.stdout)
+    result = node.run(node.TYPESCRIPT, home=home, stdin=json.dumps(plan))
+    assert result.returncode == 0, result.stderr
+    content: dict[str, Any] = json.loads(result.stdout)
     return content
 
 
@@ -107,30 +107,30 @@ def test_it_reads_and_verifies_every_skill(report: dict[str, Any], mode: str) ->
 
 @requirement("clients:typescript", "prompts:get", "prompts:arguments")
 def test_it_gets_every_prompt_and_reads_why_one_was_refused(report: dict[str, Any]) -> None:
-    *prompt_texts, refused = report["texts"]
+    *prompt_texts, refusal = report["texts"]
 
     assert [prompt["messages"][0]["role"] for prompt in prompt_texts] == ["user"] * len(PROMPTS)
     assert all("`console_url`" in prompt["messages"][0]["content"]["text"] for prompt in prompt_texts)
-    assert refused["rpcError"]["code"] == -32602
-    assert f"Nearest: '{MARK} bill'." in refused["rpcError"]["message"]
+    assert refusal["rpcError"]["code"] == -32602
+    assert f"Nearest: '{MARK} bill'." in refusal["rpcError"]["message"]
 
 
 @requirement("clients:typescript", "completion:complete", "completion:context")
 def test_it_completes_arguments(report: dict[str, Any]) -> None:
-    sources, regions, refused = report["completed"]
+    sources, regions, refusal = report["completed"]
 
     assert sources["completion"] == {"values": [f"{MARK} bill"], "total": 1, "hasMore": False}
     assert regions["completion"]["values"] == [f"{MARK} region"]
-    assert "has no argument squad" in refused["rpcError"]["message"]
+    assert "has no argument squad" in refusal["rpcError"]["message"]
 
 
 @requirement("clients:typescript")
 def test_it_reads_a_refusal_that_says_how_to_repair_the_call(report: dict[str, Any]) -> None:
-    refused, repaired = report["results"][:2]
+    refusal, repaired = report["results"][:2]
 
-    assert refused["isError"] is True
-    assert "'servise'" in refused["content"][0]["text"]
-    assert "service" in refused["content"][0]["text"].replace("servise", "")
+    assert refusal["isError"] is True
+    assert "'servise'" in refusal["content"][0]["text"]
+    assert "service" in refusal["content"][0]["text"].replace("servise", "")
     assert repaired["structuredContent"]["rows"][0]["group"] == {"service": f"{MARK} service"}
 
 

@@ -96,25 +96,25 @@ def test_development_needs_nothing_set(settings: Settings) -> None:
 
 def test_refusing_names_every_reason_at_once_and_shows_no_secret(settings: Settings) -> None:
     checks(settings, SECRET_KEY="short-secret-value", DEBUG=True)
-    with pytest.raises(ImproperlyConfigured) as refused:
+    with pytest.raises(ImproperlyConfigured) as error:
         refuse_unsafe()
-    assert "finops.E001" in str(refused.value)
-    assert "finops.E003" in str(refused.value)
-    assert "short-secret-value" not in str(refused.value)
+    assert "finops.E001" in str(error.value)
+    assert "finops.E003" in str(error.value)
+    assert "short-secret-value" not in str(error.value)
 
 
 def test_the_web_server_does_not_start_in_an_unsafe_production() -> None:
     environment = {**os.environ, "FINOPS_ENV": "production", "PUBLIC_URL": "https://finops.example.com"}
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", "import finops.wsgi"],
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode != 0
-    assert "Refusing to start" in done.stderr
-    assert "SECRET_KEY is not set" in done.stderr
+    assert result.returncode != 0
+    assert "Refusing to start" in result.stderr
+    assert "SECRET_KEY is not set" in result.stderr
 
 
 def test_a_network_that_cannot_be_read_is_named(settings: Settings) -> None:

@@ -27,9 +27,9 @@ def test_a_failure_on_our_side_looks_like_the_product() -> None:
 @pytest.mark.django_db
 def test_what_is_not_there_and_what_is_not_allowed_lead_home(cast: Cast) -> None:
     missing = Client().get("/nowhere/")
-    refused = signed_in(cast.viewer).get("/a/acme/budgets/new/")
+    refusal = signed_in(cast.viewer).get("/a/acme/budgets/new/")
 
-    for answer, status in ((missing, 404), (refused, 403)):
+    for answer, status in ((missing, 404), (refusal, 403)):
         page = answer.content.decode()
         assert answer.status_code == status
         assert '<a href="/" class="brand fs-2">' in page

@@ -60,9 +60,9 @@ def test_an_import_is_refused_or_waits_and_goes_on_by_itself(cast: Cast, setting
         health = data_health(cast.account)
         assert "Imports and uploads wait for disk space." in health.summary
         assert "They resume when the operator frees space." in health.warnings[0]
-        refused = send_bill(person, cast, source.pk)
-        assert refused.status_code == 422
-        assert "They resume when the operator frees space." in refused.json()["errors"]["__all__"][0]
+        refusal = send_bill(person, cast, source.pk)
+        assert refusal.status_code == 422
+        assert "They resume when the operator frees space." in refusal.json()["errors"]["__all__"][0]
         assert CostImport.objects.count() == 1
 
         settings.LOW_DISK_BYTES = room

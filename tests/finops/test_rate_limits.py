@@ -112,6 +112,6 @@ def test_a_person_who_uploads_too_often_waits_and_nothing_is_kept(cast: Cast) ->
     assert [answer.status_code for answer in answers[:2]] == [422, 422]
     assert_refused(answers[2])
     # What upload.js asks for, and shows.
-    refused = upload(accept="application/json")
-    assert (refused.status_code, refused.headers["Retry-After"]) == (429, answers[2].headers["Retry-After"])
-    assert refused.json()["errors"]["__all__"][0].startswith("Too many requests. Try again in ")
+    refusal = upload(accept="application/json")
+    assert (refusal.status_code, refusal.headers["Retry-After"]) == (429, answers[2].headers["Retry-After"])
+    assert refusal.json()["errors"]["__all__"][0].startswith("Too many requests. Try again in ")

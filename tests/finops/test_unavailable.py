@@ -26,11 +26,11 @@ def end_the_connection() -> None:
     connection.ensure_connection()
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
-        (ours,) = cursor.fetchone() or (0,)
+        (backend_id,) = cursor.fetchone() or (0,)
     other = connection.copy()
     try:
         with other.cursor() as cursor:
-            cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [ours])
+            cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [backend_id])
     finally:
         other.close()
 

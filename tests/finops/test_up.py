@@ -211,9 +211,9 @@ def test_a_busy_port_is_named_with_a_way_out(var_dir: Path) -> None:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = int(other.getsockname()[1])
-        refused = Console(var_dir, port)
-        output = refused.rest()
-    assert refused.process.returncode == 1
+        second_console = Console(var_dir, port)
+        output = second_console.rest()
+    assert second_console.process.returncode == 1
     assert f"Port {port} on 127.0.0.1 cannot be used" in output
     assert f"make run PORT={port + 1}" in output
     assert "Traceback" not in output
@@ -221,9 +221,9 @@ def test_a_busy_port_is_named_with_a_way_out(var_dir: Path) -> None:
 
 def test_an_unsafe_production_does_not_start(var_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FINOPS_ENV", "production")
-    refused = Console(var_dir, free_port())
-    output = refused.rest()
-    assert refused.process.returncode == 1
+    console_process = Console(var_dir, free_port())
+    output = console_process.rest()
+    assert console_process.process.returncode == 1
     assert "Refusing to start" in output
     assert "SECRET_KEY is not set" in output
 

@@ -195,11 +195,13 @@ def test_an_unknown_batch_is_not_found(cast: Cast, asked: str) -> None:
 
 
 def test_the_batch_of_another_source_or_account_is_not_found(cast: Cast) -> None:
-    mine, sibling = open_door(cast, name="Mine"), open_door(cast, name="Sibling")
-    theirs = open_door(cast, cast.other_account)
-    for door in (sibling, theirs):
+    own_door, sibling = open_door(cast, name="Mine"), open_door(cast, name="Sibling")
+    foreign_door = open_door(cast, cast.other_account)
+    for door in (sibling, foreign_door):
         batch = batch_of(door.push(event()))
-        assert signed_in(cast.member).post(f"{mine.page}batches/void/", {"batch": batch}).status_code == 404
+        assert (
+            signed_in(cast.member).post(f"{own_door.page}batches/void/", {"batch": batch}).status_code == 404
+        )
     assert not UsageBatch.objects.unscoped().filter(void_asked_at__isnull=False).exists()
 
 

@@ -50,8 +50,8 @@ def test_it_has_the_clients_to_copy_and_the_paths_of_other_formats(cast: Cast) -
         assert [line for line in lines if " ".join(line.split()) not in " ".join(page.split())] == []
     for path in ("/api/usage/cloudevents", "/api/usage/openmeter", "/api/usage/otlp/v1/metrics"):
         assert f"http://127.0.0.1:8000{path}" in page
-    shown = client.post(f"{door.page}key/regenerate/", {"replaces": ""}).content.decode()
-    for text in (client.get(door.page).content.decode(), shown):
+    key_page = client.post(f"{door.page}key/regenerate/", {"replaces": ""}).content.decode()
+    for text in (client.get(door.page).content.decode(), key_page):
         assert f'href="{PAGE}#clients"' in text
 
 

@@ -139,11 +139,11 @@ def test_one_that_deletes_says_how_much_and_is_asked_twice(cast: Cast) -> None:
 
         confirmation = text_of(client.post(SAVE, {"months": "3"}))
         assert not UsageRetention.objects.unscoped().exists()
-        done = text_of(client.post(SAVE, {"months": "3", "confirmed": "true"}, follow=True))
+        finished_page = text_of(client.post(SAVE, {"months": "3", "confirmed": "true"}, follow=True))
 
         assert "1 event will be permanently deleted" in confirmation
         assert "Feb 1" in confirmation
-        assert "1 event is deleted tonight" in done
+        assert "1 event is deleted tonight" in finished_page
         assert usage_storage(cast.account).events == 3
         assert drop_old_usage(account=cast.account) == 1
         assert usage_storage(cast.account).events == 2

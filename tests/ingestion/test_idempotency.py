@@ -111,10 +111,10 @@ def test_a_refused_request_uses_no_key(cast: Cast, door: Door, settings: Any) ->
     door.push(event(), idempotency_key="k", authorization="Bearer nothing")
     door.push(event(), idempotency_key="k", content_encoding="br")
     stored = door.push(event(), event(), idempotency_key="k")
-    refused = door.push(event(), event(), idempotency_key="k")
+    refusal = door.push(event(), event(), idempotency_key="k")
 
     assert stored.json()["accepted"] == 2
-    assert refused.status_code == 429
+    assert refusal.status_code == 429
 
 
 def test_a_push_that_failed_uses_no_key(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:

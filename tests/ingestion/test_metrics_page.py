@@ -85,9 +85,9 @@ def test_a_viewer_reads_it_and_may_not_change_it(cast: Cast) -> None:
 
 def test_another_accounts_metric_is_not_found(cast: Cast) -> None:
     open_door(cast, cast.other_account).push(event(metric="theirs"))
-    theirs = UsageMetric.objects.unscoped().get(name="theirs")
+    foreign_metric = UsageMetric.objects.unscoped().get(name="theirs")
 
-    assert signed_in(cast.member).get(f"{LIST}{theirs.pk}/").status_code == 404
+    assert signed_in(cast.member).get(f"{LIST}{foreign_metric.pk}/").status_code == 404
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.aggregation)

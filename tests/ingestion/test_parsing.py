@@ -229,8 +229,8 @@ def test_events_are_counted_wherever_they_stand(count: int) -> None:
     for event_ in ("0", "[1,2]", '"a,b"'):
         body = '{"a":[1,2],"events":[' + ",".join([event_] * count) + '],"b":0}'
         if count > parsing.MAX_EVENTS:
-            with pytest.raises(MalformedBody, match="at most 1,000") as refused:
+            with pytest.raises(MalformedBody, match="at most 1,000") as error:
                 check_batch(body.encode())
-            assert refused.value.code == "too_many_events"
+            assert error.value.code == "too_many_events"
         else:
             assert check_batch(body.encode()).event_count == count

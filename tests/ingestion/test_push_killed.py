@@ -162,8 +162,8 @@ def inbox_rows(place: Deployment) -> list[tuple[str, str, date, Decimal, UUID]]:
 def check(place: Deployment, senders: list[Sender]) -> None:
     pending = inbox_rows(place)
     names = {sender.name for sender in senders}
-    ours = [row for row in pending if row[0].partition("/")[0] in names]
-    times = Counter(row[0] for row in ours)
+    rows_of_batches = [row for row in pending if row[0].partition("/")[0] in names]
+    times = Counter(row[0] for row in rows_of_batches)
     expected: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
     for sender in senders:
         assert all(answer["accepted"] == EVENTS for answer in sender.answered.values())
@@ -176,11 +176,11 @@ def check(place: Deployment, senders: list[Sender]) -> None:
                 for one in batch:
                     expected[one["metric"], one["timestamp"][:10]] += Decimal(str(one["quantity"]))
     sums: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
-    for _name, metric, day, quantity, _batch in ours:
+    for _name, metric, day, quantity, _batch in rows_of_batches:
         sums[metric, day.isoformat()] += quantity
     assert sums == expected
     ledger = dict(place.rows("SELECT id, accepted - duplicates FROM ingestion_usagebatch"))
-    of_batches = Counter(row[4] for row in ours)
+    of_batches = Counter(row[4] for row in rows_of_batches)
     assert {batch: ledger[batch] for batch in of_batches} == of_batches
     assert sum(ledger.values()) == len(pending)
 

@@ -107,11 +107,11 @@ def test_urllib_reads_the_refusal_of_a_body_over_the_limit(
     )
     request = Request(live_server_process.url + PATH, content, {"Authorization": f"Bearer {key}"})  # noqa: S310 our own server
 
-    with pytest.raises(HTTPError) as refused:
+    with pytest.raises(HTTPError) as error:
         urlopen(request, timeout=60)  # noqa: S310 our own server
 
-    assert refused.value.code == 413
-    assert json.load(refused.value)["error"]["code"] == "body_too_large"
+    assert error.value.code == 413
+    assert json.load(error.value)["error"]["code"] == "body_too_large"
 
 
 def test_a_body_that_is_far_too_long_is_refused_before_it_is_sent(

@@ -44,10 +44,10 @@ def test_over_the_limit_is_429_with_the_seconds_to_wait_and_nothing_is_stored(do
         "0",
         "0",
     ]
-    refused = answers[-1]
-    assert refused.json()["error"]["code"] == "rate_limited"
-    assert 59 <= int(refused.headers["Retry-After"]) <= 60
-    assert limit_headers(refused)["RateLimit-Reset"] == refused.headers["Retry-After"]
+    refusal = answers[-1]
+    assert refusal.json()["error"]["code"] == "rate_limited"
+    assert 59 <= int(refusal.headers["Retry-After"]) <= 60
+    assert limit_headers(refusal)["RateLimit-Reset"] == refusal.headers["Retry-After"]
     assert len(inbox()) == 5
 
 

@@ -49,8 +49,8 @@ def test_one_that_runs_stops_after_a_piece_and_the_same_file_goes_on_there(
     page = get_page(signed_in(cast.member), f"/a/{cast.account.slug}/connections/usage/uploads/{job.pk}/")
     assert "Canceled 1,000 events stored" in page
     assert "Stored events are counted. Upload the same file again to continue, or void them." in page
-    done = run_new_upload(door, CONTENT, cast)
-    assert (done.pk, done.status, done.accepted, len(inbox())) == (job.pk, "done", 2_500, 2_500)
+    outcome = run_new_upload(door, CONTENT, cast)
+    assert (outcome.pk, outcome.status, outcome.accepted, len(inbox())) == (job.pk, "done", 2_500, 2_500)
     with account_scope(cast.account):
         assert AuditEntry.objects.filter(action="usage_upload.cancel").count() == 1
 

@@ -52,11 +52,11 @@ def test_the_file_goes_when_it_is_done_and_forgotten_ones_after_a_day(
 def test_a_file_is_read_by_chunks_and_from_any_line_on() -> None:
     content = csv(*[line(number) for number in range(2_345)])
     whole = [len(chunk.events) for chunk in chunks(io.BytesIO(content))]
-    rest = list(chunks(io.BytesIO(content), skip=1_999))
+    later_chunks = list(chunks(io.BytesIO(content), skip=1_999))
 
     assert whole == [1_000, 1_000, 345]
-    assert (rest[0].lines[0], sum(chunk.rows for chunk in rest)) == (2_001, 346)
-    assert rest[-1].bytes_done == len(content)
+    assert (later_chunks[0].lines[0], sum(chunk.rows for chunk in later_chunks)) == (2_001, 346)
+    assert later_chunks[-1].bytes_done == len(content)
 
 
 def test_an_upload_that_failed_goes_on_where_it_stopped(cast: Cast) -> None:

@@ -181,13 +181,13 @@ def test_two_people_who_replace_the_same_key_replace_it_once(cast: Cast, source:
 
 def test_the_other_sources_of_the_account_keep_their_keys(cast: Cast, source: UsageSource) -> None:
     other = services.create_usage_source(account=cast.account, actor=cast.actor, name="Other")
-    _key, others = services.generate_usage_key(source=other, actor=cast.actor)
+    _key, other_key = services.generate_usage_key(source=other, actor=cast.actor)
     services.generate_usage_key(source=source, actor=cast.actor)
 
     services.regenerate_usage_key(source=source, actor=cast.actor)
     services.revoke_usage_key(source=source, actor=cast.actor)
 
-    assert lives(others)
+    assert lives(other_key)
 
 
 # Revoke

@@ -76,6 +76,6 @@ def test_a_parameter_that_cannot_be_read_is_named(params: dict[str, list[str]], 
     if said is None:
         assert UsageQuery.from_params(params).customers == ["x"]
         return
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError) as error:
         UsageQuery.from_params(params)
-    assert caught.value.message.startswith(said)
+    assert error.value.message.startswith(said)

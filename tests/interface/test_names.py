@@ -73,10 +73,12 @@ def test_every_setting_of_cookies_and_sessions_is_as_recorded() -> None:
 
 
 def test_every_command_is_as_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    ours = {name: str(app) for name, app in get_commands().items() if str(app).startswith(OUR_PREFIXES)}
+    own_commands = {
+        name: str(app) for name, app in get_commands().items() if str(app).startswith(OUR_PREFIXES)
+    }
     commands: dict[str, argparse.ArgumentParser] = {
-        f"manage.py {name}": load_command_class(ours[name], name).create_parser("manage.py", name)
-        for name in sorted(ours)
+        f"manage.py {name}": load_command_class(own_commands[name], name).create_parser("manage.py", name)
+        for name in sorted(own_commands)
     }
     for program in ("finops.web", "finops.worker"):
         commands[f"python -m {program}"] = _parser(program, monkeypatch)

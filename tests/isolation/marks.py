@@ -112,8 +112,8 @@ def _refuse_usage(account: Account, source: UsageSource) -> None:
     batch = UsageBatch.objects.create(
         account=account, source=source, accepted=0, rejected=1, voided_by_label=MARK
     )
-    refused = {"account": account, "error": MARK, "excerpt": MARK}
-    RejectedEvent.objects.create(source=source, batch=batch.pk, position=0, **refused)
+    fields = {"account": account, "error": MARK, "excerpt": MARK}
+    RejectedEvent.objects.create(source=source, batch=batch.pk, position=0, **fields)
     upload = UsageUpload.objects.create(
         account=account,
         source=source,
@@ -125,7 +125,7 @@ def _refuse_usage(account: Account, source: UsageSource) -> None:
         reasons={MARK: 1},
         actor_label=MARK,
     )
-    RejectedLine.objects.create(upload=upload, line=2, **refused)
+    RejectedLine.objects.create(upload=upload, line=2, **fields)
 
 
 def _marked_batches(source_id: int, amount: Decimal) -> Iterator[tuple[date, pa.RecordBatch]]:

@@ -61,12 +61,12 @@ def test_in_scope_a_query_names_the_account(cast: Cast, model: type[models.Model
 
 def test_the_rows_of_another_account_are_not_there(cast: Cast) -> None:
     with account_scope(cast.account):
-        mine = MCPKey.objects.create(name="mine", lookup="0000000000", digest=b"x", created_by_label="t")
+        own_key = MCPKey.objects.create(name="mine", lookup="0000000000", digest=b"x", created_by_label="t")
 
     with account_scope(cast.other_account):
         assert not MCPKey.objects.exists()
         with pytest.raises(MCPKey.DoesNotExist):
-            MCPKey.objects.get(pk=mine.pk)
+            MCPKey.objects.get(pk=own_key.pk)
 
 
 def test_scopes_nest_and_end(cast: Cast) -> None:

@@ -109,8 +109,8 @@ def test_a_read_key_writes_nothing(cast: Cast) -> None:
 
     for tool in TOOLS:
         for arguments in probes(tool) or [{}]:
-            refused = '"isError":true' in call(plaintext, tool, arguments).replace(" ", "")
-            assert refused or tool.access is ToolAccess.READ
+            is_refused = '"isError":true' in call(plaintext, tool, arguments).replace(" ", "")
+            assert is_refused or tool.access is ToolAccess.READ
 
     assert fingerprint(without=frozenset({"accounts_mcpkey"})) == before
 

@@ -120,17 +120,17 @@ def test_a_service_is_found_by_what_people_call_it(acme: Account, door: Door) ->
 
 def test_views_of_one_incident_are_one_and_what_two_share_is_named(acme: Account, door: Door) -> None:
     service = an_anomaly(acme, 1)
-    alone = door.ask("listAnomalies")["warnings"]
+    own_warnings = door.ask("listAnomalies")["warnings"]
     an_anomaly(acme, 2, dimension="team", value="Core", incident=service.incident)
 
     answer = door.ask("listAnomalies")
     assert [(each["id"], each["also_seen_as"]) for each in answer["anomalies"]] == [
         (service.key, ["team Core"])
     ]
-    assert (answer["total_anomalies"], answer["warnings"]) == (1, alone)
+    assert (answer["total_anomalies"], answer["warnings"]) == (1, own_warnings)
 
     an_anomaly(acme, 3, dimension="team", value="Edge", shared_impact=Decimal("1.5"))
-    (new_warnings,) = set(door.ask("listAnomalies")["warnings"]) - set(alone)
+    (new_warnings,) = set(door.ask("listAnomalies")["warnings"]) - set(own_warnings)
     assert new_warnings.startswith("'Edge': 1.50 USD of its impact is also in other anomalies")
 
 

@@ -20,9 +20,9 @@ def take(**arguments: Any) -> EchoArguments:
 
 
 def refusal(kind: type[msgspec.Struct] = EchoArguments, /, **arguments: Any) -> str:
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError) as error:
         decode_arguments(kind, arguments, tool="echo")
-    return caught.value.message
+    return error.value.message
 
 
 @requirement("tools:kindness")

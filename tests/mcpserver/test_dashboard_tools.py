@@ -55,9 +55,9 @@ def test_a_board_is_made_read_changed_and_deleted(cast: Cast, writer: Door) -> N
         },
     ]
     assert writer.ask("getDashboard", dashboard_id=pk)["dashboard"] == created["dashboard"]
-    listed = writer.ask("listDashboards")
-    assert [(row["id"], row["name"], row["widgets"]) for row in listed["dashboards"]] == [(pk, "Weekly", 3)]
-    assert listed["places_left"] == 19
+    listing = writer.ask("listDashboards")
+    assert [(row["id"], row["name"], row["widgets"]) for row in listing["dashboards"]] == [(pk, "Weekly", 3)]
+    assert listing["places_left"] == 19
 
     deleted = writer.ask("delete_dashboard", dashboard_id=pk)
     assert deleted["deleted_id"] == pk
@@ -152,27 +152,27 @@ def test_a_personal_board_and_another_accounts_are_as_if_they_were_not_there(
     cast: Cast, writer: Door
 ) -> None:
     with account_scope(cast.account):
-        mine = create_board(cast.account, "Mine", widget("total"), owner=cast.member)
+        own_board = create_board(cast.account, "Mine", widget("total"), owner=cast.member)
         create_board(cast.account, "Shared")
     with account_scope(cast.other_account):
-        theirs = create_board(cast.other_account, "Theirs")
+        foreign_board = create_board(cast.other_account, "Theirs")
 
     calls: list[tuple[str, dict[str, Any]]] = [
         ("getDashboard", {}),
         ("set_dashboard_widgets", {"widgets": []}),
         ("delete_dashboard", {}),
     ]
-    for tool, rest in calls:
+    for tool, arguments in calls:
         problems = [
-            writer.problem(tool, dashboard_id=pk, **rest).replace(str(pk), "N")
-            for pk in (mine.pk, theirs.pk, 999_999, 2**70)
+            writer.problem(tool, dashboard_id=pk, **arguments).replace(str(pk), "N")
+            for pk in (own_board.pk, foreign_board.pk, 999_999, 2**70)
         ]
         assert len(set(problems)) == 1
         assert "Mine" not in problems[0]
         assert "Theirs" not in problems[0]
     assert [row["name"] for row in writer.ask("listDashboards")["dashboards"]] == ["Shared"]
     with account_scope(cast.account):
-        assert mine.widgets.count() == 1
+        assert own_board.widgets.count() == 1
 
 
 @pytest.mark.parametrize(("tool", "arguments"), WRITES, ids=[name for name, _arguments in WRITES])
@@ -193,10 +193,10 @@ def test_a_credential_that_may_only_read_writes_nothing(
     assert ", is read-only. Nothing was changed. Members can create a Read/write key at" in Door(key).problem(
         tool, **call_arguments
     )
-    refused = Door(token).http(json.dumps(message).encode())
+    refusal = Door(token).http(json.dumps(message).encode())
 
-    assert (refused.status_code, "insufficient_scope" in refused["WWW-Authenticate"]) == (403, True)
-    assert json.loads(refused.content)["id"] == 1
+    assert (refusal.status_code, "insufficient_scope" in refusal["WWW-Authenticate"]) == (403, True)
+    assert json.loads(refusal.content)["id"] == 1
     assert shared_names(cast) == ["Weekly"]
     assert Widget.objects.unscoped().count() == 1
 

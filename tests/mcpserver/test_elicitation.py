@@ -49,7 +49,7 @@ def test_a_dashboard_is_deleted_when_the_person_agrees(cast: Cast, writer: Door,
     assert is_there(cast, board)
 
     state = response["requestState"]
-    done = call(
+    result = call(
         writer,
         "delete_dashboard",
         {"dashboard_id": board},
@@ -57,7 +57,7 @@ def test_a_dashboard_is_deleted_when_the_person_agrees(cast: Cast, writer: Door,
         inputResponses=reply("accept", confirm=True),
     )
 
-    assert done["resultType"] == "complete"
+    assert result["resultType"] == "complete"
     assert not is_there(cast, board)
 
 
@@ -69,12 +69,12 @@ def test_nothing_is_deleted_when_the_person_does_not(
 ) -> None:
     state = call(writer, "delete_dashboard", {"dashboard_id": board})["requestState"]
 
-    refused = call(
+    refusal = call(
         writer, "delete_dashboard", {"dashboard_id": board}, requestState=state, inputResponses=response
     )
 
-    assert refused["isError"]
-    assert refused["content"][0]["text"].startswith("The person declined. Nothing was changed.")
+    assert refusal["isError"]
+    assert refusal["content"][0]["text"].startswith("The person declined. Nothing was changed.")
     assert is_there(cast, board)
 
 

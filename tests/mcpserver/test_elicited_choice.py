@@ -46,7 +46,7 @@ def test_the_person_chooses_and_the_tool_runs_with_her_choice(cast: Cast, writer
     names = request["requestedSchema"]["properties"]["choice"]["enum"]
     assert sorted(names) == ["Payments EU", "Payments US"]
 
-    done = call(
+    result = call(
         writer,
         "create_budget",
         BUDGET,
@@ -54,7 +54,7 @@ def test_the_person_chooses_and_the_tool_runs_with_her_choice(cast: Cast, writer
         inputResponses=choose("Payments US"),
     )
 
-    assert done["resultType"] == "complete"
+    assert result["resultType"] == "complete"
     assert team_of_budget(cast) == "Payments US"
 
 
@@ -64,10 +64,10 @@ def test_the_person_chooses_and_the_tool_runs_with_her_choice(cast: Cast, writer
 def test_without_one_of_the_names_nothing_is_done(cast: Cast, writer: Door, response: dict[str, Any]) -> None:
     state = call(writer, "create_budget", BUDGET)["requestState"]
 
-    refused = call(writer, "create_budget", BUDGET, requestState=state, inputResponses=response)
+    refusal = call(writer, "create_budget", BUDGET, requestState=state, inputResponses=response)
 
-    assert refused["isError"]
-    assert refused["content"][0]["text"].startswith("The person chose none of these names.")
+    assert refusal["isError"]
+    assert refusal["content"][0]["text"].startswith("The person chose none of these names.")
     with account_scope(cast.account):
         assert not Budget.objects.exists()
 
@@ -121,10 +121,10 @@ def test_a_value_of_a_filter_that_a_tool_refuses_is_chosen_too(
     response = call(door, tool, arguments)
     request = response["inputRequests"]["choice"]["params"]
     state = response["requestState"]
-    done = call(door, tool, arguments, requestState=state, inputResponses=choose("globex-us"))
+    result = call(door, tool, arguments, requestState=state, inputResponses=choose("globex-us"))
 
     assert sorted(request["requestedSchema"]["properties"]["choice"]["enum"]) == ["globex-eu", "globex-us"]
-    (total,) = done["structuredContent"]["totals"]
+    (total,) = result["structuredContent"]["totals"]
     assert total["amount" if tool == "querySpend" else "baseline"] == 12
 
 

@@ -343,7 +343,7 @@ def test_a_limited_viewer_chooses_among_the_values_that_she_sees(cast: Cast) -> 
     viewer = limited_viewer(cast)
 
     response = call(viewer, "querySpend", filtered("Kube"))
-    refused = call(
+    refusal = call(
         viewer,
         "querySpend",
         filtered("Kube"),
@@ -353,7 +353,7 @@ def test_a_limited_viewer_chooses_among_the_values_that_she_sees(cast: Cast) -> 
 
     assert names_of(response) == ["Kube backup", NODES]
     assert CONTROL not in str(response)
-    assert not refused["structuredContent"]["totals"]
+    assert not refusal["structuredContent"]["totals"]
 
 
 def test_a_value_that_only_others_see_on_other_days_is_asked_about(cast: Cast) -> None:

@@ -70,11 +70,11 @@ def answers(door: Door, tool: Tool) -> Iterator[dict[str, Any]]:
 @requirement("tools:size")
 @pytest.mark.parametrize("revision", schemas.REVISIONS)
 def test_all_definitions_together_stay_small(cast: Cast, revision: str) -> None:
-    listed = Door(mint(cast, "read_write")).result("tools/list", revision=revision)["tools"]
+    listing = Door(mint(cast, "read_write")).result("tools/list", revision=revision)["tools"]
 
-    assert len(listed) == len(TOOLS)
-    sizes = {tool["name"]: len(msgspec.json.encode(tool)) for tool in listed}
-    over = len(msgspec.json.encode(listed)) - MAX_DEFINITIONS_BYTES
+    assert len(listing) == len(TOOLS)
+    sizes = {tool["name"]: len(msgspec.json.encode(tool)) for tool in listing}
+    over = len(msgspec.json.encode(listing)) - MAX_DEFINITIONS_BYTES
     assert over < 0, (
         f"{over} bytes too many; shorten one of {sorted(sizes, key=lambda name: -sizes[name])[:5]}"
     )
@@ -134,12 +134,12 @@ def test_every_argument_is_described_or_speaks_for_itself(tool: Tool) -> None:
 @requirement("tools:schemas")
 @each_tool
 def test_its_schemas_are_valid_and_every_revision_can_read_them(tool: Tool) -> None:
-    listed = registry.listed_schemas[tool.name]
-    for schema in filter(None, (tool.input_schema, listed, tool.output_schema)):
+    listed_schema = registry.listed_schemas[tool.name]
+    for schema in filter(None, (tool.input_schema, listed_schema, tool.output_schema)):
         Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
         assert all(isinstance(value, dict) for value in schema["properties"].values())
-    assert tool.input_schema["additionalProperties"] is listed["additionalProperties"] is False
+    assert tool.input_schema["additionalProperties"] is listed_schema["additionalProperties"] is False
 
 
 @requirement("tools:arguments")
@@ -153,12 +153,12 @@ def test_its_examples_are_what_its_schema_asks_for(tool: Tool) -> None:
 @requirement("tools:schemas")
 @each_tool
 def test_choices_that_it_does_not_list_are_listed_by_the_tool_that_it_names(tool: Tool) -> None:
-    listed = registry.listed_schemas[tool.name]["properties"]
+    properties = registry.listed_schemas[tool.name]["properties"]
 
-    assert listed.keys() == tool.input_schema["properties"].keys()
+    assert properties.keys() == tool.input_schema["properties"].keys()
     for name, argument in tool.input_schema["properties"].items():
-        if _choices(listed[name]) != _choices(argument):
-            referred = next(each for each in REFERENCES if each in listed[name]["description"])
+        if _choices(properties[name]) != _choices(argument):
+            referred = next(each for each in REFERENCES if each in properties[name]["description"])
             assert _choices(registry.listed_schemas[referred]["properties"][name]) == _choices(argument)
 
 

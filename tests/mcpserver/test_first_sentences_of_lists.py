@@ -141,12 +141,12 @@ def test_budgets_say_which_cost_they_do_not_count(acme: Account, writer: Door) -
     add_march(acme, currency="EUR")
 
     created = summary_of(writer, "create_budget", name="Cloud", amount=1500, currency="USD")
-    listed = summary_of(writer, "listBudgets")
+    listing = summary_of(writer, "listBudgets")
     in_yen = summary_of(writer, "listBudgets", display_currency="JPY")
 
     assert ": 1,500.00 USD per month for the account, now from 2026-03-01 to 2026-03-31" in created
     assert "; not counted: 190.00 EUR in other currencies. Spent 190.00 USD" in created
-    assert "; not counted, in other currencies: 190.00 EUR of 'Cloud'" in listed
+    assert "; not counted, in other currencies: 190.00 EUR of 'Cloud'" in listing
     assert "; not counted, without an exchange rate: 190.00 EUR of 'Cloud'" in in_yen
     assert "; amounts stay in the currency of each budget, USD" in in_yen
 
@@ -159,7 +159,7 @@ def test_budgets_name_the_cost_of_charge_categories_that_they_do_not_count(
     change_cost_view(account=acme, actor=cast.actor, basis="billed", charge_categories=["Usage"])
 
     created = writer.ask("create_budget", name="Cloud", amount=1500, currency="USD")
-    listed = summary_of(writer, "listBudgets")
+    listing = summary_of(writer, "listBudgets")
     change_cost_view(account=acme, actor=cast.actor, basis="billed", charge_categories=[])
 
     assert (
@@ -167,7 +167,7 @@ def test_budgets_name_the_cost_of_charge_categories_that_they_do_not_count(
         in (created["summary"])
     )
     assert "Not counted: 50.00 USD of charge categories" in created["budget"]["status_reason"]
-    assert "; not counted, of charge categories outside the cost view: 50.00 USD of 'Cloud'" in listed
+    assert "; not counted, of charge categories outside the cost view: 50.00 USD of 'Cloud'" in listing
     whole = summary_of(writer, "listBudgets")
     assert "not counted" not in whole
 

@@ -37,10 +37,10 @@ def parse(value: object) -> jsonrpc.Message | MessageBatch:
     ],
 )
 def test_what_is_not_json_is_a_parse_error(body: bytes) -> None:
-    with pytest.raises(RpcError) as caught:
+    with pytest.raises(RpcError) as error:
         jsonrpc.parse(body)
 
-    assert caught.value.code == Code.PARSE_ERROR
+    assert error.value.code == Code.PARSE_ERROR
 
 
 @requirement("rpc:invalid-request", "rpc:id-omitted")

@@ -115,10 +115,10 @@ def test_the_context_names_teams_and_unit_metrics(door: Door) -> None:
 
 
 def test_another_account_sees_none_of_it(cast: Cast, payer: Account) -> None:
-    theirs = Door(mint(replace(cast, account=cast.other_account)))
+    foreign_door = Door(mint(replace(cast, account=cast.other_account)))
 
-    assert theirs.ask("listTeams")["teams"] == []
-    assert theirs.ask("listUnitMetrics")["unit_metrics"] == []
-    assert "unit_metric: 'Cost per call' does not exist" in theirs.problem(
+    assert foreign_door.ask("listTeams")["teams"] == []
+    assert foreign_door.ask("listUnitMetrics")["unit_metrics"] == []
+    assert "unit_metric: 'Cost per call' does not exist" in foreign_door.problem(
         "queryUnitCost", unit_metric="Cost per call"
     )

@@ -76,8 +76,8 @@ def test_an_answer_fits_and_its_rows_still_add_up(door: Door, granularity: str) 
         rows = [row for row in answer["rows"] if row["currency"] == total["currency"]]
         assert sum(row["cost"] for row in rows) == pytest.approx(total["cost"], abs=0.001)
         assert total["unit_cost"] == pytest.approx(total["cost"] / total["usage"], abs=0.00001)
-    listed = [row.get("other_rows", 1) for row in answer["rows"] if row["status"] in ("matched", "rest")]
-    assert sum(listed) == CUSTOMERS
+    row_counts = [row.get("other_rows", 1) for row in answer["rows"] if row["status"] in ("matched", "rest")]
+    assert sum(row_counts) == CUSTOMERS
     assert "other customers" in answer["truncated"]
     assert "25 KB" in answer["truncated"]
 
@@ -193,16 +193,16 @@ def test_the_context_says_by_what_customers_are_found(door: Door, saas_account: 
 
 
 def test_another_account_sees_nothing_of_it(saas_account: Account, cast: Cast) -> None:
-    theirs = Door(mint(replace(cast, account=cast.other_account)))
+    foreign_door = Door(mint(replace(cast, account=cast.other_account)))
 
-    answer = theirs.ask("queryUnitCost", usage_metric="requests", period="last_30_days")
+    answer = foreign_door.ask("queryUnitCost", usage_metric="requests", period="last_30_days")
 
     assert (answer["totals"], answer["usage_days"]) == ([], 0)
     assert (
         "needs a customer key: the cost tag or dimension with the customer_id of usage "
         "events. Members set it in Settings, Customer key. Until then use mode total without "
         "customers."
-    ) in theirs.problem("queryUnitCost", **PER_CUSTOMER)
+    ) in foreign_door.problem("queryUnitCost", **PER_CUSTOMER)
 
 
 def test_the_definition_is_small() -> None:

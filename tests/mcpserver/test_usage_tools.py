@@ -159,11 +159,11 @@ def test_a_cursor_of_another_account_or_question_is_refused(door: Door, cast: Ca
     )
     with account_scope(cast.other_account):
         push_events(cast.other_account, [event(date(2026, 1, 1), "theirs", 1)])
-    theirs = Door(_key_of_the_other(cast))
-    assert "cursor does not belong to these arguments. Remove it to start again." in theirs.problem(
+    foreign_door = Door(_key_of_the_other(cast))
+    assert "cursor does not belong to these arguments. Remove it to start again." in foreign_door.problem(
         "listUsageEvents", cursor=cursor
     )
-    assert [one["customer_id"] for one in theirs.ask("listUsageEvents")["events"]] == ["theirs"]
+    assert [one["customer_id"] for one in foreign_door.ask("listUsageEvents")["events"]] == ["theirs"]
 
 
 @pytest.mark.parametrize(
@@ -192,8 +192,8 @@ def _key_of_the_other(cast: Cast) -> str:
 def test_before_any_push_both_tools_say_how_to_push(door: Door) -> None:
     usage = door.ask("queryUsage", metric="requests", period="last_month")
     assert (usage["quantity"], usage["rows"]) == (None, [])
-    listed = door.ask("listUsageEvents")
-    for answer in (usage, listed):
+    listing = door.ask("listUsageEvents")
+    for answer in (usage, listing):
         assert (
             "Create a usage source and its API key on the Connections page, and POST events "
             "to /api/usage/events. The source's page shows the request."

@@ -421,10 +421,12 @@ def test_a_client_need_not_say_what_it_accepts(door: Door) -> None:
 
 
 def test_another_accounts_key_answers_for_its_own_account(cast: Cast) -> None:
-    _key, theirs = mint_mcp_key(account=cast.other_account, actor=Actor.of_user(cast.stranger), name="theirs")
+    _key, foreign_key = mint_mcp_key(
+        account=cast.other_account, actor=Actor.of_user(cast.stranger), name="theirs"
+    )
     names = {key.account_id for key in MCPKey.objects.unscoped()}
 
-    assert Door(theirs).http(PING).status_code == 200
+    assert Door(foreign_key).http(PING).status_code == 200
     assert names == {cast.other_account.pk}
 
 

@@ -79,9 +79,9 @@ def run(*arguments: str, values: Any) -> subprocess.CompletedProcess[str]:
 @cache
 def objects(name: str) -> list[dict[str, Any]]:
     """What helm makes of one of SETS."""
-    done = run("template", "finops", str(CHART), "--namespace", "finops", values=SETS[name])
-    assert done.returncode == 0, done.stderr
-    return [each for each in yaml.safe_load_all(done.stdout) if each]
+    result = run("template", "finops", str(CHART), "--namespace", "finops", values=SETS[name])
+    assert result.returncode == 0, result.stderr
+    return [each for each in yaml.safe_load_all(result.stdout) if each]
 
 
 def named(kind: str, name: str, of: str = "needed") -> dict[str, Any]:
@@ -120,10 +120,10 @@ def matches(selector: dict[str, str], pod: dict[str, Any]) -> bool:
 
 @pytest.mark.parametrize("name", SETS)
 def test_helm_has_nothing_against_it(name: str) -> None:
-    done = run("lint", "--strict", str(CHART), values=SETS[name])
+    result = run("lint", "--strict", str(CHART), values=SETS[name])
 
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "WARNING" not in done.stdout
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "WARNING" not in result.stdout
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -158,10 +158,10 @@ def test_a_misspelled_field_of_kubernetes_would_be_found() -> None:
     ],
 )
 def test_values_that_cannot_work_are_refused_by_name(values: dict[str, Any], place: str) -> None:
-    done = run("template", "finops", str(CHART), values=values)
+    result = run("template", "finops", str(CHART), values=values)
 
-    assert done.returncode != 0
-    assert place in done.stderr
+    assert result.returncode != 0
+    assert place in result.stderr
 
 
 def test_there_is_a_program_for_each_queue_and_one_clock() -> None:
@@ -252,7 +252,7 @@ def test_memory_of_the_lake_fits_into_that_of_the_pod() -> None:
 def test_selectors_find_their_pods() -> None:
     everything = pods("everything")
     web = everything["web"]
-    others = [pod for name, pod in everything.items() if name != "web"]
+    other_pods = [pod for name, pod in everything.items() if name != "web"]
 
     for manifest in objects("everything"):
         spec = manifest.get("spec", {})
@@ -267,7 +267,7 @@ def test_selectors_find_their_pods() -> None:
                 assert selected == [manifest["metadata"]["name"].removeprefix("finops-")]
             case "Service":
                 assert matches(spec["selector"], web)
-                assert not any(matches(spec["selector"], pod) for pod in others)
+                assert not any(matches(spec["selector"], pod) for pod in other_pods)
             case "HorizontalPodAutoscaler":
                 assert spec["scaleTargetRef"]["name"] == "finops-web"
     assert "replicas" not in named("Deployment", "finops-web", "everything")["spec"]

@@ -55,10 +55,10 @@ def test_dependencies_name_components_alone(python_bom: dict[str, Any]) -> None:
 def test_pages_load_what_it_lists(npm_bom: dict[str, Any]) -> None:
     packages = json.loads((Path(settings.BASE_DIR) / "package.json").read_text())["dependencies"]
     del packages["esbuild"]  # bundles, and is not served
-    listed = {each["name"]: each["version"] for each in npm_bom["components"]}
+    listing = {each["name"]: each["version"] for each in npm_bom["components"]}
 
-    assert packages.items() <= listed.items()
-    assert "axe-core" not in listed
+    assert packages.items() <= listing.items()
+    assert "axe-core" not in listing
 
 
 @pytest.mark.slow

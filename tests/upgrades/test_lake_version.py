@@ -128,9 +128,9 @@ def test_two_versions_of_the_lake_on_one_database(django_db_setup: None, redis: 
                 # An old web node that starts again answers what it reads, and nothing else.
                 old.start()
                 assert "1.00 USD" in text(spend(old, key, "2026-01-01", "2026-01-31"))
-                refused = spend(old, key, "2025-12-31", "2026-02-27")
-                assert refused["isError"]
-                assert "A newer version of the console wrote some of this data" in text(refused)
+                lake_refusal = spend(old, key, "2025-12-31", "2026-02-27")
+                assert lake_refusal["isError"]
+                assert "A newer version of the console wrote some of this data" in text(lake_refusal)
                 refusal = end_of_start(place, "-m", "finops.worker")
                 assert "Files of this lake were written by a newer version of the console" in refusal
                 assert "restore a backup" in refusal

@@ -157,9 +157,9 @@ def test_the_authorization_endpoint(
     with_resource = [*query, ("resource", resource())]
     for pairs in (query, with_resource):
         environ: dict[str, Any] = {"QUERY_STRING": raw(pairs, broken)}
-        shown = person.get("/oauth/authorize", **environ)
+        response = person.get("/oauth/authorize", **environ)
         posted = person.post("/oauth/authorize", raw(form), content_type=FORM, **environ)
-        for answer in (shown, posted):
+        for answer in (response, posted):
             assert answer.status_code in {200, 302, 400, 422}, answer.content
             if answer.status_code == 302:
                 assert answer["Location"].startswith(CALLBACK)

@@ -136,13 +136,13 @@ def test_two_programs_may_choose_the_same_jti(cast: Cast) -> None:
 @pytest.mark.parametrize(("algorithm", "key"), PAIRS)
 def test_another_key_opens_nothing(cast: Cast, algorithm: str, key: Any) -> None:
     agent = Agent(cast, json.dumps({"keys": [jwk(RSA), jwk(EC), jwk(ED)]}))
-    others: dict[str, Any] = {
+    other_keys: dict[str, Any] = {
         "RS256": rsa.generate_private_key(65537, 2048),
         "ES256": ec.generate_private_key(ec.SECP256R1()),
         "EdDSA": ed25519.Ed25519PrivateKey.generate(),
     }
 
-    assert refusal(agent.show(agent.sign(others[algorithm], algorithm))) == NOT_SIGNED
+    assert refusal(agent.show(agent.sign(other_keys[algorithm], algorithm))) == NOT_SIGNED
     assert agent.show(agent.sign(key, algorithm)).status_code == 200
 
 
@@ -199,8 +199,8 @@ def test_it_revokes_a_token_by_its_key(cast: Cast) -> None:
     token = json_of(agent.show(agent.sign(EC, "ES256")))["access_token"]
     form = {"token": token, "client_assertion_type": TYPE}
 
-    refused = token_request({**form, "client_assertion": "a.b.c"}, "/oauth/revoke")
-    assert (refused.status_code, status_at_door(token)) == (401, 200)
+    refusal = token_request({**form, "client_assertion": "a.b.c"}, "/oauth/revoke")
+    assert (refusal.status_code, status_at_door(token)) == (401, 200)
 
     form["client_assertion"] = agent.sign(EC, "ES256")
     assert (token_request(form, "/oauth/revoke").status_code, status_at_door(token)) == (200, 401)

@@ -115,10 +115,10 @@ def test_a_key_takes_the_place_of_a_secret(cast: Cast) -> None:
     ],
 )
 def test_a_key_that_cannot_be_used_is_refused(cast: Cast, text: str, message: str) -> None:
-    with pytest.raises(UserError, match=message) as refused:
+    with pytest.raises(UserError, match=message) as error:
         Agent(cast, text)
 
-    assert refused.value.field == "key"
+    assert error.value.field == "key"
     assert not ServiceAccount.objects.unscoped().exists()
 
 

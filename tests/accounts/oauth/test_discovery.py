@@ -131,9 +131,9 @@ def test_the_library_is_the_security_release_we_read() -> None:
 
 
 def test_nothing_else_of_the_library_is_mounted() -> None:
-    ours = {route.path for route in routes() if route.path.startswith(("oauth", ".well-known/oauth"))}
+    own_routes = {route.path for route in routes() if route.path.startswith(("oauth", ".well-known/oauth"))}
 
-    assert ours == {
+    assert own_routes == {
         "oauth/authorize",
         "oauth/token",
         "oauth/register",

@@ -47,18 +47,18 @@ def test_an_admin_adds_a_client_whose_secret_is_shown_once_and_removes_it(cast: 
     client = reauthenticated(signed_in(cast.admin), cast.admin)
     page = PROVIDER_PAGE.format(provider.pk)
 
-    shown = client.post(f"{page}clients/add/", {"client-name": "Claude", "client-access": "read"})
+    response = client.post(f"{page}clients/add/", {"client-name": "Claude", "client-access": "read"})
 
-    secret = shown.context["plaintext"]
-    assert secret in shown.content.decode()
-    assert "no-store" in shown["Cache-Control"]
+    secret = response.context["plaintext"]
+    assert secret in response.content.decode()
+    assert "no-store" in response["Cache-Control"]
     agent = Agent.__new__(Agent)
     agent.provider, agent.server, agent.row = provider, oidc, AssertionClient.objects.get()
     agent.client_id, agent.secret = agent.row.application.client_id, secret
     token = agent.connect()
-    listed = client.get(page).content.decode()
-    assert agent.client_id in listed
-    assert secret not in listed
+    listing = client.get(page).content.decode()
+    assert agent.client_id in listing
+    assert secret not in listing
     apps = client.get("/a/acme/settings/connected-apps/").content.decode()
     assert "Authorized by Acme OIDC" in apps
     client.post(f"/a/acme/settings/sign-on/clients/{agent.row.pk}/remove/")

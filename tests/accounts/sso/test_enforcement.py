@@ -102,14 +102,14 @@ def test_a_session_that_did_not_come_through_the_provider_opens_no_page(
     cast: Cast, oidc: Server, provider: IdentityProvider
 ) -> None:
     client = signed_in(cast.viewer)
-    refused = client.get("/a/acme/")
+    refusal = client.get("/a/acme/")
     oidc.will_say({"sub": "v", "email": "viewer@example.com", "email_verified": True})
 
     Browser(client).sign_in(email="viewer@example.com")
 
-    assert refused.status_code == 403
-    assert "Acme requires single sign-on" in refused.content.decode()
-    assert str(provider.public_id) in refused.content.decode()
+    assert refusal.status_code == 403
+    assert "Acme requires single sign-on" in refusal.content.decode()
+    assert str(provider.public_id) in refusal.content.decode()
     assert client.get("/a/acme/").status_code == 200
 
 

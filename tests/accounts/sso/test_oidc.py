@@ -215,11 +215,11 @@ def test_a_code_of_a_provider_is_sent_to_no_other_providers_token_endpoint(
 ) -> None:
     """RFC 9700, 4.4: the victim begins at the attacker's provider, whose authorization endpoint leads on to hers. The attacker
     would redeem the code in a sign-in of his own, since he chose its nonce and code_challenge."""
-    hers = add_oidc(cast.account, oidc, "example.com")
+    other_provider = add_oidc(cast.account, oidc, "example.com")
     his = add_oidc(cast.other_account, attacker, "evil.test", name="Evil")
     oidc.will_say({"sub": "viewer", "email": "viewer@example.com", "email_verified": True})
     mallory, victim = Browser(), Browser()
-    begun = mallory.start(hers)
+    begun = mallory.start(other_provider)
     state = parse_qs(urlsplit(victim.start(his)).query)["state"][0]
     query = parse_qs(urlsplit(begun).query) | {"state": [state]}
 
@@ -261,13 +261,13 @@ def test_the_form_shows_the_redirect_uri_that_the_new_provider_has(cast: Cast, o
     admin = reauthenticated(signed_in(cast.admin), cast.admin)
     page = "/a/acme/settings/sign-on/new/oidc/"
     form = {"name": "Acme", "issuer": oidc.url, "client_id": "console", "default_role": "viewer"}
-    shown = admin.get(page).context
+    page_context = admin.get(page).context
 
-    admin.post(page, {**form, "draft_id": shown["form"].draft_id})
+    admin.post(page, {**form, "draft_id": page_context["form"].draft_id})
     admin.post(page, {**form, "name": "Invented", "draft_id": str(uuid4())})
 
     first, invented = IdentityProvider.objects.order_by("pk")
-    assert shown["redirect_uri"] == redirect_uri(first)
+    assert page_context["redirect_uri"] == redirect_uri(first)
     assert invented.public_id != first.public_id
 
 

@@ -51,9 +51,9 @@ def test_a_provider_is_tested_and_deleted(cast: Cast, acting: Client, oidc: Serv
     tested = act(acting, provider, "test")
     provider.client_id = "someone-else"
     provider.save()
-    refused = act(acting, provider, "test")
+    refusal = act(acting, provider, "test")
     act(acting, provider, "delete")
 
     assert "The settings are correct." in tested
-    assert "The settings are correct." not in refused
+    assert "The settings are correct." not in refusal
     assert not IdentityProvider.objects.exists()

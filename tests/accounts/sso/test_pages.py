@@ -154,9 +154,9 @@ def test_a_domain_that_is_none_or_a_public_mail_providers_is_refused(
 def test_a_domain_has_one_provider_in_the_whole_service(
     cast: Cast, admin: Client, oidc: Server, zone: Zone
 ) -> None:
-    mine = add_oidc(cast.account, oidc)
+    own_provider = add_oidc(cast.account, oidc)
     with_domains(add_oidc(cast.other_account, oidc), "acme.test")
-    row = add_domain(provider=mine, actor=ACTOR, domain="acme.test")
+    row = add_domain(provider=own_provider, actor=ACTOR, domain="acme.test")
     zone.texts["acme.test"] = [row.record]
 
     answer = messages_of(admin.post(f"{BASE}domains/{row.pk}/verify/", follow=True))
@@ -186,12 +186,12 @@ def test_another_issuer_unlinks_everybody(cast: Cast, owner: Client, oidc: Serve
     Browser().sign_in(email="viewer@example.com")
     form = {"name": "Acme", "issuer": "https://other.test", "client_id": "c", "default_role": "viewer"}
 
-    refused = owner.post(f"{BASE}{provider.pk}/edit/", form)
+    refusal = owner.post(f"{BASE}{provider.pk}/edit/", form)
     identities = provider.identities.count()
     owner.post(f"{BASE}{provider.pk}/edit/", {**form, "client_secret": "of the other"})
 
-    assert "Enter the client secret again: the issuer has changed." in refused.content.decode()
-    assert (refused.status_code, identities) == (422, 1)
+    assert "Enter the client secret again: the issuer has changed." in refusal.content.decode()
+    assert (refusal.status_code, identities) == (422, 1)
     assert not provider.identities.exists()
 
 
@@ -221,10 +221,10 @@ def test_an_operator_confirms_a_domain_and_opens_the_way_back(
     call_command("sign_on", "confirm-domain", str(provider.public_id), "example.com")
     call_command("sign_on", "enforce", str(provider.public_id))
     call_command("sign_on", "list")
-    listed = capsys.readouterr().out
+    listing = capsys.readouterr().out
     call_command("sign_on", "stop-enforcing", str(provider.public_id))
 
-    assert "enforced  example.com" in listed
+    assert "enforced  example.com" in listing
     assert not IdentityProvider.objects.get().is_enforced
     assert EmailDomain.objects.get().confirmed_by == "command sign_on"
     with pytest.raises(CommandError, match="no provider"):

@@ -272,13 +272,13 @@ def test_an_operator_adds_a_client_for_an_account_and_removes_it(
 ) -> None:
     assert new_client(provider) in acting.get(page_of(provider)).content.decode()
 
-    shown = acting.post(
+    response = acting.post(
         new_client(provider), {"client-name": "Claude", "client-access": "read", "client-account": "acme"}
     )
 
-    secret = shown.context["plaintext"]
-    assert secret in shown.content.decode()
-    assert "no-store" in shown["Cache-Control"]
+    secret = response.context["plaintext"]
+    assert secret in response.content.decode()
+    assert "no-store" in response["Cache-Control"]
     agent = Agent.__new__(Agent)
     agent.provider, agent.server, agent.row = provider, oidc, AssertionClient.objects.get()
     agent.client_id, agent.secret = agent.row.application.client_id, secret

@@ -60,8 +60,8 @@ def act(client: Client, row: IdentityProvider | EmailDomain, name: str, **values
 def test_an_operator_adds_tests_and_edits_a_provider_whose_secret_is_never_shown(
     acting: Client, oidc: Server
 ) -> None:
-    listed, form = html_of(acting, LIST), html_of(acting, NEW_OIDC)
-    assert (NEW_OIDC in listed, NEW_SAML in listed) == (True, True)
+    listing, form = html_of(acting, LIST), html_of(acting, NEW_OIDC)
+    assert (NEW_OIDC in listing, NEW_SAML in listing) == (True, True)
     assert "/auth/sso/callback/" in form
     assert 'name="default_role"' not in form
 
@@ -134,8 +134,8 @@ def test_who_does_not_act_finds_no_form(cast: Cast, looking: Client, oidc: Serve
         assert Client().get(url).headers["Location"].startswith("/auth/login/")
     assert looking.post(f"{LIST}{provider.pk}/actions/disable/").status_code == 403
 
-    page, listed = html_of(looking, page_of(provider)), html_of(looking, LIST)
-    assert (f"{provider.pk}/edit/" in page, NEW_OIDC in listed) == (False, False)
+    page, listing = html_of(looking, page_of(provider)), html_of(looking, LIST)
+    assert (f"{provider.pk}/edit/" in page, NEW_OIDC in listing) == (False, False)
     assert list(IdentityProvider.objects.values_list("name", "disabled_at")) == [("Acme OIDC", None)]
 
 
@@ -233,8 +233,8 @@ def test_the_command_disables_and_enables(db: None, oidc: Server, capsys: pytest
     provider = add_oidc(None, oidc)
     call_command("sign_on", "disable", str(provider.public_id))
     call_command("sign_on", "list")
-    listed = capsys.readouterr().out
+    listing = capsys.readouterr().out
     call_command("sign_on", "enable", str(provider.public_id))
 
-    assert "disabled" in listed
+    assert "disabled" in listing
     assert IdentityProvider.objects.get().disabled_at is None

@@ -87,11 +87,11 @@ def test_the_page_shows_the_newest_calls_with_all_that_is_known_of_them(
 def test_people_see_calls_with_keys_and_of_their_own_apps_alone(
     cast: Cast, client_for: ClientFor, role: str
 ) -> None:
-    mine = credential_of(cast.account, number=1, person=cast.person(role))
+    own_credential = credential_of(cast.account, number=1, person=cast.person(role))
     other = credential_of(cast.account, number=2, person=cast.admin)
     note(
         call_of(credential_of(cast.account), arguments={"by": "key"}),
-        call_of(mine, "listTeams", arguments={"by": "me"}),
+        call_of(own_credential, "listTeams", arguments={"by": "me"}),
         call_of(other, "listBudgets", arguments={"by": "her"}),
     )
     client = client_for(cast.person(role))

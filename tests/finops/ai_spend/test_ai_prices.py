@@ -86,10 +86,10 @@ def test_a_model_that_no_list_has_gets_an_estimate(acme: Account) -> None:
     ],
 )
 def test_what_is_no_price_is_refused_with_its_field(acme: Account, field: str, value: Any) -> None:
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError) as error:
         enter(acme, **{field: value})
 
-    assert raised.value.field == field
+    assert error.value.field == field
 
 
 def test_a_file_is_taken_whole_or_not_at_all(cast: Cast) -> None:
@@ -100,14 +100,14 @@ def test_a_file_is_taken_whole_or_not_at_all(cast: Cast) -> None:
         f"{head}gpt-5;input;1.1;USD;2026-03-01\ngpt-5;vision;x;USD;2026-03-01\nGPT-5;input;2;USD;2026-03-01\n"
     )
 
-    refused = _upload(client, cast, bad)
+    refusal = _upload(client, cast, bad)
     with account_scope(cast.account):
         assert not AiPrice.objects.exists()
     response = _upload(client, cast, good)
 
-    assert refused.status_code == 422
-    assert "Line 3: &#x27;vision&#x27; is no token type." in refused.content.decode()
-    assert "Line 4: the same model, token type and date as line 2." in refused.content.decode()
+    assert refusal.status_code == 422
+    assert "Line 3: &#x27;vision&#x27; is no token type." in refusal.content.decode()
+    assert "Line 4: the same model, token type and date as line 2." in refusal.content.decode()
     assert response.status_code == 302
     with account_scope(cast.account):
         assert AiPrice.objects.count() == 2

@@ -106,13 +106,13 @@ def test_a_channel_is_made_changed_and_deleted(acme: Account, member: Client, re
     member.post(f"{URL}{page}edit/", {"name": "#finops", "url": ""})
     hook.refresh_from_db()
     assert (hook.name, hook.target) == ("#finops", sealed)
-    refused = member.post(f"{URL}{page}edit/", {"name": "Ops"})
-    assert refused.status_code == 422
+    refusal = member.post(f"{URL}{page}edit/", {"name": "Ops"})
+    assert refusal.status_code == 422
     message = (
         f"Alert channel &#x27;Ops&#x27; already exists with id {AlertChannel.objects.get(name='Ops').pk}."
     )
-    assert message in refused.content.decode(), re.findall(
-        'class="(?:invalid|alert).*?</div>', refused.content.decode(), re.DOTALL
+    assert message in refusal.content.decode(), re.findall(
+        'class="(?:invalid|alert).*?</div>', refusal.content.decode(), re.DOTALL
     )
     member.post(f"{URL}{page}delete/")
     assert not AlertChannel.objects.filter(name="#finops").exists()
@@ -258,17 +258,19 @@ def test_what_another_account_has_is_refused_as_what_nobody_has(
     acme: Account, cast: Cast, member: Client
 ) -> None:
     with account_scope(cast.other_account):
-        theirs = {
+        foreign_values = {
             "channel": create_channel(cast.other_account, "Theirs").pk,
             "budget": create_budget(cast.other_account, "Theirs").pk,
         }
-    mine = {"channel": AlertChannel.objects.get().pk, "budget": create_budget(acme, "Cloud").pk}
+    own_values = {"channel": AlertChannel.objects.get().pk, "budget": create_budget(acme, "Cloud").pk}
     form = {"trigger": "budget", "thresholds": "80", "measure": "actual"}
 
-    for name, pk in theirs.items():
+    for name, pk in foreign_values.items():
         errors_of = []
         for row_id in (pk, 10**9):
-            page = member.post(f"{URL}subscriptions/new/", {**form, **mine, name: row_id}).content.decode()
+            page = member.post(
+                f"{URL}subscriptions/new/", {**form, **own_values, name: row_id}
+            ).content.decode()
             assert "Theirs" not in page
             matches = re.findall(r'class="invalid-feedback[^>]*>(.*?)</div>', page, re.DOTALL)
             errors_of.append([each.replace(str(row_id), "N") for each in matches])

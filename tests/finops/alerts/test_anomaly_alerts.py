@@ -56,10 +56,10 @@ def test_an_anomaly_is_told_once_with_figures_and_a_link(acme: Account, source: 
     store_lines(acme, source, spike_bill())
     detect_if_due(acme)
 
-    (sent,) = services.evaluate(acme)
+    (delivery,) = services.evaluate(acme)
 
     anomaly = Anomaly.objects.get()
-    message, facts = sent.message, {fact["label"]: fact["value"] for fact in sent.message["facts"]}
+    message, facts = delivery.message, {fact["label"]: fact["value"] for fact in delivery.message["facts"]}
     assert re.fullmatch(r"'Acme': 'Compute' cost \$[\d,]+\.\d\d more than expected", message["title"])
     assert facts["Impact"].startswith("+$")
     assert facts["Source"] == "Bill"
@@ -80,10 +80,10 @@ def test_it_is_named_by_its_root_cause_as_pages_name_it(acme: Account, source: C
     store_lines(acme, source, [*first, *then])
     detect_if_due(acme)
 
-    (sent,) = services.evaluate(acme)
+    (delivery,) = services.evaluate(acme)
 
     assert re.fullmatch(
-        r"'Acme': 'Compute' cost \S+ more than expected \('Resource: vm-2'\)", sent.message["title"]
+        r"'Acme': 'Compute' cost \S+ more than expected \('Resource: vm-2'\)", delivery.message["title"]
     )
     assert (
         "listed first: 'Compute' ('Resource: vm-2') of 'Bill'"

@@ -44,9 +44,9 @@ def test_a_threshold_that_is_reached_is_told_once_with_figures_and_a_link(
     budget = create_budget(acme, "Cloud", 230)
     subscribe_to_budget(acme, "Cloud", 80)
 
-    (sent,) = services.evaluate(acme)
+    (delivery,) = services.evaluate(acme)
 
-    message = sent.message
+    message = delivery.message
     assert message["title"] == "'Acme': budget 'Cloud' is at 82.6%"
     assert message["summary"] == (
         "$190.00 of $230.00 spent since Mar 1, at or above the threshold of 80%. The forecast "
@@ -88,10 +88,10 @@ def test_several_thresholds_at_once_are_one_message_that_names_the_highest(
     create_budget(acme, "Cloud", 180)
     subscribe_to_budget(acme, "Cloud", 120, 50, 100, 80)
 
-    (sent,) = services.evaluate(acme)
+    (delivery,) = services.evaluate(acme)
 
-    assert "at or above the threshold of 100%" in sent.message["summary"]
-    assert sent.message["severity"] == "critical"
+    assert "at or above the threshold of 100%" in delivery.message["summary"]
+    assert delivery.message["severity"] == "critical"
     assert sorted(AlertFiring.objects.values_list("key", flat=True)) == sorted(
         f"budget:{Budget.objects.get().pk}:monthly:2026-03-01:actual:{each}" for each in (50, 80, 100)
     )
@@ -158,14 +158,14 @@ def test_a_forecast_is_told_before_the_cost_is_there(acme: Account, bill: CostSo
     subscribe_to_budget(acme, "Cloud", 100)
     subscribe_to_budget(acme, "Cloud", 90, 100, measure="forecast")
 
-    (sent,) = services.evaluate(acme)
+    (delivery,) = services.evaluate(acme)
 
-    assert sent.message["title"] == "'Acme': budget 'Cloud' is forecast to end at 103.3%"
-    assert sent.message["summary"] == (
+    assert delivery.message["title"] == "'Acme': budget 'Cloud' is forecast to end at 103.3%"
+    assert delivery.message["summary"] == (
         "The forecast for Mar 31 is $310.00 of $300.00, at or above the threshold of 100%. "
         "Spent so far: $190.00."
     )
-    assert sent.message["severity"] == "warning"
+    assert delivery.message["severity"] == "warning"
 
 
 def test_where_nothing_can_be_forecast_what_is_spent_counts(acme: Account) -> None:
@@ -190,9 +190,9 @@ def test_what_other_currencies_cost_is_named_and_not_counted(acme: Account) -> N
     create_budget(acme, "Cloud", 100)
     subscribe_to_budget(acme, "Cloud", 80, 100)
 
-    (sent,) = services.evaluate(acme)
+    (delivery,) = services.evaluate(acme)
 
-    facts = {fact["label"]: fact["value"] for fact in sent.message["facts"]}
+    facts = {fact["label"]: fact["value"] for fact in delivery.message["facts"]}
     assert (facts["Spent"], facts["Not counted"]) == ("$90.00 (90%)", "€700.00")
 
 
@@ -204,9 +204,9 @@ def test_charge_categories_outside_the_cost_view_are_named_and_not_counted(
     create_budget(acme, "Cloud", 230)
     subscribe_to_budget(acme, "Cloud", 80)
 
-    (sent,) = services.evaluate(acme)
+    (delivery,) = services.evaluate(acme)
 
-    assert sent.message["summary"].startswith(
+    assert delivery.message["summary"].startswith(
         "$190.00 of $230.00 spent since Mar 1, without $50.00 of charge categories outside the cost view, at or above"
     )
 
@@ -228,10 +228,10 @@ def test_the_last_days_of_a_period_are_told_when_their_bill_comes_in_the_next(
 
     store_lines(acme, bill, daily_cost(MARCH, date(2026, 3, 31), 10))
     with at(date(2026, 4, 2)):
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
 
-    assert sent.message["title"] == "'Acme': budget 'Cloud' ended on Mar 31 at 100%"
-    assert sent.message["summary"] == (
+    assert delivery.message["title"] == "'Acme': budget 'Cloud' ended on Mar 31 at 100%"
+    assert delivery.message["summary"] == (
         "Mar 1 – 31: $310.00 of $310.00 spent, at or above the threshold of 100%."
     )
 
@@ -250,13 +250,13 @@ def test_a_period_that_is_over_names_the_cost_that_it_does_not_count(acme: Accou
     )
 
     with at(date(2026, 4, 2)):
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
 
-    assert sent.message["summary"] == (
+    assert delivery.message["summary"] == (
         "Mar 1 – 31: $310.00 of $310.00 spent, without €7.00 in other currencies, "
         "without $50.00 of charge categories outside the cost view, at or above the threshold of 100%."
     )
-    facts = {fact["label"]: fact["value"] for fact in sent.message["facts"]}
+    facts = {fact["label"]: fact["value"] for fact in delivery.message["facts"]}
     assert facts["Not counted"] == "€7.00"
 
 
@@ -332,9 +332,9 @@ def test_a_budget_of_one_source_is_told_of_its_own_cost(acme: Account, bill: Cos
     create_budget(acme, "Bill", 230, scope=source_scope("Bill"))
     subscribe_to_budget(acme, "Bill", 80, 100)
 
-    (sent,) = services.evaluate(acme)
+    (delivery,) = services.evaluate(acme)
 
-    assert {fact["label"]: fact["value"] for fact in sent.message["facts"]}["Scope"] == "Bill"
+    assert {fact["label"]: fact["value"] for fact in delivery.message["facts"]}["Scope"] == "Bill"
     assert AlertDelivery.objects.count() == 1
 
 

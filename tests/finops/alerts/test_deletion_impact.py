@@ -156,11 +156,11 @@ def test_a_changed_budget_is_evaluated_at_once(
     django_capture_on_commit_callbacks: Any,
 ) -> None:
     assert delivery_titles(acme) == []
-    rest = {key: value for key, value in change.items() if key != "amount"}
+    other_changes = {key: value for key, value in change.items() if key != "amount"}
 
     with django_capture_on_commit_callbacks(execute=True):
         change_budget(
-            budget=quiet, actor=ACTOR, draft=budget_draft("Cloud", change.get("amount", 100), **rest)
+            budget=quiet, actor=ACTOR, draft=budget_draft("Cloud", change.get("amount", 100), **other_changes)
         )
 
     assert task_arguments == [[acme.pk]]

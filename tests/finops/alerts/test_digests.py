@@ -101,9 +101,9 @@ def test_a_digest_tells_total_change_movers_budgets_anomalies_and_savings(acme: 
 
     with at(MONDAY, 6):
         detect_if_due(acme)
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
 
-    message = sent.message
+    message = delivery.message
     assert message["summary"] == ("'Acme' spent $147.00, Mar 16 – 22: +$70.00 (+90.9%) vs Mar 9 – 15.")
     facts = {fact["label"]: fact["value"] for fact in message["facts"]}
     assert list(facts) == [
@@ -151,9 +151,9 @@ def test_after_three_days_of_waiting_it_goes_out_with_a_note(
         with at(MONDAY + timedelta(days=day), 23):
             assert detect_and_evaluate(acme) == []
     with at(MONDAY + timedelta(days=3), 0):
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
 
-    assert sent.message["summary"].endswith(note)
+    assert delivery.message["summary"].endswith(note)
 
 
 @pytest.mark.django_db
@@ -170,14 +170,14 @@ def test_a_late_digest_names_the_compared_days_and_the_charge_categories_left_ou
             subscribe(cast.account)
             change_cost_view(account=cast.account, actor=ACTOR, basis="billed", charge_categories=["Usage"])
         with at(MONDAY + timedelta(days=3), 1):
-            (sent,) = services.evaluate(cast.account)
+            (delivery,) = services.evaluate(cast.account)
 
-    summary = sent.message["summary"]
+    summary = delivery.message["summary"]
     assert summary.startswith(
         "'Acme' spent $140.00, Mar 16 – 22 (without $21.00 of Tax), of which $40.00 on Mar 21 – 22 is incomplete"
     )
     assert "; +$50.00 (+100%) on complete days vs Mar 9 – 13." in summary
-    facts = {fact["label"]: fact["value"] for fact in sent.message["facts"]}
+    facts = {fact["label"]: fact["value"] for fact in delivery.message["facts"]}
     assert facts["Total in USD"].endswith("on complete days")
 
 
@@ -201,10 +201,10 @@ def test_a_monthly_digest_is_of_the_month(acme: Account) -> None:
 
     with at(date(2026, 4, 1), 6):
         detect_if_due(acme)
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
 
-    facts = {fact["label"]: fact["value"] for fact in sent.message["facts"]}
-    assert sent.message["title"] == "'Acme': $501.00 in the month of Mar 1"
+    facts = {fact["label"]: fact["value"] for fact in delivery.message["facts"]}
+    assert delivery.message["title"] == "'Acme': $501.00 in the month of Mar 1"
     assert facts["Total in USD"] == "$501.00 · +$193.00 (+62.7%)"
     assert facts["Budgets at risk"] == (
         "2 of 3: Cloud (exceeded, $501.00 of $450.00), Year (warning, $1,150.00 of $1,300.00)."
@@ -219,10 +219,10 @@ def test_amounts_of_two_currencies_stay_apart(acme: Account) -> None:
 
     with at(MONDAY, 6):
         detect_if_due(acme)
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
 
-    facts = {fact["label"]: fact["value"] for fact in sent.message["facts"]}
-    assert sent.message["title"] == "'Acme': $147.00 and €21.00 in the week of Mar 16"
+    facts = {fact["label"]: fact["value"] for fact in delivery.message["facts"]}
+    assert delivery.message["title"] == "'Acme': $147.00 and €21.00 in the week of Mar 16"
     assert facts["Total in EUR"] == "€21.00 · €0.00 (0%)"
 
 
@@ -234,12 +234,12 @@ def test_a_digest_of_many_currencies_says_how_many_more_there_are(acme: Account)
 
     with at(MONDAY, 6):
         detect_if_due(acme)
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
 
-    assert sent.message["title"].startswith(
+    assert delivery.message["title"].startswith(
         "'Acme': $70.00, €63.00, £56.00 and amounts in 2 more currencies in the week"
     )
-    labels = [fact["label"] for fact in sent.message["facts"]]
+    labels = [fact["label"] for fact in delivery.message["facts"]]
     assert labels[1:6] == [f"Total in {code}" for code in ("USD", "EUR", "GBP", "CHF", "JPY")]
 
 

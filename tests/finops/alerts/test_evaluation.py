@@ -208,9 +208,9 @@ def test_budgets_that_nobody_subscribed_to_are_not_read(acme: Account) -> None:
 
 def is_due(account: Account) -> bool:
     """Evaluates when it is."""
-    listed = account.pk in services.due_accounts()
-    assert services.evaluate_if_due(account) == listed
-    return listed
+    is_listed = account.pk in services.due_accounts()
+    assert services.evaluate_if_due(account) == is_listed
+    return is_listed
 
 
 @ONE
@@ -295,8 +295,8 @@ def test_the_worker_evaluates_what_is_due(acme: Account) -> None:
 
 @COMMITTED
 def test_while_one_worker_evaluates_another_leaves_the_account_alone(overspent: Account) -> None:
-    with advisory_lock(f"alerts {overspent.pk}") as mine, threads(1) as call:
-        assert mine
+    with advisory_lock(f"alerts {overspent.pk}") as has_lock, threads(1) as call:
+        assert has_lock
         assert call(at_noon, services.evaluate_if_due, overspent).result() is False
 
     assert at_noon(services.evaluate_if_due, overspent) is True
@@ -308,11 +308,11 @@ def test_a_message_keeps_its_place_beside_firing_and_subscription(acme: Account)
     create_budget(acme, "Cloud", 400)
     subscription = subscribe_to_budget(acme, "Cloud", 80, 100)
 
-    (sent,) = services.evaluate(acme)
+    (delivery,) = services.evaluate(acme)
 
     firings = list(AlertFiring.objects.order_by("key"))
     assert {firing.subscription_id for firing in firings} == {subscription.pk}
-    assert all(firing.message == sent.message for firing in firings)
-    assert sent.firing is not None
-    assert sent.firing.key.endswith(":100")
-    assert sent.channel_name == "Ops"
+    assert all(firing.message == delivery.message for firing in firings)
+    assert delivery.firing is not None
+    assert delivery.firing.key.endswith(":100")
+    assert delivery.channel_name == "Ops"

@@ -42,11 +42,11 @@ def test_an_import_that_waits_is_told_once_with_its_sums(acme: Account, bills: C
     assert due_accounts() == []
     job = upload_bill(bills, "5")
     assert due_accounts() == [acme.pk]
-    (sent,) = services.evaluate(acme)
-    assert sent.message["title"] == "'Acme': an import into 'Bills' needs review"
-    assert "2026-02 falls by 66.7 %, from 420.00 USD to 140.00 USD billed." in sent.message["summary"]
-    assert sent.message["url"].endswith(f"/a/acme/connections/imports/{job.pk}/")
-    assert sent.message["data"]["months"][0]["before"] == {"amount": 420.0, "currency": "USD"}
+    (delivery,) = services.evaluate(acme)
+    assert delivery.message["title"] == "'Acme': an import into 'Bills' needs review"
+    assert "2026-02 falls by 66.7 %, from 420.00 USD to 140.00 USD billed." in delivery.message["summary"]
+    assert delivery.message["url"].endswith(f"/a/acme/connections/imports/{job.pk}/")
+    assert delivery.message["data"]["months"][0]["before"] == {"amount": 420.0, "currency": "USD"}
     confirm_import(job=job, actor=ACTOR)
     run_import(job.pk)
     assert evaluate(acme) == []

@@ -105,7 +105,7 @@ def test_no_page_holds_a_secret(acme: Account, secrets: list[str], cast: Cast) -
         "settings/audit-log/?format=csv",
     ]
     for page in pages:
-        shown = client.get(f"/a/acme/{page}")
-        content = b"".join(shown) if shown.streaming else shown.content
-        assert shown.status_code == 200
+        response = client.get(f"/a/acme/{page}")
+        content = b"".join(response) if response.streaming else response.content
+        assert response.status_code == 200
         assert not leaked_secrets(secrets, content.decode()), page

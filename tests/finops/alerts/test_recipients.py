@@ -33,7 +33,7 @@ def confirmations() -> list[tuple[str, str]]:
     """To whom, and the path of its link."""
     send_unsent_mails()
     bodies = [
-        (sent.to[0], str(sent.body)) for sent in mail.outbox if sent.subject == "Confirm alerts by email"
+        (email.to[0], str(email.body)) for email in mail.outbox if email.subject == "Confirm alerts by email"
     ]
     mail.outbox.clear()
     return [(to, re.findall(r"https?://[^/]+(/alerts/recipients/\S+)", body)[0]) for to, body in bodies]
@@ -43,7 +43,7 @@ def test_an_address_that_nobody_verified_gets_no_alert_until_it_confirms(acme: A
     channel = unconfirmed_channel(acme, OTHER, cast.member.email)
     row = deliver(channel)
     run_deliveries()
-    assert [sent.to for sent in mail.outbox] == [[cast.member.email]]
+    assert [email.to for email in mail.outbox] == [[cast.member.email]]
     assert f"No email is sent to '{OTHER}' until the address is confirmed." in attempt_answers(row)[0][1]
     mail.outbox.clear()
     pages = signed_in(cast.viewer)
@@ -61,16 +61,16 @@ def test_an_address_that_nobody_verified_gets_no_alert_until_it_confirms(acme: A
     Client().post(f"{path}confirm/")
     deliver(channel)
     run_deliveries()
-    assert {sent.to[0] for sent in mail.outbox} == {OTHER, cast.member.email}
+    assert {email.to[0] for email in mail.outbox} == {OTHER, cast.member.email}
     answer = queries.list_alert_deliveries(acme, DeliveriesQuery())
     assert answer.summary.endswith("of the 2 listed: 1 delivered and 1 partly delivered.")
 
 
 def test_an_attempt_names_every_address_that_was_left_out(acme: Account, cast: Cast) -> None:
-    others = [f"{'a' * 40}{n}@{'b' * 40}.example.org" for n in range(19)]
-    row = deliver(unconfirmed_channel(acme, cast.member.email, *others))
+    addresses = [f"{'a' * 40}{n}@{'b' * 40}.example.org" for n in range(19)]
+    row = deliver(unconfirmed_channel(acme, cast.member.email, *addresses))
     run_deliveries()
-    assert [address for address in others if address not in attempt_answers(row)[0][1]] == []
+    assert [address for address in addresses if address not in attempt_answers(row)[0][1]] == []
 
 
 def test_an_alert_that_waits_arrives_when_the_address_confirms(acme: Account) -> None:
@@ -90,11 +90,11 @@ def test_each_alert_leads_to_where_one_click_unsubscribes(acme: Account, cast: C
     channel = unconfirmed_channel(acme, cast.member.email)
     deliver(channel)
     run_deliveries()
-    sent = mail.outbox[-1]
-    headers = sent.extra_headers
+    email = mail.outbox[-1]
+    headers = email.extra_headers
     assert headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     url = headers["List-Unsubscribe"].strip("<>")
-    assert url.removesuffix("unsubscribe/") in str(sent.body)
+    assert url.removesuffix("unsubscribe/") in str(email.body)
     path = re.sub(r"https?://[^/]+", "", url)
 
     program = Client(enforce_csrf_checks=True)
@@ -129,8 +129,8 @@ def test_confirmation_mails_are_limited_for_the_address_and_the_account(acme: Ac
     channel = unconfirmed_channel(acme, OTHER)
     services.change_channel(channel=channel, actor=ACTOR, name="Again", target={"addresses": [OTHER]})
     assert UnsentMail.objects.count() == 1
-    others = [Account.objects.create(name=f"Account {n}", slug=f"account-{n}") for n in range(4)]
-    for account in others:
+    other_accounts = [Account.objects.create(name=f"Account {n}", slug=f"account-{n}") for n in range(4)]
+    for account in other_accounts:
         request_confirmations(account=account, addresses=[OTHER])
     assert UnsentMail.objects.count() == 3
 
@@ -138,7 +138,7 @@ def test_confirmation_mails_are_limited_for_the_address_and_the_account(acme: Ac
     assert AlertRecipient.objects.filter(account=acme, requested_at__isnull=False).count() == 20
 
     with clock.frozen(NOON + timedelta(days=2)):
-        request_confirmations(account=others[3], addresses=[OTHER])
+        request_confirmations(account=other_accounts[3], addresses=[OTHER])
     assert UnsentMail.objects.count() == 23
 
 

@@ -79,15 +79,15 @@ def test_a_weekly_report_is_the_views_result_with_its_top_groups_and_link(acme: 
     add_spend(acme, SUNDAY)
 
     with at(MONDAY, 6):
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
         assert services.evaluate(acme) == []
 
-    message = sent.message
+    message = delivery.message
     assert message["title"] == "'Acme': 'Compute by region', $154.00"
     assert message["summary"] == (
         "'Compute by region': $154.00, Mar 16 – 22, +$70.00 (+83.3%) vs Mar 9 – 15."
     )
-    assert facts_of(sent) == {
+    assert facts_of(delivery) == {
         "Account": "Acme",
         "Total in USD": "$154.00 · +$70.00 (+83.3%)",
         "eu": "$140.00 · 90.9% · +100%",
@@ -107,10 +107,10 @@ def test_the_link_of_a_report_opens_the_days_that_it_had(acme: Account, cast: Ca
     subscribe(acme, "view_report", saved_view=view.pk, frequency="weekly")
     add_spend(acme, SUNDAY)
     with at(MONDAY, 6):
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
 
     with at(date(2026, 3, 27)):
-        page = signed_in(cast.viewer).get(sent.message["url"].removeprefix("http://127.0.0.1:8000"))
+        page = signed_in(cast.viewer).get(delivery.message["url"].removeprefix("http://127.0.0.1:8000"))
 
     assert "$154.00" in page.content.decode()
 
@@ -123,9 +123,9 @@ def test_a_report_waits_for_its_days_and_then_says_first_what_is_incomplete(acme
         with at(MONDAY + timedelta(days=day), 23):
             assert evaluate(acme) == []
     with at(MONDAY + timedelta(days=3), 0):
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
 
-    assert sent.message["summary"] == (
+    assert delivery.message["summary"] == (
         "'Compute by region': $110.00, Mar 16 – 22; no day is complete from Mar 21 on; "
         "+$50.00 (+83.3%) vs Mar 9 – 13. Only days with complete data are compared: Mar 16 – 20 with Mar 9 – 13; "
         "the amounts in totals and rows cover the whole period. "
@@ -143,8 +143,8 @@ def test_a_daily_report_waits_until_noon(acme: Account) -> None:
     with at(date(2026, 3, 24), 11):
         assert evaluate(acme) == []
     with at(date(2026, 3, 24), 12):
-        (sent,) = services.evaluate(acme)
-    assert sent.message["summary"].startswith(
+        (delivery,) = services.evaluate(acme)
+    assert delivery.message["summary"].startswith(
         "'Compute by region': $132.00, Mar 17 – 23; no day is complete from Mar 23 on; "
     )
 
@@ -155,11 +155,11 @@ def test_a_monthly_report_of_the_month_to_date_is_of_the_month_that_is_over(acme
     add_spend(acme, date(2026, 3, 31))
 
     with at(date(2026, 4, 1), 6):
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
 
     by_hand = 15 * (10 + 2 + 1) + 16 * (20 + 2 + 1)
-    assert sent.message["title"] == f"'Acme': 'Month', ${by_hand}.00"
-    assert "Mar 1 – 31" in sent.message["summary"]
+    assert delivery.message["title"] == f"'Acme': 'Month', ${by_hand}.00"
+    assert "Mar 1 – 31" in delivery.message["summary"]
 
 
 def test_currencies_stay_apart_and_the_report_says_so(acme: Account) -> None:
@@ -168,10 +168,10 @@ def test_currencies_stay_apart_and_the_report_says_so(acme: Account) -> None:
     add_source(acme, daily_cost(JANUARY, SUNDAY, 3, currency="EUR", service="Mail"), name="Euros")
 
     with at(MONDAY, 6):
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
 
-    assert sent.message["title"] == "'Acme': 'Compute by region', $161.00 and €21.00"
-    assert "Cost is in 2 currencies (USD, EUR), which are not added" in sent.message["summary"]
+    assert delivery.message["title"] == "'Acme': 'Compute by region', $161.00 and €21.00"
+    assert "Cost is in 2 currencies (USD, EUR), which are not added" in delivery.message["summary"]
 
 
 def test_a_report_counts_in_the_display_currency_and_says_what_has_no_rate(acme: Account) -> None:
@@ -185,10 +185,10 @@ def test_a_report_counts_in_the_display_currency_and_says_what_has_no_rate(acme:
     acme.save()
 
     with at(MONDAY, 6):
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
 
-    assert sent.message["title"] == "'Acme': 'Compute by region', $203.00"
-    assert sent.message["summary"] == (
+    assert delivery.message["title"] == "'Acme': 'Compute by region', $203.00"
+    assert delivery.message["summary"] == (
         "'Compute by region': $203.00, Mar 16 – 22, without £7.00 for which there is no exchange rate to USD."
     )
 
@@ -200,9 +200,9 @@ def test_a_report_of_amounts_without_any_rate_says_that_they_are_not_converted(a
     acme.save()
 
     with at(MONDAY, 6):
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
 
-    first, _, _ = sent.message["summary"].partition(". ")
+    first, _, _ = delivery.message["summary"].partition(". ")
     assert first.startswith(
         "'Compute by region': $154.00, Mar 16 – 22, not converted: there is no exchange rate to CHF"
     )
@@ -214,9 +214,9 @@ def test_a_report_says_first_how_much_is_of_incomplete_days(acme: Account) -> No
     add_spend(acme, MONDAY)
 
     with at(MONDAY, 6):
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
 
-    first, _, _ = sent.message["summary"].partition(". ")
+    first, _, _ = delivery.message["summary"].partition(". ")
     assert first == ("'Compute by region': $176.00, Mar 16 – 23, of which $22.00 on Mar 23 is incomplete")
 
 
@@ -224,11 +224,11 @@ def test_the_notification_of_a_report_opens_the_days_that_it_had(acme: Account, 
     subscribe(acme, "view_report", saved_view=save_view(acme).pk, frequency="weekly")
     add_spend(acme, SUNDAY)
     with at(MONDAY, 6):
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
 
     path = Notification.objects.get().path
 
-    assert sent.message["url"] == f"http://127.0.0.1:8000{path}"
+    assert delivery.message["url"] == f"http://127.0.0.1:8000{path}"
     assert "start_date=2026-03-16&end_date=2026-03-22" in path
 
 
@@ -266,8 +266,8 @@ def test_a_report_arrives_as_mail_with_a_table_of_groups(acme: Account, mail_ser
     add_spend(acme, SUNDAY)
 
     with at(MONDAY, 6):
-        (sent,) = services.evaluate(acme)
-        services.send_delivery(account=acme, delivery_id=sent.pk)
+        (delivery,) = services.evaluate(acme)
+        services.send_delivery(account=acme, delivery_id=delivery.pk)
 
     ((_address, raw),) = mail_server.mails
     parts = [
@@ -350,9 +350,9 @@ def test_the_same_twice_is_refused(acme: Account) -> None:
     subscribe(acme, "view_change", minimum_impact=Decimal(10), currency="USD", **fields)
     subscribe(acme, "view_report", **fields)
 
-    for trigger, rest in (("view_change", {"minimum_percent": 20}), ("view_report", {})):
+    for trigger, values in (("view_change", {"minimum_percent": 20}), ("view_report", {})):
         with pytest.raises(UserError, match="already sends this to the channel"):
-            subscribe(acme, trigger, **fields, **rest)
+            subscribe(acme, trigger, **fields, **values)
 
 
 # Pages

@@ -30,13 +30,13 @@ def test_a_change_beyond_a_share_is_sent_once_for_the_week(acme: Account) -> Non
     source = add_spend(acme, SUNDAY)
 
     with at(MONDAY, 6):
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
         store_lines(acme, source, lines(SUNDAY, spike=21))
         assert services.evaluate(acme) == []
 
-    message = sent.message
+    message = delivery.message
     assert message["title"] == "'Acme': 'Compute by region' changed by +$70.00 (+83.3%)"
-    assert facts_of(sent) == {
+    assert facts_of(delivery) == {
         "Account": "Acme",
         "Total in USD": "$154.00 · +$70.00 (+83.3%)",
         "eu": "+$70.00, now $140.00",
@@ -82,10 +82,10 @@ def test_a_drop_is_a_change_too(acme: Account) -> None:
     add_spend(acme, SPIKE, spike=2)
 
     with at(date(2026, 3, 21), 6):
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
 
-    assert sent.message["title"].endswith("changed by −$8.00 (−66.7%)")
-    assert sent.message["severity"] == "info"
+    assert delivery.message["title"].endswith("changed by −$8.00 (−66.7%)")
+    assert delivery.message["severity"] == "info"
 
 
 def test_an_amount_in_another_currency_is_not_reached(acme: Account) -> None:

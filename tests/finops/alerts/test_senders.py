@@ -73,10 +73,10 @@ def texts(value: Any) -> list[dict[str, Any]]:
 
 
 def check_slack(said: Message) -> None:
-    sent = json.loads(msgspec.json.encode(slack.payload(said)))
-    blocks = sent["blocks"]
+    payload = json.loads(msgspec.json.encode(slack.payload(said)))
+    blocks = payload["blocks"]
     assert 2 <= len(blocks) <= 50
-    assert 1 <= len(sent["text"]) <= 3_000
+    assert 1 <= len(payload["text"]) <= 3_000
     assert len(blocks[0]["text"]["text"]) <= 150
     for block in blocks:
         assert len(block.get("fields", [])) <= 10
@@ -88,7 +88,7 @@ def check_slack(said: Message) -> None:
             assert all(part.startswith(("amp;", "lt;", "gt;")) for part in each["text"].split("&")[1:])
         else:
             assert each["text"].startswith("<https://finops.example.com/a/acme/?x=1&amp;y=%3C%7C%3E|")
-    body, _newline, link = sent["text"].rpartition("\n")
+    body, _newline, link = payload["text"].rpartition("\n")
     assert not {"<", ">"} & set(body)
     assert link.startswith("<https://finops.example.com/")
 
@@ -103,10 +103,12 @@ def check_teams(said: Message) -> None:
 
 
 def check_pagerduty(said: Message) -> None:
-    sent = json.loads(msgspec.json.encode(pagerduty.payload(PagerDutyTarget(routing_key=KEY), sending(said))))
-    assert len(sent["payload"]["summary"]) <= 1_024
-    assert len(sent["dedup_key"]) <= 255
-    assert len(json.dumps(sent)) <= 512_000
+    payload = json.loads(
+        msgspec.json.encode(pagerduty.payload(PagerDutyTarget(routing_key=KEY), sending(said)))
+    )
+    assert len(payload["payload"]["summary"]) <= 1_024
+    assert len(payload["dedup_key"]) <= 255
+    assert len(json.dumps(payload)) <= 512_000
 
 
 @given(MESSAGES)
@@ -136,19 +138,19 @@ def test_a_message_at_every_limit_at_once_fits() -> None:
 
 
 def test_slack_gets_names_as_plain_text_and_nobody_is_called() -> None:
-    sent = slack.payload(message(title=NASTY, summary=NASTY, facts=(Fact(NASTY, NASTY),)))
+    payload = slack.payload(message(title=NASTY, summary=NASTY, facts=(Fact(NASTY, NASTY),)))
 
-    plain = [each["text"] for each in texts(sent["blocks"]) if each["type"] == "plain_text"]
+    plain = [each["text"] for each in texts(payload["blocks"]) if each["type"] == "plain_text"]
     assert len(plain) == 4
     assert all("&lt;!channel&gt; *bold*" in each for each in plain)
-    assert not [each for each in ("<!channel>", "@here") if each in sent["text"]]
-    assert sent["text"].endswith("\n<https://finops.example.com/a/acme/budgets/7/|Open in the console>")
+    assert not [each for each in ("<!channel>", "@here") if each in payload["text"]]
+    assert payload["text"].endswith("\n<https://finops.example.com/a/acme/budgets/7/|Open in the console>")
 
 
 def test_slack_says_how_many_figures_are_left_out() -> None:
-    sent = slack.payload(message(facts=tuple(Fact(str(number), "1.00 USD") for number in range(203))))
+    payload = slack.payload(message(facts=tuple(Fact(str(number), "1.00 USD") for number in range(203))))
 
-    assert "3 more figures" in sent["blocks"][-1]["elements"][0]["text"]
+    assert "3 more figures" in payload["blocks"][-1]["elements"][0]["text"]
 
 
 def test_an_entity_is_never_cut_in_two() -> None:
@@ -160,10 +162,10 @@ def test_an_entity_is_never_cut_in_two() -> None:
 
 
 def test_teams_gets_an_adaptive_card_whose_texts_are_no_markdown() -> None:
-    sent = microsoft_teams.payload(message(title=NASTY, facts=(Fact("Spent", NASTY),)))
+    payload = microsoft_teams.payload(message(title=NASTY, facts=(Fact("Spent", NASTY),)))
 
-    attachment = sent["attachments"][0]
-    assert (sent["type"], attachment["contentType"]) == (
+    attachment = payload["attachments"][0]
+    assert (payload["type"], attachment["contentType"]) == (
         "message",
         "application/vnd.microsoft.card.adaptive",
     )
@@ -177,12 +179,12 @@ def test_pagerduty_gets_a_trigger_of_its_incident(acme: Account, receiver: Recei
     deliver(create_channel_to(acme, receiver, Kind.PAGERDUTY), severity="critical")
     run_deliveries()
 
-    sent = receiver.requests[0].json
-    assert (sent["routing_key"], sent["event_action"]) == (KEY, "trigger")
-    assert sent["dedup_key"] == "finops:acme:budget:7:2026-03"
-    assert sent["payload"]["severity"] == "critical"
-    assert sent["payload"]["custom_details"]["Spent"] == "812.50 USD"
-    assert sent["links"][0]["href"] == message().url
+    payload = receiver.requests[0].json
+    assert (payload["routing_key"], payload["event_action"]) == (KEY, "trigger")
+    assert payload["dedup_key"] == "finops:acme:budget:7:2026-03"
+    assert payload["payload"]["severity"] == "critical"
+    assert payload["payload"]["custom_details"]["Spent"] == "812.50 USD"
+    assert payload["links"][0]["href"] == message().url
 
 
 def test_a_webhook_is_verified_by_the_library_of_the_standard(acme: Account, receiver: Receiver) -> None:
@@ -192,10 +194,10 @@ def test_a_webhook_is_verified_by_the_library_of_the_standard(acme: Account, rec
         run_deliveries()
 
     request = receiver.requests[0]
-    sent = Webhook(secret).verify(request.body, request.headers)
-    assert sent["type"] == "alert.budget"
-    assert sent["data"]["figures"] == {"spent": {"amount": "812.50", "currency": "USD"}}
-    assert sent["data"]["account"] == {"slug": "acme", "name": "Acme"}
+    payload = Webhook(secret).verify(request.body, request.headers)
+    assert payload["type"] == "alert.budget"
+    assert payload["data"]["figures"] == {"spent": {"amount": "812.50", "currency": "USD"}}
+    assert payload["data"]["account"] == {"slug": "acme", "name": "Acme"}
     with pytest.raises(WebhookVerificationError):
         Webhook(secret).verify(request.body.replace(b"812.50", b"1.50"), request.headers)
 
@@ -230,9 +232,9 @@ def test_a_day_later_the_old_secret_signs_no_more(acme: Account, receiver: Recei
 def test_the_documented_webhook_is_the_one_that_is_sent() -> None:
     page = (settings.BASE_DIR / "docs" / "alert-channels.md").read_text()
     documented = json.loads(page.partition("```json")[2].partition("```")[0])
-    sent = json.loads(msgspec.json.encode(webhook.payload(sending(message()))))
+    payload = json.loads(msgspec.json.encode(webhook.payload(sending(message()))))
 
-    assert shape(documented) == shape(sent)
+    assert shape(documented) == shape(payload)
 
 
 def shape(value: Any) -> Any:

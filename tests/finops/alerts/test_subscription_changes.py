@@ -79,8 +79,8 @@ def test_a_new_threshold_that_is_reached_is_told_once_to_the_channel_of_now(
 
     change(at_85, thresholds=[50, 80, 100], channel="Chat")
 
-    (sent,) = services.evaluate(acme)
-    assert sent.channel_id == chat.pk
+    (delivery,) = services.evaluate(acme)
+    assert delivery.channel_id == chat.pk
     assert evaluate(acme) == []
     assert at_85.firings.exclude(message={}).count() == 2
 

@@ -202,9 +202,9 @@ def test_what_cannot_be_is_refused_with_what_to_do(
     create_budget(acme, "Cloud")
     Team.objects.create(account=acme, name="Core")
     CostTag.objects.create(account=acme, key="ring")
-    trigger, rest = asked["trigger"], {key: value for key, value in asked.items() if key != "trigger"}
+    trigger, values = asked["trigger"], {key: value for key, value in asked.items() if key != "trigger"}
 
-    problem = refusal(acme, trigger, **rest)
+    problem = refusal(acme, trigger, **values)
 
     assert said in problem.message
     assert problem.field == field
@@ -215,7 +215,7 @@ def test_what_cannot_be_is_refused_with_what_to_do(
 def test_rows_of_another_account_are_answered_as_ones_that_are_not_there(acme: Account, cast: Cast) -> None:
     other = cast.other_account
     with account_scope(other):
-        theirs = {
+        foreign_values = {
             "channel": create_channel(other, "Theirs").pk,
             "budget": create_budget(other, "Theirs").pk,
             "cost_source": add_source(other, [], name="Theirs").pk,
@@ -233,7 +233,7 @@ def test_rows_of_another_account_are_answered_as_ones_that_are_not_there(acme: A
         fields = draft.get(field, {"trigger": "anomaly", "scope": field, field: number, **scope})
         return refusal(acme, fields.pop("trigger"), **fields).message.replace(str(number), "N")
 
-    for field, number in theirs.items():
+    for field, number in foreign_values.items():
         assert asked(field, number) == asked(field, nowhere)
 
 

@@ -51,10 +51,10 @@ def test_a_unit_cost_above_its_target_is_sent_with_cost_and_usage(acme: Account,
     add_spend(acme, SUNDAY, 12)
 
     with at(MONDAY, 6):
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
         assert services.evaluate(acme) == []
 
-    message = sent.message
+    message = delivery.message
     assert message["title"] == "'Acme': 'Cost per 1k' is above its target: $12.00 per 1,000 requests"
     assert message["summary"].startswith(
         "'Cost per 1k' was $12.00 per 1,000 requests, Mar 16 – 22; the target is $10.00."
@@ -80,9 +80,9 @@ def test_a_unit_cost_of_a_single_day_has_no_chart(acme: Account, metric: UnitMet
     add_spend(acme, SUNDAY, 12)
 
     with at(MONDAY, 6):
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
 
-    assert "chart" not in sent.message
+    assert "chart" not in delivery.message
 
 
 def test_weeks_above_the_target_are_one_episode_and_its_end_is_sent(
@@ -103,10 +103,10 @@ def test_weeks_above_the_target_are_one_episode_and_its_end_is_sent(
         acme, source, [*daily_cost(FIRST, second, 13), *daily_cost(second + timedelta(days=1), third, 9)]
     )
     with at(third + timedelta(days=1), 6):
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
         assert services.evaluate(acme) == []
-    assert sent.message["title"].endswith("is back within its target: $9.00 per 1,000 requests")
-    assert (sent.message["severity"], sent.message["is_end"]) == ("info", True)
+    assert delivery.message["title"].endswith("is back within its target: $9.00 per 1,000 requests")
+    assert (delivery.message["severity"], delivery.message["is_end"]) == ("info", True)
 
     fourth = third + timedelta(days=7)
     store_lines(
@@ -129,9 +129,9 @@ def test_a_target_may_be_smaller_than_a_cent(acme: Account, metric: UnitMetric) 
     add_spend(acme, SUNDAY, "0.01")
 
     with at(MONDAY, 6):
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
 
-    assert "the target is $0.000000000001." in sent.message["summary"]
+    assert "the target is $0.000000000001." in delivery.message["summary"]
 
 
 def test_days_without_usage_or_in_another_currency_change_nothing(acme: Account, metric: UnitMetric) -> None:
@@ -157,9 +157,9 @@ def test_a_unit_cost_above_its_target_says_first_which_cost_has_no_exchange_rate
     add_pounds(acme)
 
     with at(MONDAY, 6):
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
 
-    assert sent.message["summary"].startswith(
+    assert delivery.message["summary"].startswith(
         "'Cost per 1k' was $12.00 per 1,000 requests, Mar 16 – 22, "
         "without £7.00 for which there is no exchange rate to USD; the target is $10.00."
     )
@@ -191,9 +191,9 @@ def test_a_unit_cost_says_first_on_how_many_days_there_is_usage(acme: Account) -
     add_spend(acme, SUNDAY, 12)
 
     with at(MONDAY, 6):
-        (sent,) = services.evaluate(acme)
+        (delivery,) = services.evaluate(acme)
 
-    assert sent.message["summary"].startswith(
+    assert delivery.message["summary"].startswith(
         "'Cost per 1k' was $16.80 per 1,000 requests, Mar 16 – 22, with usage on 5 of 7 days; "
     )
 

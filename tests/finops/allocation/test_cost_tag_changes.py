@@ -170,10 +170,10 @@ def test_rules_that_the_account_cannot_have_are_refused(
 ) -> None:
     tag = make("kind")
 
-    with pytest.raises(RuleError) as refused:
+    with pytest.raises(RuleError) as error:
         save(cast, tag, rule)
 
-    assert said in refused.value.message
+    assert said in error.value.message
     assert CostTag.objects.get().version == 1
 
 
@@ -268,7 +268,7 @@ def test_a_cost_tag_in_use_is_kept_and_what_uses_it_named(
         account=payer, actor=cast.actor, basis="billed", charge_categories=[], product_key="cost_tag:kind"
     )
 
-    with pytest.raises(UserError) as refused:
+    with pytest.raises(UserError) as error:
         delete_cost_tag(cost_tag=tag, actor=cast.actor)
 
     for use in (
@@ -280,7 +280,7 @@ def test_a_cost_tag_in_use_is_kept_and_what_uses_it_named(
         "budget Live",
         "the product key",
     ):
-        assert use in refused.value.message
+        assert use in error.value.message
     assert CostTag.objects.filter(pk=tag.pk).exists()
 
 

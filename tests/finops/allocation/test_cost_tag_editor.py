@@ -69,8 +69,8 @@ def test_nothing_is_saved_before_the_effect_was_shown(cast: Cast, costly: Accoun
 
 def test_what_was_changed_after_the_review_is_reviewed_again(cast: Cast, costly: Account) -> None:
     client = signed_in(cast.member)
-    shown = client.post(f"{PAGE}new/", form(RULES), headers={"HX-Request": "true"})
-    digest = hidden_value(shown.content.decode(), "reviewed")
+    response = client.post(f"{PAGE}new/", form(RULES), headers={"HX-Request": "true"})
+    digest = hidden_value(response.content.decode(), "reviewed")
 
     client.post(f"{PAGE}new/", form(RULES[:1], reviewed=digest, save="1"), headers={"HX-Request": "true"})
 
@@ -141,9 +141,9 @@ def test_a_lost_update_names_who_changed_it_and_can_be_reviewed_on_top(cast: Cas
     )
     client, url = signed_in(cast.member), f"{PAGE}{tagged.pk}/edit/"
 
-    refused = client.post(url, form(RULES, version=1), headers={"HX-Request": "true"})
-    assert "stranger@example.com changed it" in text_of(refused)
-    assert "). Your edits are not saved yet." in text_of(refused)
+    refusal = client.post(url, form(RULES, version=1), headers={"HX-Request": "true"})
+    assert "stranger@example.com changed it" in text_of(refusal)
+    assert "). Your edits are not saved yet." in text_of(refusal)
     assert CostTag.objects.get().version == 2
 
     again = client.post(url, form(RULES, version=1, rebase="2"), headers={"HX-Request": "true"})
@@ -155,8 +155,8 @@ def test_a_lost_update_names_who_changed_it_and_can_be_reviewed_on_top(cast: Cas
 
 def test_a_change_between_review_and_save_is_not_overwritten(cast: Cast, tagged: CostTag) -> None:
     client, url = signed_in(cast.member), f"{PAGE}{tagged.pk}/edit/"
-    shown = client.post(url, form(RULES, version=1), headers={"HX-Request": "true"})
-    digest = hidden_value(shown.content.decode(), "reviewed")
+    response = client.post(url, form(RULES, version=1), headers={"HX-Request": "true"})
+    digest = hidden_value(response.content.decode(), "reviewed")
     save_cost_tag(
         cost_tag=tagged, actor=cast.other_actor, version=1, rules=(), default_value="x", description=""
     )

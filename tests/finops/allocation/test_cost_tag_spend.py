@@ -86,21 +86,21 @@ def test_what_has_only_the_default_value_is_untagged_in_coverage(cast: Cast, pay
 
 def test_who_saves_over_an_unseen_change_is_told_by_whom(cast: Cast, payer: Account) -> None:
     tag = create_cost_tag(account=payer, actor=cast.actor, key="kind", rules=read_rules([PROD]))
-    mine: dict[str, Any] = {
+    own_change: dict[str, Any] = {
         "cost_tag": tag,
         "actor": cast.actor,
         "version": 1,
         "default_value": "",
         "description": "",
     }
-    save_cost_tag(**mine, rules=read_rules([STORAGE]))
+    save_cost_tag(**own_change, rules=read_rules([STORAGE]))
 
     with pytest.raises(UserError, match=f"was changed by {cast.member.email} on 2026-03-20"):
-        save_cost_tag(**mine, rules=())
+        save_cost_tag(**own_change, rules=())
 
 
 def test_the_preview_says_what_each_rule_catches(payer: Account) -> None:
-    shown = preview(payer, CostTagDraft(key="kind", rules=read_rules([PROD, STORAGE])))
+    result = preview(payer, CostTagDraft(key="kind", rules=read_rules([PROD, STORAGE])))
 
-    assert [amounts(rule.amounts) for rule in shown.rules] == [{"USD": 1}, {"USD": 2}]
-    assert amounts(shown.rest) == {"EUR": 8, "USD": 4}
+    assert [amounts(rule.amounts) for rule in result.rules] == [{"USD": 1}, {"USD": 2}]
+    assert amounts(result.rest) == {"EUR": 8, "USD": 4}

@@ -185,17 +185,17 @@ def _check_preview(
     acme: Account, plain: Plain, documents: list[dict[str, Any]], default: str, rows: list[Line]
 ) -> None:
     draft = CostTagDraft(key="outer", rules=read_rules(documents), default_value=default)
-    shown = preview(acme, draft, days=60)
+    result = preview(acme, draft, days=60)
     expected = add_up(rows, lambda row: (plain.number("outer", row), row["currency"]))
-    caught = {0: shown.rest, **{rule.number: rule.amounts for rule in shown.rules}}
+    caught = {0: result.rest, **{rule.number: rule.amounts for rule in result.rules}}
     assert {
         (number, part.currency): part.amount for number, parts in caught.items() for part in parts
     } == expected
-    assert {part.currency: part.amount for part in shown.totals} == add_up(rows, lambda row: row["currency"])
-    for rule in shown.rules:
-        alone = Plain({**plain.tags, "outer": ([documents[rule.number - 1]], "")})
-        takers = [plain.number("outer", row) for row in rows if alone.number("outer", row)]
+    assert {part.currency: part.amount for part in result.totals} == add_up(rows, lambda row: row["currency"])
+    for rule in result.rules:
+        single_rule = Plain({**plain.tags, "outer": ([documents[rule.number - 1]], "")})
+        takers = [plain.number("outer", row) for row in rows if single_rule.number("outer", row)]
         assert rule.lines == takers.count(rule.number)
         if not rule.lines:
             assert (rule.matching_lines, set(rule.shadowed_by)) == (len(takers), set(takers))
-    assert all(isinstance(part.amount, Decimal) for part in shown.rest)
+    assert all(isinstance(part.amount, Decimal) for part in result.rest)

@@ -55,11 +55,11 @@ def deep(levels: int) -> dict[str, Any]:
     ids=lambda value: value[:40] if isinstance(value, str) else "",
 )  # fmt: skip
 def test_a_rule_that_cannot_be_is_refused_by_number_and_field(rule: Any, said: str) -> None:
-    with pytest.raises(RuleError) as refused:
+    with pytest.raises(RuleError) as error:
         read_rules([{"name": "first", **OK}, rule])
 
-    assert said in refused.value.message
-    assert refused.value.rule == 2
+    assert said in error.value.message
+    assert error.value.rule == 2
 
 
 def test_at_most_500_rules_are_taken() -> None:
@@ -219,10 +219,10 @@ def test_any_text_is_read_as_yaml_or_refused_with_the_line(text: str) -> None:
     ids=["op", "condition", "alias", "tag", "deep", "twice", "unfinished", "empty", "nul", "large"],
 )  # fmt: skip
 def test_a_file_that_cannot_be_is_refused_by_line(text: str, said: str) -> None:
-    with pytest.raises(YamlError) as refused:
+    with pytest.raises(YamlError) as error:
         draft_from_yaml(text)
 
-    assert said in refused.value.message
+    assert said in error.value.message
 
 
 def test_words_that_yaml_takes_for_something_else_stay_texts() -> None:

@@ -175,8 +175,8 @@ def test_a_filter_by_team_takes_what_grouping_gives_and_a_team_what_the_cost_tag
     for team in ("Alpha", NO_TEAM):
         team_rows = by_team(acme, filters=[Filter(dimension="team", values=[team])])
         assert team_rows == {key: amount for key, amount in expected.items() if key[0] == team}
-        others = by_team(acme, filters=[Filter(dimension="team", op="not_in", values=[team])])
-        assert others == {key: amount for key, amount in expected.items() if key[0] != team}
+        other_rows = by_team(acme, filters=[Filter(dimension="team", op="not_in", values=[team])])
+        assert other_rows == {key: amount for key, amount in expected.items() if key[0] != team}
 
 
 def test_without_a_team_key_all_cost_is_of_no_team_and_the_answer_says_why(acme: Account) -> None:

@@ -89,8 +89,8 @@ def test_people_and_values_come_and_go(cast: Cast, payer: Account) -> None:
 
     text = text_of(client.post(f"{url}members/", {"email": "VIEWER@example.com"}, follow=True))
     assert "Added Viewer to Payments." in text
-    refused = text_of(client.post(f"{url}members/", {"email": "stranger@example.com"}, follow=True))
-    assert "No member has the email" in refused
+    refusal = text_of(client.post(f"{url}members/", {"email": "stranger@example.com"}, follow=True))
+    assert "No member has the email" in refusal
 
     client.post(f"{PAGE}members/{TeamMember.objects.unscoped().get().pk}/remove/")
     client.post(f"{PAGE}values/{TeamValue.objects.unscoped().get().pk}/release/")

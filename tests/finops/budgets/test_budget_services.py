@@ -157,16 +157,16 @@ def test_a_row_of_another_account_answers_as_one_that_does_not_exist(
     acme: Account, cast: Cast, scope: str
 ) -> None:
     with account_scope(cast.other_account):
-        theirs = {
+        foreign_values = {
             "cost_source": CostSource.objects.create(name="Theirs"),
             "team": Team.objects.create(name="Theirs"),
             "cost_tag": CostTag.objects.create(key="Theirs"),
         }[scope].pk
-    nowhere = theirs + 1_000_000
+    nowhere = foreign_values + 1_000_000
     value = {"cost_tag_value": "x"} if scope == "cost_tag" else {}
 
     messages = []
-    for reference in (theirs, nowhere):
+    for reference in (foreign_values, nowhere):
         with pytest.raises(UserError) as problem:
             create_budget(acme, scope=ScopeDraft(scope=scope, **{scope: reference}, **value))
         messages.append(problem.value.message.replace(str(reference), "…"))

@@ -193,8 +193,8 @@ def test_the_sources_of_the_account_add_up_to_the_whole(account: Account) -> Non
     }
 
     with localcontext(prec=60):
-        for rest in ("monthly USD", "quarterly USD", "yearly USD", "yearly EUR"):
-            assert spent[f"one {rest}"] + spent[f"two {rest}"] == spent[f"all {rest}"]  # type: ignore[operator]
+        for label in ("monthly USD", "quarterly USD", "yearly USD", "yearly EUR"):
+            assert spent[f"one {label}"] + spent[f"two {label}"] == spent[f"all {label}"]  # type: ignore[operator]
 
 
 def test_the_cost_view_decides_what_counts(account: Account) -> None:

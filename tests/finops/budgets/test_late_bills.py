@@ -199,8 +199,8 @@ def test_one_slow_source_does_not_cut_the_actuals_of_the_others(bills: Bills) ->
     expected_slow = sum((weekly(300)(date(2026, 11, day)) for day in range(15, 31)), Decimal(0))
     assert total.expected > here + slow + expected_slow * Decimal("0.97") + 9 * 1000
     assert "'Slow SaaS' after 2026-11-14 treated as expected" in answer.summary
-    alone = sum((growth(date(2026, 11, day)) for day in range(21, 31)), Decimal(0))
-    assert total.expected <= (here + slow + expected_slow + alone) * Decimal("1.03")
+    growth_of_source = sum((growth(date(2026, 11, day)) for day in range(21, 31)), Decimal(0))
+    assert total.expected <= (here + slow + expected_slow + growth_of_source) * Decimal("1.03")
 
 
 def test_a_stale_source_with_a_purchase_ahead_is_forecast_of_its_usage(bills: Bills) -> None:

@@ -137,8 +137,8 @@ def test_its_author_and_admins_change_a_note_and_nobody_else(cast: Cast) -> None
     assert author.get(f"/a/acme/events/notes/{other.pk}/edit/").status_code == 403
     assert author.post(f"/a/acme/events/notes/{other.pk}/delete/").status_code == 403
     assert signed_in(cast.viewer).get(edit).status_code == 403
-    shown = author.get("/a/acme/events/").content.decode()
-    assert (edit in shown, f"notes/{other.pk}/edit" in shown) == (True, False)
+    page = author.get("/a/acme/events/").content.decode()
+    assert (edit in page, f"notes/{other.pk}/edit" in page) == (True, False)
     assert "service=Amazon EC2\ntag:team=payments</textarea>" in author.get(edit).content.decode()
 
     assert author.post(edit, FORM | {"title": "Prices fell", "scope": ""}).status_code == 302

@@ -98,11 +98,11 @@ def test_what_a_file_leaves_out_is_deleted_only_when_that_is_chosen(priced: Acco
     ],
 )
 def test_a_wrong_price_refuses_the_whole_file(acme: Account, change: tuple[str, str], text: str) -> None:
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError) as error:
         apply(acme, FILE.replace(*change))
 
-    assert raised.value.message.startswith("ai_prices, entry ")
-    assert text in raised.value.message
+    assert error.value.message.startswith("ai_prices, entry ")
+    assert text in error.value.message
     assert not AiPrice.objects.exists()
 
 

@@ -49,7 +49,7 @@ def refuse(sts: Receiver, status: int, code: str) -> None:
 def test_a_role_is_assumed_with_the_external_id_of_the_connection(sts: Receiver) -> None:
     refuse(sts, 403, "AccessDenied")
 
-    with pytest.raises(AccessError) as raised:
+    with pytest.raises(AccessError) as error:
         aws_credentials(CONFIG)
 
     sent = {name: values[0] for name, values in parse_qs(sts.requests[0].body.decode()).items()}
@@ -59,8 +59,8 @@ def test_a_role_is_assumed_with_the_external_id_of_the_connection(sts: Receiver)
     assert sent["RoleSessionName"] == "finops-console"
     assert sent["DurationSeconds"] == "3600"
     assert "SERVERKEY" in sts.requests[0].headers["authorization"]
-    assert f"This console is not allowed sts:AssumeRole on {ROLE}." in raised.value.message
-    assert "external ID of this connection" in raised.value.message
+    assert f"This console is not allowed sts:AssumeRole on {ROLE}." in error.value.message
+    assert "external ID of this connection" in error.value.message
 
 
 def assume(sts: Receiver, key: str, minutes: int) -> None:

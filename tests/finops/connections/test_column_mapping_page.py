@@ -32,11 +32,11 @@ def member(cast: Cast) -> Client:
 
 
 def upload(client: Client, text: str, name: str = "rechnung.csv") -> str:
-    sent = client.post(
+    response = client.post(
         "/a/acme/connections/upload/",
         {"name": "Hetzner", "uploads": [SimpleUploadedFile(name, text.encode())]},
     )
-    url = sent.headers["Location"]
+    url = response.headers["Location"]
     for job in CostImport.objects.unscoped().order_by("pk"):
         services.run_import(job.pk)
     return str(url)
@@ -92,8 +92,8 @@ def test_what_is_missing_stands_in_the_preview_and_beside_the_field(member: Clie
     values = form_values(member, BillingCurrency_at_value="")
     preview = text_of(member.post(page_url("preview/"), values))
     assert "Currency: Choose a column, or enter a value for all lines." in preview
-    refused = member.post(page_url(), values)
-    assert "Choose a column, or enter a value for all lines." in text_of(refused, status=422)
+    refusal = member.post(page_url(), values)
+    assert "Choose a column, or enter a value for all lines." in text_of(refusal, status=422)
     assert not ColumnMapping.objects.unscoped().exists()
 
 
@@ -165,8 +165,8 @@ def test_a_sum_of_columns_and_categories_of_the_file_are_mapped(cast: Cast, memb
         services.run_import(CostImport.objects.get().pk)
         by_category = {name: billed for name, (billed, _) in cost_by(cast.account, "charge_category").items()}
         assert by_category == {"Usage": Decimal("12.25"), "Tax": Decimal("1.5"), "Odd": Decimal(2)}
-    shown = get_page(member, page_url().removesuffix("mapping/"))
-    assert "cost + tax \N{MINUS SIGN} discount" in shown
+    page = get_page(member, page_url().removesuffix("mapping/"))
+    assert "cost + tax \N{MINUS SIGN} discount" in page
     again = form_values(member)
     assert (again["BilledCost-addend-1"], again["BilledCost-sign-1"]) == ("discount", "minus")
     assert dict(zip(again["category_value"], again["category"], strict=True)) == {
@@ -178,8 +178,8 @@ def test_a_sum_of_columns_and_categories_of_the_file_are_mapped(cast: Cast, memb
 def test_a_column_that_the_file_lacks_is_refused(member: Client) -> None:
     upload(member, BILL)
     values = form_values(member, BillingCurrency_at_value="EUR", BilledCost_at_column="Betrag")
-    refused = member.post(page_url(), values)
-    assert "rechnung.csv has no column 'Betrag'. Choose another." in text_of(refused, status=422)
+    refusal = member.post(page_url(), values)
+    assert "rechnung.csv has no column 'Betrag'. Choose another." in text_of(refusal, status=422)
 
 
 def test_the_source_shows_its_mapping_and_only_members_change_it(cast: Cast, member: Client) -> None:
@@ -187,9 +187,9 @@ def test_the_source_shows_its_mapping_and_only_members_change_it(cast: Cast, mem
     member.post(page_url(), form_values(member, BillingCurrency_at_value="EUR"))
     source_url = page_url().removesuffix("mapping/")
     viewer = signed_in(cast.viewer)
-    shown = get_page(viewer, source_url)
-    assert "Column mapping ChargePeriodStart Day BilledCost Amount" in shown
-    assert "Edit" not in shown
+    page = get_page(viewer, source_url)
+    assert "Column mapping ChargePeriodStart Day BilledCost Amount" in page
+    assert "Edit" not in page
     for part in ("", "preview/", "sample/", "remove/"):
         assert viewer.post(page_url(part)).status_code == 403
         assert signed_in(cast.stranger).post(page_url(part)).status_code == 404

@@ -64,7 +64,7 @@ def test_the_list_says_of_each_source_how_it_stands_and_when_it_is_synced_next(c
     sync_now(cast, connection)
     with account_scope(cast.account):
         CostConnection.objects.update(next_sync_at=clock.now() + timedelta(minutes=40, seconds=30))
-    done = get_page(client, LIST)
+    finished_page = get_page(client, LIST)
     with closed_box():
         sync_now(cast, connection)
     failing = get_page(client, LIST)
@@ -73,11 +73,11 @@ def test_the_list_says_of_each_source_how_it_stands_and_when_it_is_synced_next(c
 
     assert "Boxes of Acme Bill box Syncing" in queued
     assert "In progress" in queued
-    assert "in 40 minutes" in done
+    assert "in 40 minutes" in finished_page
     assert "Boxes of Acme Bill box Failing" in failing
     assert "The box refused the key. Grant box:Read to it." in failing
     assert "Boxes of Acme Bill box Paused" in paused
-    assert "Add connection" not in done
+    assert "Add connection" not in finished_page
 
 
 def test_a_source_that_no_worker_syncs_is_late(cast: Cast) -> None:

@@ -221,10 +221,10 @@ def test_months_of_what_cannot_be_reached_are_an_error_for_people(
 ) -> None:
     addresses = dict.fromkeys(("endpoint", "base_url", "url"), no_network)
 
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError) as error:
         connector.months(sample(connector, **addresses))
 
-    assert CANARY not in raised.value.message
+    assert CANARY not in error.value.message
 
 
 # The document

@@ -68,7 +68,7 @@ def test_a_month_that_there_is_not_is_none(key: str) -> None:
      "{day}/*", "{yyyymm}{hour}.csv", "{yyyymm}/{hour}/{day}.csv", "x" * 301],
 )  # fmt: skip
 def test_a_pattern_that_nobody_can_mean_says_what_to_write(pattern: str) -> None:
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError) as error:
         FilePattern.parse(pattern)
 
-    assert raised.value.field == "pattern"
+    assert error.value.field == "pattern"

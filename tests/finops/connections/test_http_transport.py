@@ -54,11 +54,11 @@ def get(replay: ReplayServer) -> Page:
 
 
 def failure(replay: ReplayServer) -> SourceError:
-    with pytest.raises(SourceError) as raised:
+    with pytest.raises(SourceError) as error:
         get(replay)
-    assert SECRET not in str(raised.value)
-    assert replay.url not in str(raised.value)
-    return raised.value
+    assert SECRET not in str(error.value)
+    assert replay.url not in str(error.value)
+    return error.value
 
 
 GOOD = Reply(body=b'{"value": 0.123456789012345678}')
@@ -307,6 +307,6 @@ def test_an_address_that_the_vendor_gave_gets_no_credential(replay: ReplayServer
 def test_an_address_inside_the_network_that_the_vendor_gave_is_refused(
     replay: ReplayServer, tmp_path: Path
 ) -> None:
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError) as error:
         api_of(replay).download(tmp_path / "focus.csv", url="https://169.254.169.254/latest?X-Signature=abc")
-    assert "X-Signature" not in str(raised.value)
+    assert "X-Signature" not in str(error.value)

@@ -80,7 +80,7 @@ def test_a_connection_is_not_created_without_what_its_access_requires(
     form |= {"pattern": "{year}-{month}.csv", "deployments": "on"}
 
     answer = signed_in(cast.member).post(f"{CONNECTIONS}{connector}", form)
-    with pytest.raises(UserError) as refused:
+    with pytest.raises(UserError) as error:
         services.create_connection(
             account=cast.account, actor=cast.actor, name="Bills", connector=connector, values=values
         )
@@ -90,7 +90,7 @@ def test_a_connection_is_not_created_without_what_its_access_requires(
     assert (answer.status_code, list(errors)) == (422, missing)
     assert all(text.startswith("Enter the ") for text in errors.values())
     assert all("required" in label_classes(html)[name].split() for name in missing)
-    assert refused.value.field in missing
+    assert error.value.field in missing
     with account_scope(cast.account):
         assert not CostConnection.objects.exists()
 
@@ -102,14 +102,14 @@ def test_a_data_export_is_not_created_without_what_its_access_requires(
     form = {"name": "focus", "schedule": "daily", "addressing": "path", "region": "eu-west-1", **values}
 
     answer = signed_in(cast.admin).post(f"{EXPORTS}{destination}", form)
-    with pytest.raises(UserError) as refused:
+    with pytest.raises(UserError) as error:
         create_data_export(
             account=cast.account, actor=cast.actor, name="focus", destination=destination, values=values
         )
 
     errors = errors_by_field(answer.content.decode())
     assert (answer.status_code, list(errors)) == (422, missing)
-    assert (refused.value.field, refused.value.message) == (missing[0], errors[missing[0]])
+    assert (error.value.field, error.value.message) == (missing[0], errors[missing[0]])
     with account_scope(cast.account):
         assert not DataExport.objects.exists()
 

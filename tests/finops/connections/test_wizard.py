@@ -46,9 +46,9 @@ def config(cast: Cast, connection: CostConnection) -> BillBoxConfig:
 
 
 def external_id_in(page: str) -> str:
-    shown = re.search(r'name="external_id" value="([^"]+)"', page)
-    assert shown
-    return shown.group(1)
+    match = re.search(r'name="external_id" value="([^"]+)"', page)
+    assert match
+    return match.group(1)
 
 
 @pytest.mark.usefixtures("bill_box")
@@ -146,9 +146,9 @@ def test_what_is_wrong_stands_beside_its_field_and_nothing_is_stored(
 
     html = answer.content.decode()
     assert answer.status_code == 422
-    shown = re.search(rf'id="id_{beside}_error">(.*?)</div>\s*</div>', html, re.DOTALL)
-    assert shown
-    assert text in shown.group(1)
+    match = re.search(rf'id="id_{beside}_error">(.*?)</div>\s*</div>', html, re.DOTALL)
+    assert match
+    assert text in match.group(1)
     assert KEY not in html
     assert rows_of(cast) == (0, 0, 0)
 

@@ -141,10 +141,10 @@ def test_an_admin_limits_a_member_and_a_key_and_lifts_the_limit(
     ):
         assert f"{name}: limited to Core." in text_of(admin.post(url, {"limit": limit.pk}, follow=True))
     assert "Cost access: Core" in get_page(admin, "/a/acme/settings/members/")
-    listed = get_page(admin, f"{PAGE}readers/", access="limited")
-    assert "CI" in listed
-    assert cast.viewer.email in listed
-    assert cast.member.email not in listed
+    listing = get_page(admin, f"{PAGE}readers/", access="limited")
+    assert "CI" in listing
+    assert cast.viewer.email in listing
+    assert cast.member.email not in listing
     assert f"{cast.viewer.label}: all cost." in text_of(
         admin.post(f"{PAGE}members/{row.pk}/", {"limit": ""}, follow=True)
     )

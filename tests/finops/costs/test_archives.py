@@ -153,9 +153,9 @@ def lying(count: int) -> bytes:
 def test_an_archive_beyond_the_limits_is_refused_with_what_to_do(
     tmp_path: Path, data: bytes, says: str
 ) -> None:
-    with pytest.raises(FocusFileError, match=r"^bill\.zip ") as refused:
+    with pytest.raises(FocusFileError, match=r"^bill\.zip ") as error:
         parts_of(data, tmp_path)
-    assert says in refused.value.message
+    assert says in error.value.message
 
 
 def test_an_archive_with_damaged_bytes_is_refused_or_read_and_raises_nothing_else(tmp_path: Path) -> None:

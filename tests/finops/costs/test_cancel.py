@@ -110,11 +110,11 @@ def test_more_than_may_wait_are_refused_to_that_account_alone(
         "This account has 2 imports waiting"
         in client.get(f"/a/{cast.account.slug}/connections/upload/").content.decode()
     )
-    refused = client.post(f"/a/{cast.account.slug}/connections/upload/", form)
+    refusal = client.post(f"/a/{cast.account.slug}/connections/upload/", form)
 
-    assert refused.status_code == 422
-    assert "This account has 2 imports waiting or running" in refused.content.decode()
-    assert "cancel one on its page" in refused.content.decode()
+    assert refusal.status_code == 422
+    assert "This account has 2 imports waiting or running" in refusal.content.decode()
+    assert "cancel one on its page" in refusal.content.decode()
     assert CostImport.objects.count() == 2
     queue_bill(cast, _source_of(cast.other_account, cast))
     client.post(f"/a/{cast.account.slug}/connections/imports/{job.pk}/cancel/")

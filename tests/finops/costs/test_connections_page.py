@@ -52,43 +52,43 @@ def test_an_empty_list_says_what_to_do_next(cast: Cast) -> None:
 def test_an_uploaded_file_is_imported_and_reported(cast: Cast) -> None:
     client = signed_in(cast.member)
 
-    sent = upload(client, MAY_AND_JUNE)
-    waiting = get_page(client, sent.headers["Location"])
+    response = upload(client, MAY_AND_JUNE)
+    waiting = get_page(client, response.headers["Location"])
     run_imports(cast)
-    done = get_page(client, sent.headers["Location"])
+    finished_page = get_page(client, response.headers["Location"])
 
-    assert sent.status_code == 302
+    assert response.status_code == 302
     assert "Waiting" in waiting
-    assert "Done 2 rows, May – Jun" in done
-    assert "May 1 $1.50 $1.25" in done
-    assert "View cost" in done
-    listed = get_page(signed_in(cast.viewer), LIST)
-    assert "AWS" in listed
-    assert "costs-0.csv" in listed
+    assert "Done 2 rows, May – Jun" in finished_page
+    assert "May 1 $1.50 $1.25" in finished_page
+    assert "View cost" in finished_page
+    listing = get_page(signed_in(cast.viewer), LIST)
+    assert "AWS" in listing
+    assert "costs-0.csv" in listing
 
 
 def test_a_file_that_could_be_read_in_two_ways_is_imported_as_the_form_says(cast: Cast) -> None:
     client = signed_in(cast.member)
     ambiguous = MAY.replace("1.50,1.25", '"12,350","1,250"')
 
-    refused = upload(client, ambiguous)
-    sent = upload(client, ambiguous, number_format="comma", date_order="day-first", name="Comma")
+    refusal = upload(client, ambiguous)
+    response = upload(client, ambiguous, number_format="comma", date_order="day-first", name="Comma")
     run_imports(cast)
 
-    says = get_page(client, refused.headers["Location"])
+    says = get_page(client, refusal.headers["Location"])
     assert "is 12350 with a decimal point and 12.35 with a decimal comma" in says
-    done = get_page(client, sent.headers["Location"])
-    assert "May 1 $12.35 $1.25" in done
-    assert "Number format 1.234,56 (set for this import)" in done
+    finished_page = get_page(client, response.headers["Location"])
+    assert "May 1 $12.35 $1.25" in finished_page
+    assert "Number format 1.234,56 (set for this import)" in finished_page
     assert upload(client, MAY, number_format="odd", name="Odd").status_code == 422
 
 
 def test_the_link_to_its_cost_asks_for_its_months_and_source(cast: Cast) -> None:
     client = signed_in(cast.member)
-    sent = upload(client, MAY_AND_JUNE, name="A & B")
+    response = upload(client, MAY_AND_JUNE, name="A & B")
     run_imports(cast)
 
-    page = client.get(sent.headers["Location"]).content.decode()
+    page = client.get(response.headers["Location"]).content.decode()
     link = re.search(r'href="([^"]*cost-explorer/\?[^"]*)"', page)
     assert link
     answer = get_page(client, link.group(1).replace("&amp;", "&"))
@@ -191,11 +191,11 @@ def test_a_form_that_cannot_be_leaves_nothing_behind(cast: Cast, fields: dict[st
 
 def test_a_source_of_another_account_is_no_choice(cast: Cast) -> None:
     with account_scope(cast.other_account):
-        theirs = CostSource.objects.create(account=cast.other_account, name="Theirs")
+        foreign_source = CostSource.objects.create(account=cast.other_account, name="Theirs")
     client = signed_in(cast.member)
 
     assert "Theirs" not in get_page(client, UPLOAD)
-    assert upload(client, MAY, source=str(theirs.pk)).status_code == 422
+    assert upload(client, MAY, source=str(foreign_source.pk)).status_code == 422
 
 
 def test_a_viewer_sees_sources_and_may_change_nothing(cast: Cast) -> None:

@@ -59,13 +59,13 @@ def test_search_looks_into_values_labels_and_aliases(acme: Account) -> None:
 def test_paging_shows_every_value_once(acme: Account) -> None:
     add_source(acme, [cost(DAY, 1, service=f"s{n:02}") for n in range(23)])
 
-    listed, cursor, pages = [], "", 0
+    listing, cursor, pages = [], "", 0
     while pages == 0 or cursor:
         answer = list_dimension_values(acme, "service", limit=5, cursor=cursor)
-        listed += [each.value for each in answer.values]
+        listing += [each.value for each in answer.values]
         cursor, pages = answer.cursor, pages + 1
 
-    assert listed == [f"s{n:02}" for n in range(23)]
+    assert listing == [f"s{n:02}" for n in range(23)]
     assert pages == 5
     assert answer.truncated == ""
 

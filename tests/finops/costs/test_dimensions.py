@@ -123,19 +123,19 @@ def test_names_are_read_kindly(acme: Account, asked: str, meant: str) -> None:
 def test_an_unknown_dimension_names_the_nearest(acme: Account, asked: str, message: str) -> None:
     add_source(acme, [cost(DAY, 1, tags={"env": "x"})])
 
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError) as error:
         query_spend(acme, SpendQuery(group_by=[asked]))
 
-    assert raised.value.message.startswith(message)
+    assert error.value.message.startswith(message)
 
 
 def test_a_dimension_is_registered_once() -> None:
-    mine = DimensionRegistry()
+    own_registry = DimensionRegistry()
     kind = DimensionKind("team", "Team", "Who owns it.", registry.kinds()[0].resolve)
-    mine.register(kind)
+    own_registry.register(kind)
 
     with pytest.raises(ValueError, match="registered twice"):
-        mine.register(kind)
+        own_registry.register(kind)
 
 
 def test_two_groups_at_most_and_never_the_same_twice(acme: Account) -> None:

@@ -104,9 +104,9 @@ def test_each_series_leads_to_what_is_finer_and_the_rest_to_all_groups(viewer: A
         viewer, {"period": "last_30_days", "granularity": "day", "group_by": "service", "top": "1"}
     )
 
-    compute, rest = (parse_qs(link.removeprefix("?")) for link in chart["links"])
+    compute, other_link = (parse_qs(link.removeprefix("?")) for link in chart["links"])
     assert (compute["f0"], compute["f0v"], compute["group_by"]) == (["service"], ["Compute"], ["usage_type"])
-    assert (rest["top"], rest["group_by"]) == (["50"], ["service"])
+    assert (other_link["top"], other_link["group_by"]) == (["50"], ["service"])
 
 
 def test_a_range_of_weeks_stays_inside_the_days_that_were_asked(viewer: Any) -> None:

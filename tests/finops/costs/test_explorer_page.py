@@ -85,11 +85,11 @@ def test_the_csv_says_in_its_first_row_what_the_figures_leave_out(account_with_c
     question = {**JANUARY, "group_by": "service", "granularity": "month", "format": "csv"}
     response = get(account_with_costs, question)
 
-    first, *others = csv_rows(response)
+    first, *other_rows = csv_rows(response)
 
     assert first["note"].startswith("'Acme' spent ")
     assert "; bills cover 4 of 31 days" in first["note"]
-    assert {row["note"] for row in others} == {""}
+    assert {row["note"] for row in other_rows} == {""}
     header = list(first)
     assert header[header.index("change ratio") + 1 :][:2] == ["note", "2026-01-01"]
 

@@ -75,8 +75,8 @@ def test_a_drill_down_keeps_the_days_and_every_filter_of_other_dimensions(
         return
 
     assert (finer.start_date, finer.end_date) == (query.start_date, query.end_date)
-    others = [item for item in query.filters if plain_name(item.dimension) not in group]
-    assert [item for item in finer.filters if plain_name(item.dimension) not in group] == others
+    other_filters = [item for item in query.filters if plain_name(item.dimension) not in group]
+    assert [item for item in finer.filters if plain_name(item.dimension) not in group] == other_filters
 
 
 @given(QUESTIONS)

@@ -75,9 +75,9 @@ def test_amounts_of_bills_are_never_read_one_by_one() -> None:
 
 
 def test_a_double_that_is_no_amount_is_named_by_its_row() -> None:
-    with pytest.raises(BadCell) as raised:
+    with pytest.raises(BadCell) as error:
         read([0.5, 1e15])
-    assert (raised.value.index, raised.value.problem) == (1, "is too large: amounts must be below 10^15")
-    with pytest.raises(BadCell) as raised:
+    assert (error.value.index, error.value.problem) == (1, "is too large: amounts must be below 10^15")
+    with pytest.raises(BadCell) as error:
         read([0.5, 1e-7, math.inf])
-    assert raised.value.index == 2
+    assert error.value.index == 2

@@ -17,9 +17,9 @@ from tests.finops.costs.focus_reader import ROW, FocusRead, as_csv, without_colu
 
 
 def message(*files: bytes, **defaults: str) -> str:
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError) as error:
         FocusRead(*files, defaults=defaults)
-    return caught.value.message
+    return error.value.message
 
 
 def parquet(**columns: object) -> bytes:

@@ -24,9 +24,9 @@ ORACLE = (
 
 
 def refusal(data: bytes, **defaults: str) -> str:
-    with pytest.raises(FocusFileError) as refused:
+    with pytest.raises(FocusFileError) as error:
         FocusRead(data, defaults=defaults)
-    return refused.value.message
+    return error.value.message
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,9 @@ def bill(*amounts: str, delimiter: str = ";") -> bytes:
 
 
 def refusal(data: bytes, **chosen: Any) -> str:
-    with pytest.raises(FocusFileError) as refused:
+    with pytest.raises(FocusFileError) as error:
         FocusRead(data, **chosen)
-    return refused.value.message
+    return error.value.message
 
 
 @pytest.mark.parametrize(

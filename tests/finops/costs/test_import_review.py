@@ -180,9 +180,9 @@ def test_the_command_refuses_with_a_table_and_goes_on_when_told(
 ) -> None:
     import_bill(cast, source, write_bill(tmp_path, bill(SEPTEMBER)))
     path = str(write_bill(tmp_path, bill(month_of("2026-09", "5"))))
-    with pytest.raises(CommandError, match=r"falls by 67.7 %.*add --confirm") as refused:
+    with pytest.raises(CommandError, match=r"falls by 67.7 %.*add --confirm") as error:
         call_command("import_focus", path, "--account", "acme", "--source", "Bills")
-    assert (refused.value.returncode, total(cast.account)) == (3, Decimal(465))
+    assert (error.value.returncode, total(cast.account)) == (3, Decimal(465))
     shown = capsys.readouterr().out
     assert "465.00" in shown
     assert "150.00" in shown

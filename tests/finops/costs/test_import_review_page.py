@@ -38,12 +38,12 @@ def page_of(job: CostImport, action: str = "") -> str:
 
 def test_the_page_shows_before_and_after_and_both_choices(cast: Cast, review: CostImport) -> None:
     answer = signed_in(cast.member).get(page_of(review))
-    shown = text_of(answer)
-    assert "Needs review Not imported yet" in shown
-    assert "12 lines of Sep on 12 days; the source has 30 on 30 days" in shown
-    assert re.search(r"Sep \$465\.00 \$186\.00 −\$279\.00 −60%", shown)
-    assert "Replace September 2026" in shown
-    assert "Add as corrections" in shown
+    page = text_of(answer)
+    assert "Needs review Not imported yet" in page
+    assert "12 lines of Sep on 12 days; the source has 30 on 30 days" in page
+    assert re.search(r"Sep \$465\.00 \$186\.00 −\$279\.00 −60%", page)
+    assert "Replace September 2026" in page
+    assert "Add as corrections" in page
     assert "hx-trigger" not in re.search(r'<div id="import"[^>]*>', answer.content.decode()).group()  # type: ignore[union-attr]
     assert "Needs review" in get_page(signed_in(cast.viewer), "/a/acme/connections/")
 
@@ -61,9 +61,9 @@ def test_a_member_adds_it_as_corrections(cast: Cast, review: CostImport) -> None
     client = signed_in(cast.member)
     client.post(page_of(review, "confirm/"), {"choice-2026-09": "add"})
     run_imports(cast)
-    shown = get_page(client, page_of(review))
-    assert re.search(r"Sep Corrections, carried by Oct", shown)
-    assert "$465.00 $651.00 +$186.00" in shown
+    page = get_page(client, page_of(review))
+    assert re.search(r"Sep Corrections, carried by Oct", page)
+    assert "$465.00 $651.00 +$186.00" in page
 
 
 def test_a_choice_that_is_not_offered_is_refused(cast: Cast, review: CostImport) -> None:

@@ -145,11 +145,11 @@ def test_a_bad_value_changes_nothing_and_is_named(
     cast: Cast, source: CostSource, tmp_path: Path, change: dict[str, str], says: str
 ) -> None:
     import_bill(cast, source, write_bill(tmp_path, details({"BilledCost": "7"}), "before.csv"))
-    with pytest.raises(UserError) as refused:
+    with pytest.raises(UserError) as error:
         import_bill(
             cast,
             source,
             write_bill(tmp_path, details({}, {"InvoiceDetailId": "D2", **change}), "invoice.csv"),
         )
-    assert says in str(refused.value)
+    assert says in str(error.value)
     assert invoice_details() == [("INV-1", "D1", Decimal(7))]

@@ -143,7 +143,7 @@ def test_no_match_at_all_is_not_silent(lines: Account) -> None:
     ],
 )
 def test_a_misused_filter_says_how_to_repair_it(lines: Account, chosen: Filter, message: str) -> None:
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError) as error:
         total(lines, chosen)
 
-    assert raised.value.message.startswith(message)
+    assert error.value.message.startswith(message)

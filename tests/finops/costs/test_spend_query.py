@@ -105,11 +105,11 @@ def test_filters_keep_the_order_of_their_numbers() -> None:
     ],
 )
 def test_a_bad_parameter_is_named(name: str, value: str) -> None:
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError) as error:
         SpendQuery.from_params({name: [value]})
 
-    assert raised.value.field == name
-    assert raised.value.message.startswith(f"{name}: ")
+    assert error.value.field == name
+    assert error.value.message.startswith(f"{name}: ")
 
 
 def test_a_third_group_is_refused() -> None:

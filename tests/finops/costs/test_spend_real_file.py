@@ -114,15 +114,15 @@ def test_the_context_names_the_currencies_days_and_keys_of_the_file(sample: Acco
 
 
 def test_values_page_through_every_service_once(sample: Account) -> None:
-    listed: list[str] = []
+    listing: list[str] = []
     cursor = ""
-    while not listed or cursor:
+    while not listing or cursor:
         answer = list_dimension_values(sample, "service", limit=10, cursor=cursor)
-        listed += [value.value for value in answer.values]
+        listing += [value.value for value in answer.values]
         cursor = answer.cursor
 
-    assert len(listed) == len(set(listed)) == answer.total_values
-    assert set(listed) == {name for name in reference_model.sums(FILE, "service") if name is not None}
+    assert len(listing) == len(set(listing)) == answer.total_values
+    assert set(listing) == {name for name in reference_model.sums(FILE, "service") if name is not None}
 
 
 def test_a_filter_on_an_account_takes_its_name_or_its_id(sample: Account) -> None:

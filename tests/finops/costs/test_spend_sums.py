@@ -83,15 +83,15 @@ def test_every_amount_equals_a_plain_sum(
 def _check_rows(answer: SpendAnswer, plain: _Plain, query: SpendQuery) -> None:
     for total in answer.totals:
         rows = [row for row in answer.rows if row.currency == total.currency]
-        listed = [row for row in rows if not row.other_groups]
+        listing = [row for row in rows if not row.other_groups]
         expected = plain.groups(total.currency)
-        assert len(listed) == min(query.top, len(expected))
-        assert sum(row.other_groups for row in rows) == len(expected) - len(listed)
+        assert len(listing) == min(query.top, len(expected))
+        assert sum(row.other_groups for row in rows) == len(expected) - len(listing)
         assert exact(row.amount for row in rows) == total.amount
-        for row in listed:
+        for row in listing:
             assert row.amount == expected[tuple(row.group.values())]
-        listed_keys = {tuple(row.group.values()) for row in listed}
-        smallest = min((row.amount.copy_abs() for row in listed), default=Decimal(0))
+        listed_keys = {tuple(row.group.values()) for row in listing}
+        smallest = min((row.amount.copy_abs() for row in listing), default=Decimal(0))
         assert all(expected[key].copy_abs() <= smallest for key in expected.keys() - listed_keys)
         for row in rows:
             assert not row.series or exact(amount or 0 for amount in row.series.values()) == row.amount

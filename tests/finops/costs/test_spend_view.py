@@ -114,12 +114,12 @@ def test_what_is_left_out_is_listed_and_adds_up_to_the_whole(bill: Account) -> N
 def test_the_accounts_view_applies_unless_a_call_overrides_it(bill: Account, cast: Cast) -> None:
     change_cost_view(account=bill, actor=cast.actor, basis="amortized", charge_categories=["Usage"])
 
-    mine = query_spend(bill, MARCH)
+    default_answer = query_spend(bill, MARCH)
     overridden = query_spend(
         bill, SpendQuery(period="month_to_date", basis="billed", charge_categories=["all"])
     )
 
-    assert (mine.totals[0].amount, mine.view.is_account_view) == (Decimal(89), True)
+    assert (default_answer.totals[0].amount, default_answer.view.is_account_view) == (Decimal(89), True)
     assert (overridden.totals[0].amount, overridden.view.is_account_view) == (Decimal(551), False)
 
 

@@ -137,11 +137,11 @@ def test_a_widget_says_what_of_its_days_is_incomplete(payer: Account, member: Cl
     dashboard = create_board(payer, "Weekly", widget("total", period="last_7_days"))
     row = dashboard.widgets.get()
 
-    shown = get_html(member, f"{URL}widgets/{row.pk}/?start_date=2026-03-01&end_date=2026-03-20")
+    page = get_html(member, f"{URL}widgets/{row.pk}/?start_date=2026-03-01&end_date=2026-03-20")
     complete = get_html(member, f"{URL}widgets/{row.pk}/?start_date=2026-02-20&end_date=2026-02-28")
 
-    assert re.search(r"\d notes?\s*</summary>", shown)
-    assert "Later days are incomplete." in shown
+    assert re.search(r"\d notes?\s*</summary>", page)
+    assert "Later days are incomplete." in page
     assert "</summary>" not in complete
 
 
@@ -187,19 +187,24 @@ def test_a_viewer_reads_and_changes_nothing(payer: Account, cast: Cast) -> None:
 
 
 def test_a_personal_board_of_another_is_not_there(acme: Account, cast: Cast) -> None:
-    mine = create_board(acme, "Mine", widget("text", text="secret"), owner=cast.member)
-    pk = mine.widgets.get().pk
+    own_board = create_board(acme, "Mine", widget("text", text="secret"), owner=cast.member)
+    pk = own_board.widgets.get().pk
     owner = signed_in(cast.owner)
 
     for url in (
-        f"{mine.pk}/",
-        f"{mine.pk}/edit/",
-        f"{mine.pk}/widgets/new/",
+        f"{own_board.pk}/",
+        f"{own_board.pk}/edit/",
+        f"{own_board.pk}/widgets/new/",
         f"widgets/{pk}/",
         f"widgets/{pk}/edit/",
     ):
         get_html(owner, f"{URL}{url}", 404)
-    for url in (f"{mine.pk}/delete/", f"{mine.pk}/layout/", f"{mine.pk}/undo/", f"widgets/{pk}/remove/"):
+    for url in (
+        f"{own_board.pk}/delete/",
+        f"{own_board.pk}/layout/",
+        f"{own_board.pk}/undo/",
+        f"widgets/{pk}/remove/",
+    ):
         assert owner.post(f"{URL}{url}").status_code == 404
     assert "secret" in get_html(signed_in(cast.member), f"{URL}widgets/{pk}/")
 

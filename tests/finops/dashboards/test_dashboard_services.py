@@ -57,12 +57,12 @@ def test_the_checks_of_every_type_pass_with_the_least_settings(acme: Account) ->
 def test_a_name_that_is_taken_names_the_board_that_has_it(acme: Account, cast: Cast) -> None:
     first = create_board(acme, "Weekly")
     create_board(cast.other_account, "Weekly")
-    mine = create_board(acme, "Weekly", owner=cast.member)
+    own_board = create_board(acme, "Weekly", owner=cast.member)
     create_board(acme, "Weekly", owner=cast.owner)
 
     with pytest.raises(UserError, match=f"'Weekly' already exists with id {first.pk}"):
         create_board(acme, "wEEKLY")
-    with pytest.raises(UserError, match=f"'Weekly' already exists with id {mine.pk}"):
+    with pytest.raises(UserError, match=f"'Weekly' already exists with id {own_board.pk}"):
         create_board(acme, "Weekly", owner=cast.member)
     with pytest.raises(ValidationError, match="Enter a name"):
         create_board(acme, " ")
@@ -84,12 +84,12 @@ def test_the_cap_counts_shared_boards_of_the_account_alone(acme: Account, cast: 
 def test_sharing_a_personal_board_needs_a_place(acme: Account, cast: Cast, settings: LazySettings) -> None:
     settings.DASHBOARDS_PER_ACCOUNT = 1
     create_board(acme, "Shared")
-    mine = create_board(acme, "Mine", owner=cast.member)
+    own_board = create_board(acme, "Mine", owner=cast.member)
 
     with pytest.raises(UserError, match="The account has 1 shared dashboards; the maximum is 1"):
-        services.change_dashboard(dashboard=mine, actor=ACTOR, name="Mine", owner=None)
+        services.change_dashboard(dashboard=own_board, actor=ACTOR, name="Mine", owner=None)
     settings.DASHBOARDS_PER_ACCOUNT = 2
-    services.change_dashboard(dashboard=mine, actor=ACTOR, name="Ours", owner=None)
+    services.change_dashboard(dashboard=own_board, actor=ACTOR, name="Ours", owner=None)
 
     assert sorted(Dashboard.objects.filter(owner=None).values_list("name", flat=True)) == ["Ours", "Shared"]
 
@@ -171,10 +171,10 @@ def test_one_bad_widget_refuses_the_whole_board(acme: Account, bad: Any, says: s
 
 def test_a_budget_of_another_account_is_as_one_that_does_not_exist(acme: Account, cast: Cast) -> None:
     with account_scope(cast.other_account):
-        theirs = Budget.objects.create(name="Theirs", amount=1, currency="USD").pk
+        foreign_budget = Budget.objects.create(name="Theirs", amount=1, currency="USD").pk
 
     says = []
-    for pk in (theirs, theirs + 1):
+    for pk in (foreign_budget, foreign_budget + 1):
         with pytest.raises(UserError) as problem:
             create_board(acme, "New", widget("budget_status", budgets=[pk]))
         says.append(problem.value.message.replace(str(pk), "N"))
@@ -246,8 +246,8 @@ def test_widgets_keep_their_rows_when_others_are_added_moved_and_removed(acme: A
 
 
 def test_a_personal_board_is_in_the_audit_log_without_its_name(acme: Account, cast: Cast) -> None:
-    mine = create_board(acme, "My secret plan", widget("text", text="secret"), owner=cast.member)
-    services.delete_dashboard(dashboard=mine, actor=ACTOR)
+    own_board = create_board(acme, "My secret plan", widget("text", text="secret"), owner=cast.member)
+    services.delete_dashboard(dashboard=own_board, actor=ACTOR)
 
     entries = [(entry.action, entry.target, entry.detail) for entry in AuditEntry.objects.order_by("pk")]
     assert ("dashboard.create", "a personal dashboard", {}) in entries

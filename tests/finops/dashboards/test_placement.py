@@ -89,7 +89,7 @@ def test_two_widgets_at_one_point_are_refused_and_both_named(
         *wanted,
         PlacementRequest("the other", Place(place.x, place.y, 1, 1), 1, 1),
     ]
-    alone = [
+    single_places = [
         each
         for each in twice
         if each.name or each.place is None or (each.place.x, each.place.y) != (place.x, place.y)
@@ -98,7 +98,7 @@ def test_two_widgets_at_one_point_are_refused_and_both_named(
     with pytest.raises(
         UserError, match=f"the one and the other have the same position, x {place.x} and y {place.y}"
     ):
-        places_of(alone)
+        places_of(single_places)
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,8 @@ class Bucket:
         return run
 
     def keys(self, prefix: str = "finops/") -> list[str]:
-        listed = self.s3.client.list_objects_v2(Bucket=self.s3.name, Prefix=prefix)
-        return [each["Key"] for each in listed.get("Contents", [])]
+        listing = self.s3.client.list_objects_v2(Bucket=self.s3.name, Prefix=prefix)
+        return [each["Key"] for each in listing.get("Contents", [])]
 
     def read(self, key: str) -> bytes:
         content: bytes = self.s3.client.get_object(Bucket=self.s3.name, Key=key)["Body"].read()

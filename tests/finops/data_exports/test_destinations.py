@@ -59,13 +59,13 @@ def test_every_destination_gets_the_months_whole(
     kind = destination_of(destination)
     config = config_of_values(kind, values, external_id="")
     with kind.open(config) as bucket:
-        listed = {each.key: each for each in bucket.objects()}
+        objects_by_key = {each.key: each for each in bucket.objects()}
         paths = []
-        for number, (key, each) in enumerate(listed.items()):
+        for number, (key, each) in enumerate(objects_by_key.items()):
             if key.endswith(".parquet"):
                 paths.append(str(tmp_path / f"{number}.parquet"))
                 bucket.download(each, Path(paths[-1]), lambda _bytes: None)
-    assert len(listed) == 7
+    assert len(objects_by_key) == 7
     assert sums(paths, "ServiceName") == spend(acme, "service")
     assert source.name in [
         row[0] for row in duckdb.sql(f"SELECT DISTINCT x_CostSource FROM read_parquet({paths})").fetchall()

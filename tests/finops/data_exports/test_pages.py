@@ -72,13 +72,13 @@ def test_runs_and_months_are_shown_with_the_first_error(bucket: Bucket) -> None:
     bucket.run(export)
     client = signed_in(bucket.cast.viewer)
 
-    page, listed = get_page(client, f"{LIST}{export.pk}/"), get_page(client, LIST)
+    page, listing = get_page(client, f"{LIST}{export.pk}/"), get_page(client, LIST)
 
     assert "3 written" in page
     assert "cannot be read as a manifest" in page
-    assert "Failing" in listed
+    assert "Failing" in listing
     assert "Run now" not in page
-    assert "New data export" not in listed
+    assert "New data export" not in listing
 
 
 @pytest.mark.parametrize("person", ["member", "viewer"])

@@ -40,8 +40,8 @@ def export(acme: Account, cast: Cast, tmp_path: Path, settings: Settings) -> Pat
 
 def block(after: str, language: str) -> str:
     """The first block of code in this language after a text of the page."""
-    _, _, rest = DOCS.read_text().partition(after)
-    match = re.search(rf"```{language}\n(.*?)```", rest, re.DOTALL)
+    _, _, section = DOCS.read_text().partition(after)
+    match = re.search(rf"```{language}\n(.*?)```", section, re.DOTALL)
     assert match
     return match[1]
 

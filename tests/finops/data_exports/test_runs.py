@@ -183,17 +183,17 @@ def test_a_run_that_was_killed_goes_on_with_the_months_that_are_left(
 def test_two_workers_never_do_one_export_at_once(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     add_source(bucket.account, lines(date(2026, 1, 1), date(2026, 1, 3)))
     run = bucket.create().runs.get()
-    upload, others = S3Bucket.put, list[bool]()
+    upload, claims = S3Bucket.put, list[bool]()
 
     def look(self: S3Bucket, key: str, file: Path) -> None:
         with threads(1) as call:
-            others.append(call(runs.run_export, run.pk).result())
+            claims.append(call(runs.run_export, run.pk).result())
         upload(self, key, file)
 
     monkeypatch.setattr(S3Bucket, "put", look)
     assert runs.run_export(run.pk)
 
-    assert others == [False] * 3
+    assert claims == [False] * 3
     runs.queue_run(export=run.export, actor=bucket.cast.actor)
     with pytest.raises(UserError, match="queued or running"):
         runs.queue_run(export=run.export, actor=bucket.cast.actor)
@@ -279,18 +279,18 @@ def test_deleting_with_files_deletes_what_runs_wrote_and_nothing_else(bucket: Bu
     allocate(bucket)
     export = bucket.create()
     bucket.run(export)
-    others = [
+    other_keys = [
         "finops/focus/data/BILLING_PERIOD=2026-01/mine.parquet",
         "finops/focus/readme",
         "finops/focus2/x",
     ]
-    for key in others:
+    for key in other_keys:
         bucket.s3.put(key)
 
     exports.delete_data_export(export=export, actor=bucket.cast.actor, with_files=True)
     assert runs.run_export(export.runs.get(status="queued").pk)
 
-    assert bucket.keys() == others
+    assert bucket.keys() == other_keys
     assert not DataExport.objects.exists()
     actions = AuditEntry.objects.filter(action__startswith="data_export.").values_list("action", flat=True)
     assert set(actions) == {"data_export.create", "data_export.run", "data_export.delete"}

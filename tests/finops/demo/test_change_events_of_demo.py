@@ -35,14 +35,14 @@ def place(titles: list[str], title: str) -> int:
 
 def place_beside_anomaly(rows: list[AnomalyRow], one: DemoAnomaly) -> int | None:
     """None for a surprise that was not found as an anomaly of its service."""
-    mine = [
+    events_of_anomaly = [
         row
         for row in rows
         if row.value == one.service and row.first_day <= one.end and row.last_day >= one.start
     ]
-    if not mine:
+    if not events_of_anomaly:
         return None
-    return place([each.title for each in mine[0].candidates], BEHIND[one.name][1])
+    return place([each.title for each in events_of_anomaly[0].candidates], BEHIND[one.name][1])
 
 
 def place_beside_change(account: Account, one: DemoAnomaly, *filters: CostFilter) -> int:

@@ -261,7 +261,7 @@ def test_the_readme_lists_the_planted_anomalies_as_they_are() -> None:
         for line in planted_in_cost.splitlines()
         if line.startswith("| ")
     ]
-    listed = {(row[0], row[1], row[2], row[3], row[5]) for row in table if len(row) == 6} - {
+    planted_rows = {(row[0], row[1], row[2], row[3], row[5]) for row in table if len(row) == 6} - {
         ("name", "source and service", "workload", "months", "factor")
     }
     planted: dict[tuple[str, ...], set[int]] = defaultdict(set)
@@ -269,7 +269,7 @@ def test_the_readme_lists_the_planted_anomalies_as_they_are() -> None:
         planted[(one.name, f"{one.source}, {one.service}", one.workload, f"{one.factor:g}")].add(
             one.start.month
         )
-    assert listed == {
+    assert planted_rows == {
         (name, where, workload, ", ".join(map(str, sorted(months))), factor)
         for (name, where, workload, factor), months in planted.items()
     }

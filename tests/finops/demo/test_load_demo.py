@@ -65,10 +65,10 @@ def test_no_program_installs_or_imports_the_demo() -> None:
         "KEY_PEPPER": "p" * 60,
         "DJANGO_SETTINGS_MODULE": "finops.settings",
     }
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
     )
-    assert done.stdout == "[]\n"
+    assert result.stdout == "[]\n"
     assert not apps.is_installed("finops.demo")
 
 

@@ -269,8 +269,8 @@ def test_every_rule_of_the_demo_earns_its_place_and_values_add_up() -> None:
             for total in whole.totals:
                 parts = [value.amount for value in answer.values if value.currency == total.currency]
                 assert exact_sum(parts) == total.amount
-            shown = preview(account, draft_of(tag))
-            assert not [rule.name for rule in shown.rules if not rule.lines]
+            result = preview(account, draft_of(tag))
+            assert not [rule.name for rule in result.rules if not rule.lines]
 
 
 # The examples ask for more days than the month has.

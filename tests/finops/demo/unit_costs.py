@@ -130,14 +130,14 @@ def _check(
         customer = aliases.get(value, value)
         owned[currency, customer if customer in customers else ""] += cost
     split = query_unit_cost(account, replace(query, mode="per_customer"))
-    listed: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
+    listing: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
     for row in split.rows:
-        listed[row.currency, row.customer_id or ""] += Fraction(row.cost)
+        listing[row.currency, row.customer_id or ""] += Fraction(row.cost)
         if row.status == "matched" and not is_other_money(metric, row.currency):
             assert row.customer_id is not None
             assert near(row.usage, usage[row.customer_id])
             assert near(row.unit_cost, owned[row.currency, row.customer_id] / usage[row.customer_id])
-    assert {key: cost for key, cost in listed.items() if cost} == {
+    assert {key: cost for key, cost in listing.items() if cost} == {
         key: cost for key, cost in owned.items() if cost
     }
     assert sum(row.status == "matched" for row in split.rows) > 10

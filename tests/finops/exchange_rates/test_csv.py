@@ -71,9 +71,9 @@ def test_a_row_has_the_amount_of_the_bill_and_the_rates_with_dates_and_source(
 def test_what_has_no_rate_is_a_row_of_its_own_in_its_currency(bill: Account, member: Client) -> None:
     rows = csv_rows(member.get(EXPLORER, {**MARCH, "group_by": "service", "currency": "USD"}))
 
-    others = {row["currency"]: row for row in rows if row["currency"] != "USD"}
-    assert {name: Decimal(row["amount"]) for name, row in others.items()} == {"EUR": 7, "JPY": 9}
-    assert [beside(row) for row in others.values()] == [{}, {}]
+    rows_without_rate = {row["currency"]: row for row in rows if row["currency"] != "USD"}
+    assert {name: Decimal(row["amount"]) for name, row in rows_without_rate.items()} == {"EUR": 7, "JPY": 9}
+    assert [beside(row) for row in rows_without_rate.values()] == [{}, {}]
     assert not [name for name in rows[0] if name.startswith("JPY ")]
 
 

@@ -156,8 +156,8 @@ def test_a_saving_that_is_not_open_becomes_no_issue(
     member.post(f"{page}dismiss/", {"reason": "no"})
 
     assert "Create issue" not in get_page(member, page)
-    refused = text_of(member.post(f"{page}issues/create/", {"tracker": tracker.pk}, follow=True))
-    assert "An issue can be created only for an open recommendation in current bills." in refused
+    refusal = text_of(member.post(f"{page}issues/create/", {"tracker": tracker.pk}, follow=True))
+    assert "An issue can be created only for an open recommendation in current bills." in refusal
     assert SavingsDismissal.objects.count() == 1
 
 

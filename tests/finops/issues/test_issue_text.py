@@ -108,7 +108,7 @@ def test_mentions_references_and_addresses_are_inside_code() -> None:
 
 
 def recommendation(**values: Any) -> Recommendation:
-    rest: dict[str, Any] = {
+    other_fields: dict[str, Any] = {
         "id": "sav_1",
         "rule": "volume_type",
         "status": "open",
@@ -128,7 +128,7 @@ def recommendation(**values: Any) -> Recommendation:
         "evidence": [evidence(number) for number in range(30)],
         "evidence_count": 40,
     }
-    return Recommendation(**{**rest, **values})
+    return Recommendation(**{**other_fields, **values})
 
 
 def evidence(number: int) -> Evidence:

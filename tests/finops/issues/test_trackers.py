@@ -327,7 +327,7 @@ def test_the_token_stands_nowhere_but_sealed(
         f"savings/{row.saving_key}/",
         "settings/audit-log/",
     ):
-        shown = client.get(f"/a/acme/{path}")
-        assert (shown.status_code, SECRET in shown.content.decode()) == (200, False)
+        response = client.get(f"/a/acme/{path}")
+        assert (response.status_code, SECRET in response.content.decode()) == (200, False)
     bad = client.post(f"/a/acme/{page}edit/", {"name": "", **fake.config(), "secret": SECRET})
     assert (bad.status_code, SECRET in bad.content.decode()) == (422, False)

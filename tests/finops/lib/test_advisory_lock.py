@@ -11,16 +11,16 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def in_another_thread(name: str) -> bool:
     def try_lock() -> bool:
-        with advisory_lock(name) as mine:
-            return mine
+        with advisory_lock(name) as has_lock:
+            return has_lock
 
     with threads(1) as call:
         return bool(call(try_lock).result())
 
 
 def test_one_is_in_the_block_at_a_time_and_its_own_thread_may_come_again() -> None:
-    with advisory_lock("x") as mine:
-        assert mine
+    with advisory_lock("x") as has_lock:
+        assert has_lock
         with advisory_lock("x") as again:
             assert again
         assert not in_another_thread("x")

@@ -57,7 +57,7 @@ console.log(JSON.stringify(texts));
 
 def in_browser(cases: list[dict[str, Any]]) -> list[str]:
     node = str(Path(sys.executable).with_name("node"))
-    done = subprocess.run(
+    result = subprocess.run(
         [node, "--input-type=module", "--eval", COMPARE],
         input=json.dumps(cases),
         capture_output=True,
@@ -65,7 +65,7 @@ def in_browser(cases: list[dict[str, Any]]) -> list[str]:
         check=True,
         cwd=ROOT,
     )
-    return list(json.loads(done.stdout))
+    return list(json.loads(result.stdout))
 
 
 def cases_of(values: Any) -> tuple[list[dict[str, Any]], list[str]]:
@@ -98,9 +98,9 @@ def test_the_browser_writes_every_number_as_the_server_does() -> None:
     cases, texts = cases_of(VALUES)
     assert len(cases) > 8000
     different = [
-        (case, theirs, ours)
-        for case, theirs, ours in zip(cases, in_browser(cases), texts, strict=True)
-        if theirs != ours
+        (case, browser_text, server_text)
+        for case, browser_text, server_text in zip(cases, in_browser(cases), texts, strict=True)
+        if browser_text != server_text
     ]
     assert different[:5] == []
 

@@ -83,11 +83,11 @@ def test_the_url_sorts_searches_and_filters(query: str, expected: list[str]) -> 
 
 
 def test_rows_come_by_the_page_and_the_csv_has_all() -> None:
-    shown = server_listing("page=2")
+    listing = server_listing("page=2")
 
-    assert [row.name for row in shown.rows] == ["gamma"]
-    assert list(shown.page_range) == [1, 2]
-    lines = b"".join(SERVERS.csv(shown.matches)).decode().splitlines()
+    assert [row.name for row in listing.rows] == ["gamma"]
+    assert list(listing.page_range) == [1, 2]
+    lines = b"".join(SERVERS.csv(listing.matches)).decode().splitlines()
     assert lines == ["Name,Size,Cost,Regions", "Alpha,small,7,", 'beta,large,5,"eu, us"', "gamma,small,1,eu"]
 
 
@@ -101,23 +101,23 @@ def test_a_heading_sorts_the_other_way_and_goes_to_the_first_page() -> None:
 
 
 def test_a_filter_counts_its_choices_and_the_form_keeps_the_rest_of_the_url() -> None:
-    shown = server_listing("size=large&state=open&sort=cost&q=x&page=2")
+    listing = server_listing("size=large&state=open&sort=cost&q=x&page=2")
 
-    size, region = shown.selects
+    size, region = listing.selects
     assert (size.every, size.choices, size.choice) == (
         "All sizes (3)",
         [("small", "Small (2)"), ("large", "Large (1)")],
         "large",
     )
     assert region.every == "All regions"
-    assert shown.params == [("state", "open"), ("sort", "cost")]
+    assert listing.params == [("state", "open"), ("sort", "cost")]
 
 
 def test_a_part_of_a_page_has_no_search_and_no_pages() -> None:
-    shown = SERVERS.table(ROWS)
+    listing = SERVERS.table(ROWS)
 
-    assert (len(shown.rows), shown.page, shown.selects, shown.page_range) == (3, None, [], ())
-    assert {header.href for header in shown.headers} == {""}
+    assert (len(listing.rows), listing.page, listing.selects, listing.page_range) == (3, None, [], ())
+    assert {header.href for header in listing.headers} == {""}
 
 
 def test_times_and_dates_sort_with_those_that_are_missing_first() -> None:
@@ -130,9 +130,9 @@ def test_times_and_dates_sort_with_those_that_are_missing_first() -> None:
         columns=[Column("at", "At", lambda at: at)],
     )
 
-    shown = page.listing(RequestFactory().get("/"), moments)
+    listing = page.listing(RequestFactory().get("/"), moments)
 
-    assert [at and at.date() for at in shown.matches] == [None, date(2026, 1, 1), date(2026, 3, 1)]
+    assert [at and at.date() for at in listing.matches] == [None, date(2026, 1, 1), date(2026, 3, 1)]
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**20), max_value=10**20))
@@ -198,5 +198,5 @@ def test_amounts_of_one_currency_are_never_sorted_among_those_of_another(
     query: str, expected: list[str]
 ) -> None:
     rows = [("JPY", 700), ("USD", 1), ("EUR", 9), ("USD", None), ("USD", 5)]
-    shown = BILLS.listing(RequestFactory().get(f"/?{query}"), rows)
-    assert [f"{currency} {amount}" for currency, amount in shown.matches] == expected
+    listing = BILLS.listing(RequestFactory().get(f"/?{query}"), rows)
+    assert [f"{currency} {amount}" for currency, amount in listing.matches] == expected

@@ -164,8 +164,8 @@ def test_dates_a_period_or_nothing_are_ways_to_say_days() -> None:
 def test_days_that_make_no_sense_say_what_to_repair(
     start: date | None, end: date | None, period: str | None, field: str, said: str
 ) -> None:
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError) as error:
         resolve(start, end, period)
 
-    assert raised.value.field == field
-    assert said in raised.value.message
+    assert error.value.field == field
+    assert said in error.value.message

@@ -140,7 +140,7 @@ def test_threads_that_ask_first_all_at_once_share_one_window(settings: Any) -> N
 
 
 def test_without_its_redis_a_process_counts_for_itself(caplog: pytest.LogCaptureFixture) -> None:
-    alone = RedisRateLimiter("redis+unix:///nowhere.sock")
+    limiter = RedisRateLimiter("redis+unix:///nowhere.sock")
 
-    assert [alone.hit("h", limit=2).is_allowed for _ in range(3)] == [True, True, False]
+    assert [limiter.hit("h", limit=2).is_allowed for _ in range(3)] == [True, True, False]
     assert "counts rate limits for itself" in caplog.text

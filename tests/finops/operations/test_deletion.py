@@ -68,11 +68,11 @@ def test_delete_now_wants_the_name_and_a_scheduled_deletion(cast: Cast, acting: 
     acting.post(page_of(cast.account, "delete"))
     page = acting.get(f"/admin/accounts/account/{cast.account.pk}/change/").content.decode()
 
-    refused = acting.post(page_of(cast.account, "delete-now"), {"name": "acme"})
+    refusal = acting.post(page_of(cast.account, "delete-now"), {"name": "acme"})
 
     assert "The account is deleted on" in page
-    assert refused.status_code == 422
-    assert "Enter the exact name of the account." in refused.content.decode()
+    assert refusal.status_code == 422
+    assert "Enter the exact name of the account." in refusal.content.decode()
     assert not AccountDeletion.objects.exists()
     assert due_deletions() == []
 
@@ -101,13 +101,13 @@ def test_delete_now_shows_progress_and_then_that_nothing_is_left(
     monkeypatch.setattr(deletion, "_delete_chunk", look_and_delete)
     assert sent == [("accounts.delete_account", cast.account.pk)]
     assert delete_account(account_id=cast.account.pk)
-    done = acting.get(page_url).content.decode()
+    finished_page = acting.get(page_url).content.decode()
 
     assert "Waiting for a worker" in waiting
     assert "rows deleted" in pages[-1]
     assert 'hx-trigger="every 2s"' in pages[-1]
-    assert "Nothing left" in done
-    assert 'hx-trigger="every 2s"' not in done
+    assert "Nothing left" in finished_page
+    assert 'hx-trigger="every 2s"' not in finished_page
     record = AccountDeletion.objects.get()
     assert (record.name, record.actor_label) == ("Acme", "Operator operator@example.com")
     assert (record.rows_left, record.files_left) == ({}, 0)

@@ -74,10 +74,10 @@ def test_a_failed_import_is_retried_with_the_same_files(
 def test_what_cannot_be_retried_says_why(
     cast: Cast, source: CostSource, failed: CostImport, tmp_path: Path
 ) -> None:
-    done = import_bill(cast, source, write_bill(tmp_path, BILL))
+    outcome = import_bill(cast, source, write_bill(tmp_path, BILL))
 
     with pytest.raises(UserError, match="has not failed"):
-        retry_import(job=done, actor=cast.actor)
+        retry_import(job=outcome, actor=cast.actor)
     with pytest.raises(UserError, match="A later import into this source is done"):
         retry_import(job=failed, actor=cast.actor)
     Path(failed.files[0]["path"]).unlink()

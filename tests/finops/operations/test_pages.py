@@ -26,10 +26,10 @@ WITHOUT_PAGES = {"auth.Permission", "auth.Group", "contenttypes.ContentType"}
 
 
 def test_every_model_of_every_app_has_pages() -> None:
-    listed = [entry.model._meta.label for entry in ENTRIES]
+    labels = [entry.model._meta.label for entry in ENTRIES]
 
-    assert len(listed) == len(set(listed))
-    assert {model._meta.label for model in apps.get_models()} - set(listed) == WITHOUT_PAGES
+    assert len(labels) == len(set(labels))
+    assert {model._meta.label for model in apps.get_models()} - set(labels) == WITHOUT_PAGES
 
 
 @pytest.mark.slow

@@ -231,11 +231,11 @@ def test_the_audit_log_says_how_long_entries_are_kept_and_an_operator_sets_180_d
     form = f"/admin/accounts/account/{cast.account.pk}/actions/limits/"
     assert "Entries are kept as long as the account." in get_page(admin, page)
 
-    refused = acting.post(form, {"AUDIT_LOG_DAYS": "30"})
+    refusal = acting.post(form, {"AUDIT_LOG_DAYS": "30"})
     acting.post(form, {"AUDIT_LOG_DAYS": "365"})
 
-    assert refused.status_code == 422
-    assert "30 is not between 180 and 3,650 and not 0." in refused.content.decode()
+    assert refusal.status_code == 422
+    assert "30 is not between 180 and 3,650 and not 0." in refusal.content.decode()
     assert "Entries are kept for 365 days." in get_page(admin, page)
     assert "Audit log kept, days 365 Forever" in get_page(
         acting, f"/admin/accounts/account/{cast.account.pk}/change/"
@@ -352,13 +352,13 @@ def test_the_form_names_bounds_and_consequence_and_the_page_of_the_account_the_v
     acting = reauthenticated(operator, User.objects.get(email="operator@example.com"))
     url = f"/admin/accounts/account/{cast.account.pk}/"
     form = get_page(acting, f"{url}actions/limits/")
-    refused = acting.post(f"{url}actions/limits/", {"SYNC_DAYS": "6"})
+    refusal = acting.post(f"{url}actions/limits/", {"SYNC_DAYS": "6"})
     acting.post(f"{url}actions/limits/", {"SYNC_DAYS": "365"})
 
     assert "Syncs kept, days" in form
     assert "Default: 90. Minimum: 7. Maximum: 1,100. The newest 20 of each source stay." in form
-    assert refused.status_code == 422
-    assert "Enter 7 to 1,100." in refused.content.decode()
+    assert refusal.status_code == 422
+    assert "Enter 7 to 1,100." in refusal.content.decode()
     page = get_page(acting, f"{url}change/")
     assert "Syncs kept, days 365 90" in page
     assert "Raw usage kept at most, months Default Forever" in page

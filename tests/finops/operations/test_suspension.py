@@ -63,10 +63,10 @@ def test_pushes_are_refused_and_store_nothing(cast: Cast) -> None:
     usage, cost = open_door(cast), open_cost_door(cast)
     suspend(cast.account)
 
-    refused = usage.push(event())
+    refusal = usage.push(event())
 
-    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "account_suspended")
-    assert WHY in refused.json()["error"]["message"]
+    assert (refusal.status_code, refusal.json()["error"]["code"]) == (403, "account_suspended")
+    assert WHY in refusal.json()["error"]["message"]
     assert cost.send("POST", "/api/costs/pushes", {"month": "2026-05"}).status_code == 403
     assert not UsageBatch.objects.unscoped().exists()
 

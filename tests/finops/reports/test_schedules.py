@@ -136,9 +136,9 @@ def test_a_member_edits_every_setting_and_the_log_has_both(cast: Cast, channel: 
             "paused": True,
         },
     }
-    shown = get_page(signed_in(cast.viewer), LIST)
+    list_page = get_page(signed_in(cast.viewer), LIST)
     for text in ("Board", "board@example.com", "9 at 7:00 AM", "Europe/Berlin", "Email with CSV", "Paused"):
-        assert text in shown
+        assert text in list_page
 
 
 def test_a_schedule_that_is_saved_unchanged_writes_nothing(cast: Cast, channel: AlertChannel) -> None:

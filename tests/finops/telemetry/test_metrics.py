@@ -246,14 +246,14 @@ def test_files_of_versions_that_run_no_more_are_removed(tmp_path: Path) -> None:
 
 def test_a_child_of_a_fork_counts_for_itself(tmp_path: Path) -> None:
     slots = Slots(tmp_path)
-    mine = slots.identifier()
+    own_slot = slots.identifier()
     pid = os.fork()
     if pid == 0:
         os._exit(slots.identifier())
     _, status = os.waitpid(pid, 0)
 
-    assert os.waitstatus_to_exitcode(status) == mine + 1
-    assert Slots(tmp_path).identifier() == mine + 1
+    assert os.waitstatus_to_exitcode(status) == own_slot + 1
+    assert Slots(tmp_path).identifier() == own_slot + 1
 
 
 def test_counts_of_a_forks_child_and_of_its_parent_add_up(counting: Path) -> None:

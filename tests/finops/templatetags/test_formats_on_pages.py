@@ -92,12 +92,12 @@ def test_a_share_of_revenue_reads_alike_in_its_card_and_its_widget(acme: Account
     client = signed_in(cast.viewer)
 
     card = get_page(client, "/a/acme/unit-economics/saved/")
-    shown = read_streamed(client, url)
+    page = read_streamed(client, url)
 
     assert "32.3% of revenue, cost in USD" in card
-    assert "32.3% of revenue, cost in USD" in shown
-    assert "$0.32" not in shown
-    assert "0.3233" not in shown
+    assert "32.3% of revenue, cost in USD" in page
+    assert "$0.32" not in page
+    assert "0.3233" not in page
 
 
 def read_streamed(client: Client, url: str) -> str:

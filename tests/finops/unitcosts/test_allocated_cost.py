@@ -149,9 +149,9 @@ def test_customers_and_rest_add_up_to_the_whole(worn: CostSource, rows: list[Any
 
     for total in answer.totals:
         with localcontext(prec=60):
-            mine = [row for row in answer.rows if row.currency == total.currency]
-            assert all(row.direct_cost + row.allocated_cost == row.cost for row in mine)
-            assert sum((row.cost for row in mine), Decimal(0)) == total.cost
+            currency_rows = [row for row in answer.rows if row.currency == total.currency]
+            assert all(row.direct_cost + row.allocated_cost == row.cost for row in currency_rows)
+            assert sum((row.cost for row in currency_rows), Decimal(0)) == total.cost
             rows_of_currency = [row for row in rows if row["currency"] == total.currency]
             assert total.cost == sum((row["billed_cost"] for row in rows_of_currency), Decimal(0))
 

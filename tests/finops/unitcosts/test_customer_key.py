@@ -74,10 +74,10 @@ def test_choosing_again_replaces_the_key_and_says_what_it_was(cast: Cast, payer:
 def test_an_unknown_customer_key_is_refused_with_the_nearest(
     cast: Cast, payer: Account, asked: str, said: str
 ) -> None:
-    with pytest.raises(UserError) as refused:
+    with pytest.raises(UserError) as error:
         set_customer_key(account=payer, actor=cast.actor, dimension=asked)
 
-    assert said in refused.value.message
+    assert said in error.value.message
     assert not CustomerKey.objects.exists()
 
 

@@ -201,9 +201,9 @@ def test_without_a_customer_key_the_page_asks_for_one(cast: Cast, saas_account: 
     client = signed_in(cast.viewer)
 
     assert "Set a customer key" in get_page(client, PAGE)
-    refused = client.get(f"{PAGE}?usage_metric=requests&mode=per_customer")
-    assert refused.status_code == 400
-    assert "Choose the customer key" in refused.content.decode()
+    refusal = client.get(f"{PAGE}?usage_metric=requests&mode=per_customer")
+    assert refusal.status_code == 400
+    assert "Choose the customer key" in refusal.content.decode()
 
 
 def test_a_member_chooses_the_customer_key_from_the_tags_of_the_data(

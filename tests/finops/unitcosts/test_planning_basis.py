@@ -39,16 +39,16 @@ def test_a_new_account_plans_amortized_and_spends_billed(cast: Cast, prepaid: Ac
     budget = door.ask(
         "create_budget", name="All", amount=1000, currency="USD", period="monthly", scope="account"
     )
-    listed = door.ask("listBudgets")
+    listing = door.ask("listBudgets")
 
     assert spend["totals"][0]["amount"] == 100
     assert unit["totals"][0]["unit_cost"] == 0.4
     assert forecast["totals"][0]["actual"] == 40
     assert budget["budget"]["spent"] == 40
-    assert listed["budgets"][0]["spent"] == 40
-    bases = [each["view"]["basis"] for each in (spend, unit, forecast, budget, listed)]
+    assert listing["budgets"][0]["spent"] == 40
+    bases = [each["view"]["basis"] for each in (spend, unit, forecast, budget, listing)]
     assert bases == ["billed", *["amortized"] * 4]
-    assert all(each["view"]["is_account_view"] for each in (spend, unit, forecast, listed))
+    assert all(each["view"]["is_account_view"] for each in (spend, unit, forecast, listing))
     assert door.ask("getAccountContext")["planning_basis"] == "amortized"
 
 

@@ -98,9 +98,9 @@ def test_a_metric_that_is_yet_to_be_pushed_is_null_and_a_misspelt_one_is_an_erro
     assert total.unit_cost is None
     assert "No usage events of metric 'seats'. The account has 'requests'" in total.reason
 
-    with pytest.raises(UserError) as refused:
+    with pytest.raises(UserError) as error:
         cost_per_unit(acme, march_query("reqeusts"))
-    assert refused.value.message == (
+    assert error.value.message == (
         "usage_metric: 'reqeusts' does not exist. Nearest: 'requests'. Use getAccountContext."
     )
     with pytest.raises(UserError, match=r"Set usage_metric \(the divisor\) or a saved unit_metric"):
@@ -363,10 +363,15 @@ def test_the_rest_of_many_customers_is_one_row_that_still_adds_up(acme: Account)
     add_data(acme, lines, [usage_event(1, f"c{n:02}", 2) for n in range(1, 31)])
 
     answer = cost_per_unit(acme, by_customer(top=5))
-    (rest,) = [row for row in answer.rows if row.status == "rest"]
+    (rest_row,) = [row for row in answer.rows if row.status == "rest"]
 
     assert sum(row.cost for row in answer.rows) == answer.totals[0].cost == 930
-    assert (rest.other_rows, rest.cost, rest.usage, rest.unit_cost) == (25, 325, 50, Decimal("6.5"))
+    assert (rest_row.other_rows, rest_row.cost, rest_row.usage, rest_row.unit_cost) == (
+        25,
+        325,
+        50,
+        Decimal("6.5"),
+    )
     assert (
         "25 other customers and 26 values of unknown customers are in one row per status" in answer.truncated
     )

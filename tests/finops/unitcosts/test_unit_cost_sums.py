@@ -117,12 +117,12 @@ def check_row(
         row.direct_cost + row.allocated_cost == row.cost == spent.get((row.currency, owner(row), date.min), 0)
     )
     assert bool(row.reason) == (row.unit_cost is None)
-    mine = used.get((row.customer_id or "", date.min)) if row.customer_id else None
+    usage_of_customer = used.get((row.customer_id or "", date.min)) if row.customer_id else None
     if row.status == NO_COST:
         assert row.unit_cost is None
         assert not any(key[1] == row.customer_id for key in spent)
     else:
-        check_quotient(row.cost, row.usage, row.unit_cost, mine)
+        check_quotient(row.cost, row.usage, row.unit_cost, usage_of_customer)
 
 
 def check_quotient(
@@ -198,10 +198,12 @@ def check_buckets(answer: UnitCostAnswer, world: World, granularity: str) -> Non
     spent, used = costs(world, bucket), usage(world, bucket)
     for total in answer.totals:
         for each in total.buckets:
-            mine = [v for k, v in spent.items() if (k[0], k[2]) == (total.currency, each.start_date)]
+            amounts_of_bucket = [
+                v for k, v in spent.items() if (k[0], k[2]) == (total.currency, each.start_date)
+            ]
             quantities = [v for k, v in used.items() if k[1] == each.start_date]
             assert each.cost is not None
-            assert Fraction(each.cost) == sum(map(Fraction, mine), Fraction(0))
+            assert Fraction(each.cost) == sum(map(Fraction, amounts_of_bucket), Fraction(0))
             check_quotient(
                 each.cost, each.usage, each.unit_cost, sum(quantities, Fraction(0)) if quantities else None
             )

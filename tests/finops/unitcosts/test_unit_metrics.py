@@ -270,14 +270,14 @@ def test_metrics_are_listed_searched_and_paged(cast: Cast, saas_account: Account
         save(cast, saas_account, f"Metric {name}", filters=[EC2])
 
     first = list_unit_metrics(saas_account, limit=2)
-    rest = list_unit_metrics(saas_account, limit=2, cursor=first.cursor)
+    second = list_unit_metrics(saas_account, limit=2, cursor=first.cursor)
 
-    assert [metric.name for metric in [*first.unit_metrics, *rest.unit_metrics]] == [
+    assert [metric.name for metric in [*first.unit_metrics, *second.unit_metrics]] == [
         "Metric A",
         "Metric B",
         "Metric C",
     ]
-    assert (first.truncated, rest.cursor) == ("2 of 3. Use cursor for the next page.", "")
+    assert (first.truncated, second.cursor) == ("2 of 3. Use cursor for the next page.", "")
     assert first.unit_metrics[0].filters[0].values == ["EC2"]
     assert [metric.name for metric in list_unit_metrics(saas_account, search="c b").unit_metrics] == [
         "Metric B"

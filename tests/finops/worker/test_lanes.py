@@ -104,7 +104,7 @@ def test_a_call_that_fails_leaves_its_thread_and_its_tenant_free(one: Work) -> N
 
 def test_every_task_has_a_lane_and_every_lane_a_task() -> None:
     app.loader.import_default_modules()
-    ours = {name for name, task in app.tasks.items() if task.run.__module__.startswith(OUR_PREFIXES)}
+    own_tasks = {name for name, task in app.tasks.items() if task.run.__module__.startswith(OUR_PREFIXES)}
 
-    assert ours == LANE_OF.keys()
+    assert own_tasks == LANE_OF.keys()
     assert {lane.queue for lane in LANE_OF.values()} == set(QUEUES) == {queue.name for queue in TASK_QUEUES}

@@ -53,10 +53,10 @@ def test_a_client_of_openmeter_gets_its_204_or_the_reason(live_server_process: L
     wrong = HttpCloudEvent({**ATTRIBUTES, "id": "3", "time": "soon"}, DATA)
 
     response = send(live_server_process, key, to_structured(fine), OPENMETER_PATH)
-    refused = send(live_server_process, key, to_structured(wrong), OPENMETER_PATH)
+    refusal = send(live_server_process, key, to_structured(wrong), OPENMETER_PATH)
     stranger = send(live_server_process, "fuse_of_nobody", to_structured(fine), OPENMETER_PATH)
 
     assert (response.status_code, response.content) == (204, b"")
-    assert refused.status_code == 400
-    assert "event 0: time must be a parseable date" in refused.json()["detail"]
+    assert refusal.status_code == 400
+    assert "event 0: time must be a parseable date" in refusal.json()["detail"]
     assert (stranger.status_code, stranger.headers["Content-Type"]) == (401, "application/problem+json")

@@ -54,11 +54,10 @@ def test_two_metrics_that_differ_in_case_are_two_metrics(acme: Account) -> None:
 
 def test_an_unknown_metric_names_the_nearest_and_what_lists_them(acme: Account) -> None:
     add_metrics(acme, [event(MARCH.start, "a", 1), event(MARCH.start, "a", 1, metric="seats")])
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError) as error:
         read_usage(acme, MetricQuery("request", MARCH))
     assert (
-        caught.value.message
-        == "metric: 'request' does not exist. Nearest: 'requests'. Use getAccountContext."
+        error.value.message == "metric: 'request' does not exist. Nearest: 'requests'. Use getAccountContext."
     )
 
 

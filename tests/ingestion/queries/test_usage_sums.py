@@ -174,19 +174,19 @@ class Plain:
     def check(self, groups: Sequence[UsageGroup], count: int) -> None:
         expected = self._by(self.counted, self._group)
         values = {name: self.value(rows) or Decimal(0) for name, rows in expected.items()}
-        listed = {group.value: group for group in groups if group.value is not None}
+        listing = {group.value: group for group in groups if group.value is not None}
         assert count == len(expected)
-        assert len(listed) == (
+        assert len(listing) == (
             len(expected) if self.asked.top is None else min(self.asked.top, len(expected))
         )
-        for name, group in listed.items():
+        for name, group in listing.items():
             self._check_group(group, expected[name])
-        unlisted = [one for one in self.counted if self._group(one) not in listed]
-        smallest = min((abs(values[name]) for name in listed), default=Decimal(0))
+        unlisted = [one for one in self.counted if self._group(one) not in listing]
+        smallest = min((abs(values[name]) for name in listing), default=Decimal(0))
         assert all(abs(values[self._group(one)]) <= smallest for one in unlisted)
-        rest = [group for group in groups if group.value is None]
-        assert len(rest) == bool(unlisted)
-        for group in rest:
+        rest_groups = [group for group in groups if group.value is None]
+        assert len(rest_groups) == bool(unlisted)
+        for group in rest_groups:
             self._check_group(group, unlisted)
 
     def _check_group(self, group: UsageGroup, rows: Sequence[Event]) -> None:

@@ -92,12 +92,15 @@ def test_a_filter_that_usage_has_too_divides_by_the_usage_that_it_holds(
 
 @pytest.mark.usefixtures("regions")
 def test_a_filter_that_usage_lacks_is_said_in_the_first_sentence(writer: Door) -> None:
-    alone = unit_cost(writer, ("service", "Compute"))
+    unfiltered_usage = unit_cost(writer, ("service", "Compute"))
     both = unit_cost(writer, ("service", "Disk"), ("region", "eu"))
 
-    assert alone["totals"][0]["unit_cost"] == 37
-    assert alone["unfiltered_dimensions"] == ["service"]
-    assert "only cost is filtered by service; usage is all of 'requests'" in alone["summary"].split(": ")[0]
+    assert unfiltered_usage["totals"][0]["unit_cost"] == 37
+    assert unfiltered_usage["unfiltered_dimensions"] == ["service"]
+    assert (
+        "only cost is filtered by service; usage is all of 'requests'"
+        in unfiltered_usage["summary"].split(": ")[0]
+    )
     assert both["totals"][0]["unit_cost"] == 30
     assert "usage filtered by region, not by service as the cost is" in both["summary"].split(": ")[0]
 
@@ -108,7 +111,7 @@ def test_usage_is_filtered_by_itself_and_a_key_that_no_event_has_is_refused(cast
     answer = unit_cost(writer, usage_filters=eu)
     nobody = unit_cost(writer, usage_filters=[{"dimension": "customer", "values": ["Globex Corporation"]}])
     none = unit_cost(writer, usage_filters=[{"dimension": "region", "values": ["mars"]}])
-    refused = writer.problem(
+    refusal = writer.problem(
         "queryUnitCost", usage_metric="requests", usage_filters=[{"dimension": "regoin", "values": ["eu"]}]
     )
 
@@ -117,7 +120,7 @@ def test_usage_is_filtered_by_itself_and_a_key_that_no_event_has_is_refused(cast
     assert nobody["totals"][0]["usage"] == 10
     assert none["totals"][0]["unit_cost"] is None
     assert "No usage events on these days have region 'mars'" in none["summary"]
-    assert "usage_filters: 'regoin' does not exist. Nearest: 'region'" in refused
+    assert "usage_filters: 'regoin' does not exist. Nearest: 'region'" in refusal
     page = signed_in(cast.viewer).get(answer["console_url"].removeprefix("http://127.0.0.1:8000"))
     assert "usage filtered by region" in page.content.decode()
     assert 'name="u0v"' in page.content.decode()

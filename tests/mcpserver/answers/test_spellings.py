@@ -78,13 +78,13 @@ def test_other_spellings_and_what_covers_them_stand_beside_a_tag(
         "; not in it: 11.00 USD under other spellings (tag:Environment = prod 11.00 USD)" in mail["summary"]
     )
 
-    refused = writer.problem(
+    refusal = writer.problem(
         "querySpend", **WEEK, filters=[{"dimension": "tag:Environment", "values": ["prd"]}]
     )
     assert (
         "tag:Environment = prd leaves out 861.00 USD and 9.00 EUR under other spellings: tag:Environment = prod 711.00 USD, "
         "tag:env = production 100.00 USD, tag:env = PRD 30.00 USD, "
-        "tag:Environment = Production 20.00 USD and 9.00 EUR." in refused
+        "tag:Environment = Production 20.00 USD and 9.00 EUR." in refusal
     )
 
 

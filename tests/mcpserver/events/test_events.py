@@ -86,8 +86,8 @@ def test_a_budget_that_reaches_a_threshold(
 def test_one_budget_alone_where_the_subscription_names_it(
     acme: Account, door: Door, callback: Callback, spend: CostSource
 ) -> None:
-    mine, _other = create_budget(acme, "Mine", 500), create_budget(acme, "Other", 500)
-    subscribe(door, "budget.threshold_reached", callback, budget_id=mine.pk, measure="forecast")
+    own_budget, _other = create_budget(acme, "Mine", 500), create_budget(acme, "Other", 500)
+    subscribe(door, "budget.threshold_reached", callback, budget_id=own_budget.pk, measure="forecast")
     sent_events(acme, callback)
 
     store_lines(acme, spend, daily_cost(JANUARY, YESTERDAY, 30))

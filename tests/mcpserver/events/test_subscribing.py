@@ -191,8 +191,8 @@ def test_a_stranger_neither_ends_nor_sees_it(
     acme: Account, cast: Cast, door: Door, callback: Callback
 ) -> None:
     subscribe(door, "import.finished", callback)
-    _key, theirs = mint_mcp_key(account=cast.other_account, actor=cast.other_actor, name="theirs")
-    strange, params = Door(theirs), subscription("import.finished", callback)
+    _key, foreign_key = mint_mcp_key(account=cast.other_account, actor=cast.other_actor, name="theirs")
+    strange, params = Door(foreign_key), subscription("import.finished", callback)
 
     assert strange.result("events/unsubscribe", params) == {"resultType": "complete"} | {
         "_meta": strange.result("events/unsubscribe", params)["_meta"]

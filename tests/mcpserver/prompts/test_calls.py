@@ -41,8 +41,8 @@ def run_calls(door: Door, text: str) -> list[dict[str, Any]]:
     calls = calls_in(text)
     assert len(calls) >= 3
     results = [(name, door.call(name, **arguments)) for name, arguments in calls]
-    refused = [(name, result["content"][0]["text"]) for name, result in results if result["isError"]]
-    assert refused == []
+    refusals = [(name, result["content"][0]["text"]) for name, result in results if result["isError"]]
+    assert refusals == []
     return [result["structuredContent"] for _, result in results]
 
 

@@ -19,12 +19,12 @@ from tests.mcpserver.prompts.prompt_client import PROMPT_ARGUMENTS, calls_in, co
 
 @requirement("prompts:list")
 def test_prompts_have_titles_and_arguments_that_may_be_left_out(door: Door) -> None:
-    listed = door.result("prompts/list")["prompts"]
+    listing = door.result("prompts/list")["prompts"]
 
     assert {
-        each["name"]: [argument["name"] for argument in each["arguments"]] for each in listed
+        each["name"]: [argument["name"] for argument in each["arguments"]] for each in listing
     } == PROMPT_ARGUMENTS
-    for prompt in listed:
+    for prompt in listing:
         assert prompt["title"]
         assert prompt["description"].endswith(".")
         for argument in prompt["arguments"]:
@@ -119,13 +119,13 @@ def test_what_was_chosen_narrows_the_calls(door: Door) -> None:
 @requirement("prompts:get")
 def test_a_budget_is_looked_at_in_its_own_period_and_scope(door: Door) -> None:
     text = text_of(door, "budget_health", budget="growth of the YEAR")
-    listed, forecast, spend, change, calls = calls_in(text)
+    listing, forecast, spend, change, calls = calls_in(text)
 
     filters = [
         {"dimension": "team", "op": "in", "values": ["Growth"]},
         {"dimension": "currency", "values": ["USD"]},
     ]
-    assert listed[1] == {"scope": ["team"]}
+    assert listing[1] == {"scope": ["team"]}
     assert forecast[1] == {"period": "year", "filters": filters, "basis": "amortized"}
     assert (spend[1]["start_date"], spend[1]["end_date"]) == ("2026-01-01", "2026-12-31")
     assert spend[1]["filters"] == change[1]["filters"] == filters

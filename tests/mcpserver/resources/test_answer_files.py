@@ -214,10 +214,10 @@ def test_the_limit_of_the_credential_counts_as_it_is_when_it_is_read(acme: Accou
     )
     limit_key(key=key, limit=limit, actor=admin)
 
-    first, rest = read(door, uri).split("\r\n", 1)
+    first, lines = read(door, uri).split("\r\n", 1)
 
     assert first == "Cost access is limited to One account."
-    assert set(amounts(rest)) == {"Compute", "'=HYPERLINK(1)", "Database"}
+    assert set(amounts(lines)) == {"Compute", "'=HYPERLINK(1)", "Database"}
 
 
 def test_a_question_with_a_secret_gets_no_link(door: Door, acme: Account) -> None:

@@ -42,10 +42,10 @@ def read(door: Door, uri: str, revision: str = schemas.MODERN) -> str:
 @requirement("resources:read")
 @each_revision
 def test_every_listed_resource_is_read_as_text_of_its_type(door: Door, revision: str) -> None:
-    listed = door.result("resources/list", revision=revision)["resources"]
+    listing = door.result("resources/list", revision=revision)["resources"]
 
-    assert {"finops://glossary", "finops://data-health"} < {each["uri"] for each in listed}
-    for resource in listed:
+    assert {"finops://glossary", "finops://data-health"} < {each["uri"] for each in listing}
+    for resource in listing:
         (content,) = door.result("resources/read", {"uri": resource["uri"]}, revision=revision)["contents"]
         assert content["mimeType"] == resource["mimeType"]
         assert len(content["text"].encode()) == resource.get("size", len(content["text"].encode()))

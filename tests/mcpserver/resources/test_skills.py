@@ -82,10 +82,10 @@ def test_every_call_of_a_skill_is_answered(skill: Skill, account_with_marks: Cas
 
 def test_entries_have_the_digest_and_size_of_what_is_read(cast: Cast) -> None:
     door = Door(mint(cast))
-    listed = door.result("skills/list")["skills"]
+    listing = door.result("skills/list")["skills"]
 
-    assert [entry["frontmatter"]["name"] for entry in listed] == NAMES
-    for entry in listed:
+    assert [entry["frontmatter"]["name"] for entry in listing] == NAMES
+    for entry in listing:
         assert door.result("skills/get", {"uri": entry["uri"]})["skill"] == entry
         for file in entry["resources"]:
             (content,) = door.result("resources/read", {"uri": file["uri"]})["contents"]

@@ -195,7 +195,7 @@ def test_a_foreign_origin_is_refused_and_an_allowed_one_may_read_the_answer(
     settings.MCP_ALLOWED_ORIGINS = ["https://app.example"]
     body = b"{}"
 
-    refused = reader.http(f"{TOOLS}/listBudgets", body, headers={"origin": "https://evil.example"})
+    refusal = reader.http(f"{TOOLS}/listBudgets", body, headers={"origin": "https://evil.example"})
     allowed = reader.http(f"{TOOLS}/listBudgets", body, headers={"origin": "https://app.example"})
     preflight = RestDoor(None).http(
         f"{TOOLS}/listBudgets",
@@ -203,7 +203,7 @@ def test_a_foreign_origin_is_refused_and_an_allowed_one_may_read_the_answer(
         headers={"origin": "https://app.example", "access-control-request-method": "POST"},
     )
 
-    assert problem_of(refused, 403)
+    assert problem_of(refusal, 403)
     assert allowed["Access-Control-Allow-Origin"] == "https://app.example"
     assert (preflight.status_code, preflight["Access-Control-Allow-Methods"]) == (204, "GET, POST")
 

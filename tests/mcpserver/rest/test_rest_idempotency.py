@@ -101,8 +101,8 @@ def test_a_key_that_is_none_is_refused_and_read_tools_need_none(cast: Cast, writ
     for key in ("", "a b", "x" * 256):
         assert "1 to 255 visible ASCII characters" in problem_of(send(writer, key), 400)["detail"]
     assert budgets(cast) == []
-    listed = writer.http(f"{TOOLS}/listBudgets", b"{}", headers={"idempotency-key": "a b"})
-    assert listed.status_code == 200
+    listing = writer.http(f"{TOOLS}/listBudgets", b"{}", headers={"idempotency-key": "a b"})
+    assert listing.status_code == 200
 
 
 @pytest.fixture

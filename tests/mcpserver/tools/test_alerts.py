@@ -69,24 +69,24 @@ def test_channels_are_told_without_their_secrets(cast: Cast) -> None:
 def test_subscriptions_are_told_newest_first_and_narrowed(cast: Cast, writer: Door) -> None:
     with account_scope(cast.account):
         budget = create_budget(cast.account, "Cloud")
-        mine = subscribe_to_budget(cast.account, "Cloud", 80, 100)
+        subscription = subscribe_to_budget(cast.account, "Cloud", 80, 100)
         anomalies = subscribe_to_anomalies(cast.account, 50)
         subscribe(cast.account)
 
     every = writer.ask("listAlertSubscriptions")
     of_one = writer.ask("listAlertSubscriptions", budget_id=budget.pk)["subscriptions"]
     first = writer.ask("listAlertSubscriptions", limit=2)
-    rest = writer.ask("listAlertSubscriptions", limit=2, cursor=first["cursor"])["subscriptions"]
+    second = writer.ask("listAlertSubscriptions", limit=2, cursor=first["cursor"])["subscriptions"]
 
     assert every["summary"] == "'Acme' has 3 alert subscriptions."
     assert [row["trigger"] for row in every["subscriptions"]] == ["digest", "anomaly", "budget"]
     assert [(row["id"], row["thresholds"], row["measure"]) for row in of_one] == [
-        (mine.pk, [80, 100], "actual")
+        (subscription.pk, [80, 100], "actual")
     ]
     assert of_one[0]["about"] == "Budget 'Cloud' at 80% and 100% of the actual cost, to 'Ops'"
     row = next(each for each in every["subscriptions"] if each["id"] == anomalies.pk)
     assert (row["minimum_impact"], row["currency"]) == (50, "USD")
-    assert [each["id"] for each in rest] == [mine.pk]
+    assert [each["id"] for each in second] == [subscription.pk]
     assert "channel_id: 99 does not exist" in writer.problem("listAlertSubscriptions", channel_id=99)
     assert "budget_id: " in writer.problem("listAlertSubscriptions", budget_id=2**70)
     assert bare_amounts_of_answer(every) == []
@@ -164,12 +164,14 @@ def test_the_largest_lists_fit(cast: Cast, ops: AlertChannel) -> None:
 
 def test_another_accounts_alerts_are_not_there(cast: Cast, writer: Door) -> None:
     with account_scope(cast.other_account):
-        theirs = create_channel(cast.other_account, "Theirs")
+        foreign_channel = create_channel(cast.other_account, "Theirs")
         subscribe(cast.other_account, channel="Theirs")
-        delivery(cast.other_account, theirs, channel_name="Theirs")
+        delivery(cast.other_account, foreign_channel, channel_name="Theirs")
 
     for tool in ("listAlertChannels", "listAlertSubscriptions", "listAlertDeliveries"):
         assert "Theirs" not in json.dumps(writer.ask(tool))
     for tool in ("listAlertSubscriptions", "listAlertDeliveries"):
-        problems = [writer.problem(tool, channel_id=pk).replace(str(pk), "N") for pk in (theirs.pk, 999_999)]
+        problems = [
+            writer.problem(tool, channel_id=pk).replace(str(pk), "N") for pk in (foreign_channel.pk, 999_999)
+        ]
         assert problems[0] == problems[1]

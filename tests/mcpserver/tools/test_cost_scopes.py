@@ -180,6 +180,6 @@ def test_anomalies_are_of_a_scope_whose_cost_moved_in_their_days(
 def test_a_page_of_a_scope_of_nobody_says_so(cast: Cast, acme: Account, page: str) -> None:
     bills(acme)
 
-    shown = signed_in(cast.viewer).get(f"/a/{acme.slug}/{page}/", {"provider": "Azur"})
+    response = signed_in(cast.viewer).get(f"/a/{acme.slug}/{page}/", {"provider": "Azur"})
 
-    assert "no cost has provider" in shown.content.decode()
+    assert "no cost has provider" in response.content.decode()

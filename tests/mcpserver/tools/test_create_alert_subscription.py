@@ -78,12 +78,12 @@ def test_a_channel_is_subscribed_and_answered_as_the_list_shows_it(
 
     answer = writer.ask(TOOL, channel="ops", **asked)
 
-    (listed,) = writer.ask("listAlertSubscriptions")["subscriptions"]
-    assert answer["subscription"] == listed
-    assert listed["about"] == about
-    assert answer["summary"] == f"Created alert subscription {listed['id']}: {about}."
+    (listing,) = writer.ask("listAlertSubscriptions")["subscriptions"]
+    assert answer["subscription"] == listing
+    assert listing["about"] == about
+    assert answer["summary"] == f"Created alert subscription {listing['id']}: {about}."
     path = answer["console_url"].removeprefix("http://127.0.0.1:8000")
-    assert path == f"/a/acme/alerts/subscriptions/{listed['id']}/"
+    assert path == f"/a/acme/alerts/subscriptions/{listing['id']}/"
     assert signed_in(cast.viewer).get(path).status_code == 200
 
 
@@ -171,7 +171,7 @@ def test_what_another_account_has_answers_exactly_as_what_nobody_has(
     cast: Cast, writer: Door, name: str
 ) -> None:
     with account_scope(cast.other_account):
-        theirs = {
+        foreign_values = {
             "channel": create_channel(cast.other_account, "Theirs"),
             "budget": create_budget(cast.other_account, "Theirs"),
             "cost_source": CostSource.objects.create(name="Theirs"),
@@ -179,15 +179,17 @@ def test_what_another_account_has_answers_exactly_as_what_nobody_has(
             "cost_tag": CostTag.objects.create(key="Theirs"),
         }[name].pk
     trigger = {"channel": "digest", "budget": "budget"}.get(name, "anomaly")
-    rest = {"frequency": "weekly"} if trigger == "digest" else {}
-    rest |= {"cost_tag_value": "x"} if name == "cost_tag" else {}
+    extra = {"frequency": "weekly"} if trigger == "digest" else {}
+    extra |= {"cost_tag_value": "x"} if name == "cost_tag" else {}
 
     def refusal(reference: int | str) -> bytes:
-        arguments = {"channel": "Ops", "trigger": trigger, **rest, name: reference}
+        arguments = {"channel": "Ops", "trigger": trigger, **extra, name: reference}
         answer = writer.http(_request_body(arguments))
         return bytes(answer.content).replace(str(reference).encode(), b"N")
 
-    by_id, by_name = [[refusal(each) for each in pair] for pair in ((theirs, 10**9), ("Theirs", "Nobody"))]
+    by_id, by_name = [
+        [refusal(each) for each in pair] for pair in ((foreign_values, 10**9), ("Theirs", "Nobody"))
+    ]
 
     assert by_id[0] == by_id[1]
     assert by_name[0] == by_name[1]

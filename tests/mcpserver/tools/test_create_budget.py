@@ -57,12 +57,14 @@ def test_a_budget_is_answered_as_the_list_shows_it_and_its_page_opens(cast: Cast
 
     answer = request_budget(writer, amount="250.50", currency="usd", warning_percent=60)
 
-    (listed,) = writer.ask("listBudgets")["budgets"]
-    assert answer["budget"] == listed
-    assert (listed["amount"], listed["currency"], listed["scope"]) == (250.5, "USD", "account")
-    assert answer["summary"].startswith(f"Created budget 'Core' with id {listed['id']}: 250.50 USD per month")
+    (listing,) = writer.ask("listBudgets")["budgets"]
+    assert answer["budget"] == listing
+    assert (listing["amount"], listing["currency"], listing["scope"]) == (250.5, "USD", "account")
+    assert answer["summary"].startswith(
+        f"Created budget 'Core' with id {listing['id']}: 250.50 USD per month"
+    )
     path = answer["console_url"].removeprefix("http://127.0.0.1:8000")
-    assert path == f"/a/acme/budgets/{listed['id']}/"
+    assert path == f"/a/acme/budgets/{listing['id']}/"
     assert signed_in(cast.viewer).get(path).status_code == 200
 
 
@@ -178,7 +180,7 @@ def test_what_another_account_has_answers_exactly_as_what_nobody_has(
     cast: Cast, writer: Door, scope: str
 ) -> None:
     with account_scope(cast.other_account):
-        theirs = {
+        foreign_values = {
             "cost_source": CostSource.objects.create(name="Theirs"),
             "team": Team.objects.create(name="Theirs"),
             "cost_tag": CostTag.objects.create(key="Theirs"),
@@ -189,7 +191,7 @@ def test_what_another_account_has_answers_exactly_as_what_nobody_has(
         writer.http(_request_body({**LEAST, "scope": scope, scope: reference, **value}))
         .content.decode()
         .replace(str(reference), "N")
-        for reference in (theirs, theirs + 1_000_000)
+        for reference in (foreign_values, foreign_values + 1_000_000)
     ]
     by_name = [budget_refusal(writer, scope=scope, **{scope: name}, **value) for name in ("Theirs", "Nobody")]
 

@@ -82,9 +82,9 @@ def test_hundreds_of_targets_fit(door: Door, cast: Cast, account_with_split: Acc
 
 
 def test_another_account_has_none_of_them(cast: Cast, account_with_split: Account) -> None:
-    theirs = Door(mint(replace(cast, account=cast.other_account)))
+    foreign_door = Door(mint(replace(cast, account=cast.other_account)))
 
-    assert theirs.ask("listSharedCostSplits")["splits"] == []
+    assert foreign_door.ask("listSharedCostSplits")["splits"] == []
 
 
 def test_the_definition_is_small() -> None:

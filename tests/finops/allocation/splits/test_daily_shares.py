@@ -25,9 +25,9 @@ def days(draw: st.DrawFn) -> list[Day]:
 
 def exact(asked: list[Day], key: str) -> list[Fraction]:
     """What each place would get without any cut."""
-    mine = [(weights, Fraction(amounts.get(key, 0), sum(weights))) for weights, amounts in asked]
+    shares_of_key = [(weights, Fraction(amounts.get(key, 0), sum(weights))) for weights, amounts in asked]
     return [
-        sum((share * weights[place] for weights, share in mine), Fraction(0))
+        sum((share * weights[place] for weights, share in shares_of_key), Fraction(0))
         for place in range(len(asked[0][0]))
     ]
 

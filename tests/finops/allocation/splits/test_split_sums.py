@@ -177,12 +177,12 @@ def _check_rows(answer: SpendAnswer, model: _Model, query: SpendQuery) -> None:
             continue
         assert _exact([row.amount for row in rows]) == total.amount
         expected = model.groups(total.currency)
-        listed = {tuple(row.group.values()): row for row in rows if not row.other_groups}
-        for key, row in listed.items():
+        listing = {tuple(row.group.values()): row for row in rows if not row.other_groups}
+        for key, row in listing.items():
             assert _near(row.amount, expected.get(key))
             assert not row.series or _exact([amount or 0 for amount in row.series.values()]) == row.amount
-        smallest = min((abs(Fraction(row.amount)) for row in listed.values()), default=Fraction(0))
-        assert all(abs(amount) <= smallest + CLOSE for key, amount in expected.items() if key not in listed)
+        smallest = min((abs(Fraction(row.amount)) for row in listing.values()), default=Fraction(0))
+        assert all(abs(amount) <= smallest + CLOSE for key, amount in expected.items() if key not in listing)
 
 
 def _near(actual: Decimal, expected: Fraction | None) -> bool:

@@ -133,9 +133,9 @@ def sync(cast: Cast, connection: CostConnection) -> Any:
 
 def test_creations_and_changes_of_resources_become_events_once(cast: Cast, trail: Trail) -> None:
     connection = connect(cast)
-    done = sync(cast, connection)
+    sync_run = sync(cast, connection)
 
-    assert (done.status, done.error) == ("done", "")
+    assert (sync_run.status, sync_run.error) == ("done", "")
     assert titles(cast) == [
         "RunInstances i-0001 and 1 more",
         "ModifyInstanceAttribute i-0001",
@@ -159,10 +159,10 @@ def test_creations_and_changes_of_resources_become_events_once(cast: Cast, trail
 def test_a_missing_permission_is_named(cast: Cast, trail: Trail) -> None:
     trail.denied = True
 
-    done = sync(cast, connect(cast))
+    sync_run = sync(cast, connect(cast))
 
-    assert done.status == "failed"
-    assert "cloudtrail:LookupEvents" in done.error
+    assert sync_run.status == "failed"
+    assert "cloudtrail:LookupEvents" in sync_run.error
     connector = connector_of("aws_cloudtrail")
     config = CloudTrailConfig(
         regions="eu-west-1", access="access_key", access_key_id="A", secret_access_key="s"

@@ -99,9 +99,9 @@ def test_writes_become_the_events_that_the_event_history_gives(cast: Cast, trail
     )
 
     connection = connect(cast, trail.s3)
-    done = sync(cast, connection)
+    sync_run = sync(cast, connection)
 
-    assert (done.status, done.error, note_of(done)) == ("done", "", "")
+    assert (sync_run.status, sync_run.error, note_of(sync_run)) == ("done", "", "")
     assert titles(cast) == ["RunInstances i-0001 and 1 more", "StopInstances i-0001"]
     with account_scope(cast.account):
         created = ChangeEvent.objects.get(external_id="RunInstances/event-1")
@@ -117,7 +117,7 @@ def test_writes_become_the_events_that_the_event_history_gives(cast: Cast, trail
         "account": [ACCOUNT],
     }
     assert (actors["i-0001"].actor, actors["i-0001"].confidence) == ("maya@example.com, role Admin", "high")
-    assert len(actions(done)) == 13
+    assert len(actions(sync_run)) == 13
 
 
 def test_only_new_log_files_are_read_and_late_ones_too(
@@ -136,9 +136,9 @@ def test_only_new_log_files_are_read_and_late_ones_too(
     trail.deliver(at("20T09:30"), "late", run_instances(3, at("20T09:20"), "i-3"))
     trail.deliver(at("20T11:05"), "third", run_instances(4, at("20T11:01"), "i-4"))
     trail.deliver(at("18T08:05"), "ancient", run_instances(5, at("18T08:00"), "i-5"))
-    done = sync(cast, connection)
+    sync_run = sync(cast, connection)
 
-    assert actions(done)["2026-03"] == "imported"
+    assert actions(sync_run)["2026-03"] == "imported"
     assert sorted(reads) == ["late", "third"]
     assert titles(cast) == [f"RunInstances i-{number}" for number in (1, 3, 2, 4)]
     assert metered_count(cast) == 4
@@ -180,9 +180,9 @@ def test_an_event_of_the_last_minutes_of_a_month_is_of_that_month(cast: Cast, tr
     before = datetime.fromisoformat("2026-02-28T23:58:00+00:00")
     trail.deliver(at("01T00:05"), "a", run_instances(1, before, "i-1"))
 
-    done = sync(cast, connect(cast, trail.s3))
+    sync_run = sync(cast, connect(cast, trail.s3))
 
-    assert {month: each["rows"] for each in done.periods if (month := each["month"]) > "2026-01"} == {
+    assert {month: each["rows"] for each in sync_run.periods if (month := each["month"]) > "2026-01"} == {
         "2026-02": 1,
         "2026-03": 0,
     }
@@ -192,16 +192,16 @@ def test_an_event_of_the_last_minutes_of_a_month_is_of_that_month(cast: Cast, tr
 def test_an_organization_trail_has_the_events_of_its_accounts(cast: Cast, trail: TrailOfTests) -> None:
     organization = {"parent": "o-exampleorg1/"}
     trail.deliver(at("10T09:10"), "a", run_instances(1, at("10T09:00"), "i-1"), **organization)
-    theirs = run_instances(2, at("10T10:00"), "i-2", recipientAccountId=OTHER, awsRegion="us-east-1")
-    trail.deliver(at("10T10:10"), "b", theirs, account=OTHER, region="us-east-1", **organization)
+    record_of_other = run_instances(2, at("10T10:00"), "i-2", recipientAccountId=OTHER, awsRegion="us-east-1")
+    trail.deliver(at("10T10:10"), "b", record_of_other, account=OTHER, region="us-east-1", **organization)
     third = run_instances(3, at("10T11:00"), "i-3", recipientAccountId="777788889999")
     trail.deliver(at("10T11:10"), "c", third, account="777788889999", **organization)
     trail.s3.put(f"AWSLogs/o-exampleorg1/{ACCOUNT}/CloudTrail-Digest/eu-west-1/2026/03/10/x.json.gz")
     trail.s3.put(f"AWSLogs/o-exampleorg1/{ACCOUNT}/Config/eu-west-1/2026/03/10/x.json.gz")
 
-    done = sync(cast, connect(cast, trail.s3, accounts=f"{ACCOUNT}, {OTHER}"))
+    sync_run = sync(cast, connect(cast, trail.s3, accounts=f"{ACCOUNT}, {OTHER}"))
 
-    assert (done.status, note_of(done)) == ("done", "")
+    assert (sync_run.status, note_of(sync_run)) == ("done", "")
     with account_scope(cast.account):
         scopes = [each.scope for each in ChangeEvent.objects.order_by("occurred_at")]
     assert [each["account"] for each in scopes] == [[ACCOUNT], [OTHER]]
@@ -255,9 +255,9 @@ def test_what_is_no_log_file_is_not_read(cast: Cast, trail: TrailOfTests, reads:
     for name in ("readme.txt", f"{ACCOUNT}_CloudTrail_eu-west-1_20260310T9910Z_a.json.gz", wrong_day):
         trail.s3.put(f"{folder}/{name}")
 
-    done = sync(cast, connect(cast, trail.s3))
+    sync_run = sync(cast, connect(cast, trail.s3))
 
-    assert (done.status, note_of(done), reads) == ("done", "", [])
+    assert (sync_run.status, note_of(sync_run), reads) == ("done", "", [])
 
 
 def test_a_test_of_the_connection_names_what_is_wrong(cast: Cast, trail: TrailOfTests) -> None:
@@ -284,10 +284,10 @@ def test_an_endpoint_in_a_private_network_is_not_reached(
     settings.ALERT_ALLOWED_NETWORKS = []
     connection = connect(cast, trail.s3)
 
-    done = sync(cast, connection)
+    sync_run = sync(cast, connection)
 
-    assert done.status == "failed"
-    assert "endpoint" in done.error
+    assert sync_run.status == "failed"
+    assert "endpoint" in sync_run.error
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_its_page_says_how_it_is_pulled_and_that_it_has_no_key(cast: Cast, githu
     base, client = f"/a/{cast.account.slug}/connections/events/{connection.target_id}/", client_of(cast)
     page = client.get(base).content.decode()
     sync_page = client.get(f"/a/{cast.account.slug}/connections/syncs/{sync.pk}/").content.decode()
-    listed = client.get(f"/a/{cast.account.slug}/connections/events/").content.decode()
+    listing = client.get(f"/a/{cast.account.slug}/connections/events/").content.decode()
 
     assert "It has no API key" in page
     assert "checkout Version 2" in page
@@ -78,7 +78,7 @@ def test_its_page_says_how_it_is_pulled_and_that_it_has_no_key(cast: Cast, githu
     assert f"{base}edit/" in page
     assert f"/events/?source={connection.target_id}" in sync_page
     assert "View events" in sync_page
-    assert "Pull from a vendor" in listed
+    assert "Pull from a vendor" in listing
     for part in ("edit/", "syncs/"):
         answer = client.get(base + part)
         assert answer.status_code == 200

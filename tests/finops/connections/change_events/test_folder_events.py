@@ -89,10 +89,10 @@ def test_lines_that_would_not_be_found_again_are_left_out_and_said(cast: Cast, f
         "",
         event(4, "2026-03-01", kind="deploy"),
     )
-    done = sync(cast, connect(cast, folder))
+    sync_run = sync(cast, connect(cast, folder))
 
     assert titles(cast) == ["Event 1"]
-    text = " ".join(each["note"] for each in done.periods)
+    text = " ".join(each["note"] for each in sync_run.periods)
     assert "4 lines were left out" in text
     assert "kind must be one of" in text
 

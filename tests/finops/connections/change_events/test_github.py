@@ -69,11 +69,11 @@ def sync(cast: Cast, connection: CostConnection) -> CostSync:
 
 
 def test_deployments_releases_and_merged_pull_requests_become_events(cast: Cast, github: GitHubHost) -> None:
-    done = sync(cast, connect(cast))
+    sync_run = sync(cast, connect(cast))
 
-    assert (done.status, done.error) == ("done", "")
+    assert (sync_run.status, sync_run.error) == ("done", "")
     assert titles(cast) == ["checkout Version 1", *MARCH]
-    assert (done.rows, metered_count(cast)) == (5, 5)
+    assert (sync_run.rows, metered_count(cast)) == (5, 5)
     with account_scope(cast.account):
         deployment = ChangeEvent.objects.get(external_id="deployment/40")
         assert {each.kind for each in ChangeEvent.objects.all()} == {"deployment", "release", "change"}
@@ -205,9 +205,9 @@ def test_pages_of_one_token_are_not_asked_for_with_another(cast: Cast, github: G
             first_month=None,
         )
     requests = len(github.replay.requests)
-    done = sync(cast, connection)
+    sync_run = sync(cast, connection)
 
-    assert done.status == "done"
+    assert sync_run.status == "done"
     assert not [each for each in github.replay.requests[requests:] if "if-none-match" in each.headers]
 
 
@@ -225,8 +225,8 @@ def test_a_limit_that_is_reached_waits_until_it_is_reset_and_goes_on(
     request_count = len(github.charged)
     github.limit = 5_000
     with clock.frozen(NOON + timedelta(hours=1)):
-        done = sync(cast, connection)
-    assert (done.status, done.error) == ("done", "")
+        sync_run = sync(cast, connection)
+    assert (sync_run.status, sync_run.error) == ("done", "")
     assert len(titles(cast)) == 5
     lists = [each.partition("?")[0] for each in github.charged]
     assert lists.count(f"/repos/{REPOSITORY}/deployments") == 1, f"{request_count} were paid for before"
@@ -237,9 +237,9 @@ def test_a_secondary_limit_without_a_time_waits_a_minute(
 ) -> None:
     message = {"message": "You have exceeded a secondary rate limit. Please wait."}
     github.replay.faults = [Reply.of_json(message, 403)]
-    done = sync(cast, connect(cast))
+    sync_run = sync(cast, connect(cast))
 
-    assert done.status == "done"
+    assert sync_run.status == "done"
     assert 60 <= sum(pauses) <= 70
 
 
@@ -266,9 +266,9 @@ def test_an_app_signs_in_with_its_key(cast: Cast, github: GitHubHost) -> None:
         "private_key": pem,
         "token": "",
     }
-    done = sync(cast, connect(cast, **app))
+    sync_run = sync(cast, connect(cast, **app))
 
-    assert (done.status, done.error) == ("done", "")
+    assert (sync_run.status, sync_run.error) == ("done", "")
     assert len(titles(cast)) == 5
     assert claims[0]["iss"] == "12"
     assert claims[0]["exp"] - claims[0]["iat"] <= 600
@@ -282,9 +282,9 @@ def test_a_server_of_ones_own_is_asked_beneath_its_path(cast: Cast, replay: Repl
     with clock.frozen(NOON):
         host = GitHubHost(replay, prefix="/api/v3")
         host.add_release(2, at("12T09:30"))
-        done = sync(cast, connect(cast, url=replay.url))
+        sync_run = sync(cast, connect(cast, url=replay.url))
 
-    assert done.status == "done"
+    assert sync_run.status == "done"
     assert titles(cast) == ["checkout Version 2"]
 
 
@@ -334,10 +334,10 @@ def test_the_check_tries_each_permission_and_shows_no_token(cast: Cast, github: 
 def test_a_setting_that_is_wrong_says_what_to_enter(
     cast: Cast, values: dict[str, object], problem: str
 ) -> None:
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError) as error:
         connect(cast, **values)
 
-    assert problem in raised.value.message.replace("“", "'").replace("”", "'")
+    assert problem in error.value.message.replace("“", "'").replace("”", "'")
     with account_scope(cast.account):
         assert not EventSource.objects.exists()
 
@@ -349,9 +349,9 @@ def test_a_vendors_text_that_is_too_long_or_no_address_is_cut_and_not_rejected(
     cast: Cast, github: GitHubHost
 ) -> None:
     github.add_release(5, at("17T09:30"), name="x" * 500, html_url="javascript:alert(1)")
-    done = sync(cast, connect(cast))
+    sync_run = sync(cast, connect(cast))
 
-    assert "rejected" not in str(done.periods)
+    assert "rejected" not in str(sync_run.periods)
     with account_scope(cast.account):
         event = ChangeEvent.objects.get(external_id="release/5")
     assert (len(event.title), event.url) == (200, "")
@@ -359,9 +359,9 @@ def test_a_vendors_text_that_is_too_long_or_no_address_is_cut_and_not_rejected(
 
 def test_an_event_that_no_rule_takes_is_rejected_alone(cast: Cast, github: GitHubHost) -> None:
     github.add_release(5, at("17T09:30"), name="bad \x00 name")
-    done = sync(cast, connect(cast))
+    sync_run = sync(cast, connect(cast))
 
-    assert "1 events were rejected. First reason: title must be" in str(done.periods)
+    assert "1 events were rejected. First reason: title must be" in str(sync_run.periods)
     assert len(titles(cast)) == 5
 
 

@@ -85,8 +85,8 @@ def put_report(
 
 def fetch_bytes(config: AwsBucketConfig, month: date, folder: Path) -> list[bytes]:
     folder.mkdir(exist_ok=True)
-    listed = {each.month: each for each in CONNECTOR.months(config)}[month]
-    return [file.path.read_bytes() for file in CONNECTOR.fetch(config, listed, Fetch(folder))]
+    bill_month = {each.month: each for each in CONNECTOR.months(config)}[month]
+    return [file.path.read_bytes() for file in CONNECTOR.fetch(config, bill_month, Fetch(folder))]
 
 
 def test_a_whole_bucket_arrives_unchanged(

@@ -232,10 +232,10 @@ def test_a_manifest_that_names_a_foreign_key_is_refused_by_its_name(
     export.world.put("secrets/1.csv.gz")
     export.put_manifest("2026-05", [named])
 
-    with pytest.raises(SourceError, match=text) as raised:
+    with pytest.raises(SourceError, match=text) as error:
         CONNECTOR.fetch(config, months(config)[MAY], Fetch(tmp_path))
 
-    assert named.rpartition("/")[2] in raised.value.message
+    assert named.rpartition("/")[2] in error.value.message
     assert list(tmp_path.iterdir()) == []
 
 
@@ -261,9 +261,9 @@ def test_two_exports_below_one_prefix_need_a_name(
     for name in ("focus", "cur2"):
         DataExport(s3, name=name).deliver("2026-05", {"1.csv.gz": name.encode()})
 
-    with pytest.raises(SourceError, match="2 exports: cur2, focus") as raised:
+    with pytest.raises(SourceError, match="2 exports: cur2, focus") as error:
         CONNECTOR.months(config)
-    assert raised.value.field == "export"
+    assert error.value.field == "export"
     for export_config in (replace(config, export="cur2"), replace(config, prefix="exports/cur2", export="cur2"),
                    replace(config, prefix="/exports/cur2/")):  # fmt: skip
         files = CONNECTOR.fetch(export_config, months(export_config)[MAY], Fetch(tmp_path))

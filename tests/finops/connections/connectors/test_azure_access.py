@@ -25,9 +25,9 @@ pytestmark = pytest.mark.django_db
 def test_a_container_that_is_missing_says_so(container: AzureContainer) -> None:
     container.name = "gone"
 
-    with pytest.raises(SourceError, match="container gone does not exist") as raised:
+    with pytest.raises(SourceError, match="container gone does not exist") as error:
         CONNECTOR.months(config(container))
-    assert raised.value.field == "container"
+    assert error.value.field == "container"
 
 
 def test_a_permission_that_is_missing_names_the_role(export: AzureExport) -> None:
@@ -47,9 +47,9 @@ def test_a_sas_that_has_expired_says_so_and_shows_nothing_of_it(export: AzureExp
     sas_url = export.container.sas_url(expiry="2020-01-01T00:00:00Z")
     export_config = AzureExportsConfig(access="sas_url", sas_url=sas_url)
 
-    with pytest.raises(AccessError, match="The SAS expired on 2020-01-01") as raised:
+    with pytest.raises(AccessError, match="The SAS expired on 2020-01-01") as error:
         CONNECTOR.months(export_config)
-    assert "sig=" not in raised.value.message
+    assert "sig=" not in error.value.message
     assert sas_url not in repr(export_config)
 
 
@@ -151,9 +151,9 @@ def test_a_secret_that_has_expired_says_where_to_make_another(entra: ReplayServe
     }
     entra.routes[f"/{GUID}/oauth2/v2.0/token"] = lambda _request: Reply.of_json(error, 401)
 
-    with pytest.raises(AccessError, match=r"has expired.*Certificates & secrets") as raised:
+    with pytest.raises(AccessError, match=r"has expired.*Certificates & secrets") as access_error:
         CONNECTOR.months(principal(entra))
-    assert "s3cret" not in raised.value.message
+    assert "s3cret" not in access_error.value.message
 
 
 def test_an_app_without_the_role_is_told_its_name(entra: ReplayServer) -> None:
@@ -206,9 +206,9 @@ def test_an_address_in_a_private_network_is_refused(
     "url", ["", "https://a.blob.core.windows.net/c", "https://a.blob.core.windows.net?sig=x", "c?sig=x"]
 )
 def test_half_a_sas_url_is_refused(url: str) -> None:
-    with pytest.raises(AccessError, match="full SAS URL") as raised:
+    with pytest.raises(AccessError, match="full SAS URL") as error:
         CONNECTOR.months(AzureExportsConfig(access="sas_url", sas_url=url))
-    assert raised.value.field == "sas_url"
+    assert error.value.field == "sas_url"
 
 
 def test_a_listing_with_entities_is_refused_unread(entra: ReplayServer) -> None:

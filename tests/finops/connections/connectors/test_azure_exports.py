@@ -162,9 +162,9 @@ def test_two_exports_below_one_directory_need_a_name(container: AzureContainer, 
     for number, name in enumerate(("focus", "other")):
         AzureExport(container, name).deliver(MAY, {"part_0.csv": name.encode()}, str(number))
 
-    with pytest.raises(SourceError, match="2 exports: focus, other") as raised:
+    with pytest.raises(SourceError, match="2 exports: focus, other") as error:
         CONNECTOR.months(config(container))
-    assert raised.value.field == "export"
+    assert error.value.field == "export"
     assert fetch_may(config(container, export="other"), tmp_path) == [b"other"]
 
 
@@ -191,9 +191,9 @@ def test_a_manifest_that_names_a_foreign_blob_is_refused_by_its_name(
     export.container.put(f"exports/{MAY}/focus/00000000-0000-0000-0000-000000000002/1.csv")
     export.put_manifest(MAY, [named])
 
-    with pytest.raises(SourceError, match=text) as raised:
+    with pytest.raises(SourceError, match=text) as error:
         fetch_may(config(export.container), tmp_path)
-    assert named.rpartition("/")[2] in raised.value.message
+    assert named.rpartition("/")[2] in error.value.message
     assert list(tmp_path.iterdir()) == []
 
 

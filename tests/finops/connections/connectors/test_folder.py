@@ -244,7 +244,7 @@ def test_a_file_that_names_its_currency_keeps_it(cast: Cast, folder: Path) -> No
 
 
 def test_what_is_no_currency_is_refused_at_its_field(cast: Cast, folder: Path) -> None:
-    with pytest.raises(UserError) as refused:
+    with pytest.raises(UserError) as error:
         services.create_connection(
             account=cast.account,
             actor=cast.actor,
@@ -252,4 +252,4 @@ def test_what_is_no_currency_is_refused_at_its_field(cast: Cast, folder: Path) -
             connector="folder",
             values={"folder": str(folder), "pattern": "*", "default_currency": "euros"},
         )
-    assert refused.value.field == "default_currency"
+    assert error.value.field == "default_currency"

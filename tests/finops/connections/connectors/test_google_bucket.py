@@ -75,9 +75,9 @@ def test_a_permission_that_is_missing_names_itself_the_account_and_the_role(
         CONNECTOR.fetch(config(), months[0], Fetch(tmp_path))
 
     google.routes[LISTING] = lambda _request: Reply.of_json({}, 403)
-    with pytest.raises(AccessError) as raised:
+    with pytest.raises(AccessError) as error:
         CONNECTOR.months(config())
-    assert raised.value.message == (
+    assert error.value.message == (
         f"{ACCOUNT[:1].upper()}{ACCOUNT[1:]} is not allowed storage.objects.list on gs://acme-billing. Grant it "
         "roles/storage.objectViewer on the bucket."
     )
@@ -90,9 +90,9 @@ def test_a_permission_that_is_missing_names_itself_the_account_and_the_role(
     json.dumps({"type": "authorized_user", "client_id": "a", "client_secret": "b", "refresh_token": "c"}),
 ])  # fmt: skip
 def test_what_is_no_key_of_a_service_account_is_refused(google: ReplayServer, key: str) -> None:
-    with pytest.raises(SourceError, match="service account") as raised:
+    with pytest.raises(SourceError, match="service account") as error:
         CONNECTOR.months(config(key=key))
-    assert raised.value.field == "key"
+    assert error.value.field == "key"
     assert google.requests == []
 
 

@@ -150,7 +150,7 @@ def test_a_server_that_lists_what_is_outside_of_the_prefix_is_not_believed(key: 
 @pytest.mark.parametrize("key", ["exports/../secrets/{}", "exports//{}", "exports/a\\..\\{}"])
 def test_a_listed_key_that_leaves_the_prefix_is_not_read(key: str, tmp_path: Any) -> None:
     bucket = Listing(key.format, size=1)
-    listed = BucketObject(key.format(1).removeprefix("exports/"), 1, "v")
+    bucket_object = BucketObject(key.format(1).removeprefix("exports/"), 1, "v")
 
     with pytest.raises(SourceError, match="is not a valid key"):
-        bucket.download(listed, tmp_path / "file", lambda _bytes: None)
+        bucket.download(bucket_object, tmp_path / "file", lambda _bytes: None)

@@ -282,9 +282,9 @@ def test_a_key_that_oracle_does_not_know_says_what_to_check(oracle: OracleBucket
     ],
 )
 def test_what_is_no_private_key_is_refused_at_its_field(oracle: OracleBucket, text: str) -> None:
-    with pytest.raises(SourceError, match="Not an RSA private key") as raised:
+    with pytest.raises(SourceError, match="Not an RSA private key") as error:
         CONNECTOR.months(config(private_key=text))
-    assert raised.value.field == "private_key"
+    assert error.value.field == "private_key"
     assert oracle.server.requests == []
 
 

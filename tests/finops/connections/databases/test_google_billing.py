@@ -69,12 +69,12 @@ def sample_lines(kind: str) -> Lines:
 def _record(line: dict[str, str]) -> dict[str, Any]:
     record: dict[str, Any] = {}
     for name, text in line.items():
-        first, _, rest = name.partition(".")
+        first, _, subfield = name.partition(".")
         type_ = SCHEMA.field(first).type if first in SCHEMA.names else None
         if type_ is None:
             continue
-        if rest:
-            record.setdefault(first, {})[rest] = _value(text, type_.field(rest).type)
+        if subfield:
+            record.setdefault(first, {})[subfield] = _value(text, type_.field(subfield).type)
         else:
             record[first] = _value(text, type_)
     return record

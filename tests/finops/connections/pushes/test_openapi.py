@@ -115,7 +115,7 @@ def test_every_path_of_the_door_is_documented() -> None:
 
     names = {"push_id": "id", "number": "n", "month": "month"}
     paths = {f"/{pattern.pattern}" for pattern in urlpatterns[:-2]}
-    for theirs, ours in names.items():
-        paths = {path.replace(f"<str:{theirs}>", f"{{{ours}}}") for path in paths}
+    for openapi_name, route_name in names.items():
+        paths = {path.replace(f"<str:{openapi_name}>", f"{{{route_name}}}") for path in paths}
 
     assert paths == PATHS.keys()

@@ -215,9 +215,9 @@ def test_the_newest_fifty_are_listed(door: CostDoor) -> None:
         pushes.cancel_push(credential=credential, push_id=push.public_id)
         ids.append(str(push.public_id))
 
-    listed = door.send("GET", PUSHES).json()["pushes"]
+    listing = door.send("GET", PUSHES).json()["pushes"]
 
-    assert [each["id"] for each in listed] == ids[:0:-1]
+    assert [each["id"] for each in listing] == ids[:0:-1]
 
 
 def test_a_source_has_twenty_open_pushes_at_most(door: CostDoor) -> None:

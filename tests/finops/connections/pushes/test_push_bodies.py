@@ -164,12 +164,12 @@ def test_two_parts_with_the_same_rows_are_refused_at_the_commit_and_can_be_mende
     for number, body in enumerate((csv_rows("1"), csv_rows("2"), csv_rows("1")), 1):
         door.put(push, number, body)
 
-    refused = door.commit(push, 3)
+    refusal = door.commit(push, 3)
     door.put(push, 3, {"rows": []})
     mended = door.commit(push, 3)
 
-    assert refused.status_code == 409
-    assert refused.json()["error"]["message"] == (
+    assert refusal.status_code == 409
+    assert refusal.json()["error"]["message"] == (
         "Parts 1 and 3 have the same content, which would count twice. Send part 3 again with its own rows, or with "
         '{"rows": []}, then commit.'
     )

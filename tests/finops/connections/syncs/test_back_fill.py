@@ -46,8 +46,8 @@ def test_ten_years_are_read_of_a_source_that_lists_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     names = months_back(MAX_MONTHS + 1)
-    listed = [BillMonth(date.fromisoformat(f"{name}-01"), "known", 1) for name in reversed(names)]
-    monkeypatch.setattr(month_folders, "months", lambda _self, _config: listed)
+    months = [BillMonth(date.fromisoformat(f"{name}-01"), "known", 1) for name in reversed(names)]
+    monkeypatch.setattr(month_folders, "months", lambda _self, _config: months)
     monkeypatch.setattr(month_folders, "month", lambda _self, _config, month: BillMonth(month, "known", 1))
     monkeypatch.setattr(month_folders, "fetch", lambda _self, _config, _month, _fetch: [])
     sync = sync_now(connection)

@@ -93,11 +93,11 @@ def test_sealed_secrets_do_not_open_in_another_account(
 def test_what_is_wrong_is_said_on_its_field_and_nothing_is_made(
     cast: Cast, month_folders: type[MonthFolders], values: dict[str, object], field: str, sentence: str
 ) -> None:
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError) as error:
         services.create_connection(
             account=cast.account, actor=cast.actor, name="Bills", connector=NAME, values=values
         )
-    assert (caught.value.field, caught.value.message) == (field, sentence)
+    assert (error.value.field, error.value.message) == (field, sentence)
     with account_scope(cast.account):
         assert not CostSource.objects.exists()
 
@@ -124,11 +124,11 @@ def test_an_external_id_is_of_the_account_that_it_was_made_for(
     cast: Cast, month_folders: type[MonthFolders], export: Path
 ) -> None:
     values = {"folder": str(export)}
-    mine = new_external_id(account=cast.account)
+    own_id = new_external_id(account=cast.account)
     row = services.create_connection(
-        account=cast.account, actor=cast.actor, name="A", connector=NAME, values=values, external_id=mine
+        account=cast.account, actor=cast.actor, name="A", connector=NAME, values=values, external_id=own_id
     )
-    assert services.config_of(row).external_id == row.external_id == mine
+    assert services.config_of(row).external_id == row.external_id == own_id
     with pytest.raises(UserError, match="belongs to another account"):
         services.create_connection(
             account=cast.other_account,
@@ -136,7 +136,7 @@ def test_an_external_id_is_of_the_account_that_it_was_made_for(
             name="B",
             connector=NAME,
             values=values,
-            external_id=mine,
+            external_id=own_id,
         )
 
 

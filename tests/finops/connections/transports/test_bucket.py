@@ -172,9 +172,9 @@ def test_a_key_of_a_manifest_must_lie_below_the_prefix(s3: S3World) -> None:
             ("exports/focus/../../secret", "not a valid key"),
             ("/exports/focus/1.csv", "not a valid key"),
         ):
-            with pytest.raises(SourceError, match=text) as raised:
+            with pytest.raises(SourceError, match=text) as error:
                 bucket.key_of(key)
-            assert key.removeprefix("s3://another/") in str(raised.value)
+            assert key.removeprefix("s3://another/") in str(error.value)
 
 
 # S3
@@ -246,11 +246,11 @@ def test_links_do_not_lead_out_of_a_folder(tmp_path: Path, settings: Settings) -
     (allowed / "folder").symlink_to(secret)
     settings.CONNECTION_FOLDERS = [str(allowed)]
     bucket = open_folder(str(allowed))
-    listed = bucket.objects()
+    listing = bucket.objects()
 
-    assert [each.key for each in listed] == ["a.csv", "same.csv"]
+    assert [each.key for each in listing] == ["a.csv", "same.csv"]
 
     (allowed / "a.csv").unlink()
     (allowed / "a.csv").symlink_to(secret / "key")
     with pytest.raises(MonthConflict):
-        bucket.read(listed[0])
+        bucket.read(listing[0])

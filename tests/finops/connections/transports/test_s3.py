@@ -63,21 +63,21 @@ def test_an_answer_becomes_an_error_that_says_what_to_do(
 ) -> None:
     server.answer(status, error(code))
 
-    with open_bills(server) as bucket, pytest.raises(SourceError) as raised:
+    with open_bills(server) as bucket, pytest.raises(SourceError) as source_error:
         bucket.objects()
 
-    assert type(raised.value) is kind
-    assert text in raised.value.message
-    assert SECRET not in raised.value.message
+    assert type(source_error.value) is kind
+    assert text in source_error.value.message
+    assert SECRET not in source_error.value.message
 
 
 def test_how_long_an_overloaded_server_asks_for_is_kept(server: Receiver) -> None:
     server.answer(503, error("SlowDown"), Retry_After="120")
 
-    with open_bills(server) as bucket, pytest.raises(SourceUnavailable) as raised:
+    with open_bills(server) as bucket, pytest.raises(SourceUnavailable) as unavailable:
         bucket.objects()
 
-    assert raised.value.retry_after == 120
+    assert unavailable.value.retry_after == 120
 
 
 @pytest.mark.parametrize(
@@ -152,10 +152,10 @@ def test_an_endpoint_that_nothing_is_sent_to_is_refused(
     resolve = {"s3.example.com": "93.184.215.14"}
     _answer_names(monkeypatch, lambda host: resolve.get(host, "127.0.0.1"))
 
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError) as error:
         open_s3("bills", "", ROLE, endpoint=endpoint)
 
-    assert raised.value.field == "endpoint"
+    assert error.value.field == "endpoint"
 
 
 def test_a_name_that_leads_elsewhere_once_it_was_checked_is_not_connected_to(

@@ -135,10 +135,10 @@ def test_a_permission_that_azure_lacks_names_the_role(
 ) -> None:
     container.put("a")
     config = AzureBlobConfig(access="sas_url", sas_url=container.sas_url(permissions=permissions))
-    with open_container(config, "") as opened, pytest.raises(AccessError) as raised:
+    with open_container(config, "") as opened, pytest.raises(AccessError) as error:
         opened.put("b", file) if action == "put" else opened.delete("a")
-    assert "Storage Blob Data Contributor" in raised.value.message
-    assert "Read, Write, Delete and List" in raised.value.message
+    assert "Storage Blob Data Contributor" in error.value.message
+    assert "Read, Write, Delete and List" in error.value.message
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_permission_that_google_refuses_is_named_with_its_role(
     google = GoogleBucketConfig(bucket="acme", key=key_file())
 
     opened = GcsBucket("acme", "", google_credential(google, WRITE_SCOPE))
-    with pytest.raises(AccessError) as raised:
+    with pytest.raises(AccessError) as error:
         opened.put("a", file) if method == "put" else opened.delete("a")
-    assert permission in raised.value.message
-    assert "roles/storage.objectUser" in raised.value.message
+    assert permission in error.value.message
+    assert "roles/storage.objectUser" in error.value.message

@@ -117,11 +117,11 @@ def test_a_customer_whom_cloudwatch_lists_no_more_is_still_asked_for(
     connection = connect(cast)
     with account_scope(cast.account):
         sync_now(connection)
-        listed = cloudwatch._Client.listed_metrics
+        list_metrics = cloudwatch._Client.listed_metrics
         monkeypatch.setattr(
             cloudwatch._Client,
             "listed_metrics",
-            lambda self: (each for each in listed(self) if ("Tenant", "beta") not in each),
+            lambda self: (each for each in list_metrics(self) if ("Tenant", "beta") not in each),
         )
         metrics.put("acme", 1, hours=25, region="eu")
         sync = sync_now(connection)

@@ -47,8 +47,8 @@ def fetch_rows(
     connector: Connector[Any], config: Any, month: date, folder: Path
 ) -> list[dict[str, str | None]]:
     """The rows that a fetch of the month writes."""
-    (listed,) = [each for each in connector.months(config) if each.month == month]
-    return rows_of(connector, config, listed, folder)
+    (bill_month,) = [each for each in connector.months(config) if each.month == month]
+    return rows_of(connector, config, bill_month, folder)
 
 
 def rows_of(

@@ -242,10 +242,10 @@ def test_a_currency_that_is_none_is_refused(api: AnthropicApi, tmp_path: Path, c
 
 @pytest.mark.parametrize("amount", ["NaN", "Infinity", "1e400", "1E-400"])
 def test_an_amount_that_is_none_is_refused(api: AnthropicApi, tmp_path: Path, amount: str) -> None:
-    listed = CONNECTOR.months(CONFIG)[0]
+    bill_month = CONNECTOR.months(CONFIG)[0]
     of_month(api.cost)[0]["cost"]["amount"] = amount
     with pytest.raises(SourceError, match="instead of an amount or quantity"):
-        CONNECTOR.fetch(CONFIG, listed, Fetch(tmp_path))
+        CONNECTOR.fetch(CONFIG, bill_month, Fetch(tmp_path))
 
 
 def test_an_empty_month_has_no_file(api: AnthropicApi, tmp_path: Path) -> None:

@@ -122,8 +122,8 @@ def test_a_check_names_the_scope_and_the_organization(api: GrafanaApi) -> None:
     (expired,) = CONNECTOR.check(GrafanaConfig(organization="acme", token="glc_of_somebody_else_entirely"))
     assert expired.fix.startswith("The credential has expired. Add a new token to the access policy")
     api.scopes = set()
-    (refused,) = CONNECTOR.check(CONFIG)
-    assert "Add the scope org-billing-focus:read to its access policy" in refused.fix
+    (finding,) = CONNECTOR.check(CONFIG)
+    assert "Add the scope org-billing-focus:read to its access policy" in finding.fix
     with pytest.raises(AccessError):
         CONNECTOR.months(CONFIG)
 

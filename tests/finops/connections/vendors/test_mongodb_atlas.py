@@ -184,9 +184,9 @@ def test_a_download_address_inside_the_network_is_refused_without_its_signature(
     api: AtlasApi, tmp_path: Path
 ) -> None:
     api.download = "https://169.254.169.254/latest/meta-data?X-Amz-Signature=abcdef"
-    with pytest.raises(UrlRefusal) as raised:
+    with pytest.raises(UrlRefusal) as error:
         fetch(api, tmp_path)
-    assert "abcdef" not in str(raised.value)
+    assert "abcdef" not in str(error.value)
 
 
 def test_a_report_with_another_month_is_not_imported(api: AtlasApi, tmp_path: Path) -> None:

@@ -139,8 +139,8 @@ def test_dimensions_that_do_not_go_together_leave_the_finest_that_do(
 def test_a_month_whose_every_grouping_is_refused_fails_with_the_vendors_words(
     api: OpenAiApi, tmp_path: Path
 ) -> None:
-    listed = CONNECTOR.months(CONFIG)
-    assert listed
+    listing = CONNECTOR.months(CONFIG)
+    assert listing
     api.refused = [{"line_item"}]
     with pytest.raises(RequestRefusal, match="This combination of group_by fields is not supported"):
         fetch_rows(CONNECTOR, CONFIG, MARCH, tmp_path)

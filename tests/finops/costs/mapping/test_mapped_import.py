@@ -146,9 +146,9 @@ def test_a_mapping_is_one_a_source_replaced_whole_and_audited(cast: Cast, source
 
 
 def test_a_mapping_that_lacks_the_cost_is_refused_with_what_to_do(cast: Cast, source: CostSource) -> None:
-    with pytest.raises(ValidationError) as refused:
+    with pytest.raises(ValidationError) as error:
         services.save_column_mapping(source=source, document=MappingDocument(), actor=cast.actor)
-    assert refused.value.message_dict == {
+    assert error.value.message_dict == {
         "BilledCost": ["Choose the cost column."],
         "ChargePeriodStart": ["Choose the date column."],
         "BillingCurrency": ["Choose a column, or enter a value for all lines."],

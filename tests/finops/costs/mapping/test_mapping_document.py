@@ -36,8 +36,8 @@ ATTOS = Decimal(1).scaleb(-18)
 def problem_of(**changes: Any) -> tuple[str, str]:
     """The one problem of PLAIN with these changes."""
     merged = {name: {**PLAIN[name], **changes.get(name, {})} for name in PLAIN}
-    rest = {name: value for name, value in changes.items() if name not in PLAIN}
-    (problem,) = problems(document_of({**merged, **rest}))
+    other_changes = {name: value for name, value in changes.items() if name not in PLAIN}
+    (problem,) = problems(document_of({**merged, **other_changes}))
     return problem.field, problem.text
 
 
@@ -131,9 +131,9 @@ def test_a_column_that_is_there_twice_is_refused() -> None:
 
 
 def test_a_number_of_the_other_format_is_refused_with_its_row() -> None:
-    with pytest.raises(UnknownFormat, match=r"row 2, column Amount: '1\.50' has a decimal point") as refused:
+    with pytest.raises(UnknownFormat, match=r"row 2, column Amount: '1\.50' has a decimal point") as error:
         MappedRead(BILL, document(decimal_mark="comma"))
-    assert "a decimal comma (set in the column mapping)" in str(refused.value)
+    assert "a decimal comma (set in the column mapping)" in str(error.value)
 
 
 def test_amounts_beyond_the_limit_after_their_factor_are_refused() -> None:

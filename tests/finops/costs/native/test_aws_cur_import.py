@@ -23,11 +23,11 @@ def test_chunks_of_a_report_become_cost_and_the_page_of_the_import_says_what_the
     covered = line("SavingsPlanCoveredUsage", "2", savings_plan_savings_plan_effective_cost=Decimal("1.5"))
     (tmp_path / "report-00001.snappy.parquet").write_bytes(as_parquet([usage("1"), covered]))
     (tmp_path / "report-00002.snappy.parquet").write_bytes(as_parquet([usage("4"), negation]))
-    done = import_bill(cast, source, *sorted(tmp_path.iterdir()))
+    outcome = import_bill(cast, source, *sorted(tmp_path.iterdir()))
     assert total(cast.account) == 5
-    (totals,) = done.report["months"][0]["totals"]
+    (totals,) = outcome.report["months"][0]["totals"]
     assert Decimal(totals["effective_cost"]) == Decimal("6.5")
-    page = get_page(signed_in(cast.owner), reverse("cost_import", args=[cast.account.slug, done.pk]))
+    page = get_page(signed_in(cast.owner), reverse("cost_import", args=[cast.account.slug, outcome.pk]))
     assert "AWS Cost and Usage Report (CUR 2.0), Parquet" in page
     assert "1 SavingsPlanNegation lines of -2 USD were left out" in page
 

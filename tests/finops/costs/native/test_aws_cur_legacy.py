@@ -99,14 +99,14 @@ def test_the_report_of_an_import_says_the_native_format() -> None:
 def test_an_amount_that_is_no_number_is_named_by_its_own_row_and_column() -> None:
     lines = gzip.decompress(bucket_file()).decode().splitlines()[:4]
     lines[2] = lines[2].replace("0.005844310596653427,0.138", "five,0.138", 1)
-    with pytest.raises(FocusFileError) as refused:
+    with pytest.raises(FocusFileError) as error:
         FocusRead("\n".join(lines).encode())
-    assert "row 3, column lineItem/UnblendedCost: 'five'" in refused.value.message
+    assert "row 3, column lineItem/UnblendedCost: 'five'" in error.value.message
 
 
 def test_a_report_that_lacks_a_column_says_which_one_by_its_own_name() -> None:
     data = (AWS / "cur_legacy.csv").read_bytes().replace(b"lineItem/CurrencyCode", b"lineItem/Nothing")
-    with pytest.raises(FocusFileError, match="without lineItem/CurrencyCode") as refused:
+    with pytest.raises(FocusFileError, match="without lineItem/CurrencyCode") as error:
         FocusRead(data)
-    assert "BillingCurrency" in refused.value.message
+    assert "BillingCurrency" in error.value.message
     assert {row["currency"] for row in FocusRead(data, defaults={"BillingCurrency": "USD"}).rows} == {"USD"}

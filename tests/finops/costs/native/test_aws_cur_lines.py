@@ -291,9 +291,9 @@ def test_an_older_report_has_its_region_by_zone_or_location() -> None:
 
 def test_covered_usage_without_its_amortized_cost_is_refused_by_row_and_column() -> None:
     lines = [usage("1"), line("SavingsPlanCoveredUsage", "10", savings_plan_savings_plan_a_r_n=PLAN)]
-    with pytest.raises(FocusFileError) as refused:
+    with pytest.raises(FocusFileError) as error:
         FocusRead(as_legacy_csv(lines))
-    assert "row 3, column savingsPlan/SavingsPlanEffectiveCost: is empty" in refused.value.message
+    assert "row 3, column savingsPlan/SavingsPlanEffectiveCost: is empty" in error.value.message
     with pytest.raises(FocusFileError, match="row 2, column savings_plan_savings_plan_effective_cost"):
         read(*lines)
 
@@ -302,9 +302,9 @@ def test_a_row_is_named_by_its_place_in_the_file_also_after_lines_that_were_left
     lines = [line("SavingsPlanNegation", "-1") for _ in range(3)] + [
         usage("1", line_item_currency_code="dollars")
     ]
-    with pytest.raises(FocusFileError) as refused:
+    with pytest.raises(FocusFileError) as error:
         read(*lines)
-    assert "row 4, column line_item_currency_code (BillingCurrency): 'dollars'" in refused.value.message
+    assert "row 4, column line_item_currency_code (BillingCurrency): 'dollars'" in error.value.message
 
 
 def test_a_chunk_of_nothing_but_negations_adds_no_rows() -> None:

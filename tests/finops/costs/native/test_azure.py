@@ -427,9 +427,9 @@ def test_any_pair_adds_up_to_its_raw_files(lines: list[tuple[dict[str, str], str
         actual += [row] if kind in ({}, PURCHASE, REFUND) else [of(row, "0")]
         amortized += [row] if kind not in (PURCHASE, REFUND) else []
     read = FocusRead(export(*actual), export(*amortized))
-    keys, theirs = ["account_name", "currency"], ["SubscriptionName", "BillingCurrencyCode"]
-    assert sums_of_rows(read.rows, keys, "billed_cost") == sums(export(*actual), theirs)
-    assert sums_of_rows(read.rows, keys, "effective_cost") == sums(export(*amortized), theirs)
+    keys, raw_columns = ["account_name", "currency"], ["SubscriptionName", "BillingCurrencyCode"]
+    assert sums_of_rows(read.rows, keys, "billed_cost") == sums(export(*actual), raw_columns)
+    assert sums_of_rows(read.rows, keys, "effective_cost") == sums(export(*amortized), raw_columns)
     assert "differ" not in notes(read)
 
 

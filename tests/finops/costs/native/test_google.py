@@ -185,8 +185,8 @@ def test_what_a_seller_of_the_marketplace_publishes_is_the_sellers() -> None:
 
 
 def test_columns_with_underscores_are_the_same() -> None:
-    header, _, rest = bill({"credits": CUD}).partition(b"\n")
-    assert FocusRead(header.replace(b".", b"_") + b"\n" + rest).row["billed_cost"] == Decimal("6.25")
+    header, _, lines = bill({"credits": CUD}).partition(b"\n")
+    assert FocusRead(header.replace(b".", b"_") + b"\n" + lines).row["billed_cost"] == Decimal("6.25")
 
 
 def test_credits_that_cannot_be_read_are_refused_where_they_stand() -> None:
@@ -198,14 +198,14 @@ def nested_record(line: Mapping[str, str]) -> dict[str, Any]:
     """A line as BigQuery's records, with amounts as it stores them."""
     record: dict[str, Any] = {}
     for name, value in line.items():
-        first, _, rest = name.partition(".")
+        first, _, subfield = name.partition(".")
         cell: Any = ast.literal_eval(value) if value.startswith("[") else value or None
         if name in ("cost", "cost_at_list", "usage.amount", "usage.amount_in_pricing_units"):
             cell = float(value)
         if name.endswith("_time"):
             cell = datetime.fromisoformat(value.removesuffix(" UTC")).replace(tzinfo=UTC)
-        if rest:
-            record.setdefault(first, {})[rest] = cell
+        if subfield:
+            record.setdefault(first, {})[subfield] = cell
         else:
             record[first] = cell
     return record

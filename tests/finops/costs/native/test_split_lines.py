@@ -80,9 +80,9 @@ def shares(line_type: str) -> list[Line]:
 @pytest.mark.parametrize("share_type", ["Usage", "as its instance"])
 @pytest.mark.parametrize("kind", INSTANCES)
 def test_shares_of_aws_change_no_total_of_the_bill(kind: str, share_type: str, form: Any) -> None:
-    alone = [INSTANCES[kind], usage("4", line_item_resource_id="i-other")]
+    lines_without_split = [INSTANCES[kind], usage("4", line_item_resource_id="i-other")]
     pods = shares(kind if share_type != "Usage" else share_type)
-    split, whole = FocusRead(form([*alone, *pods])), FocusRead(form(alone))
+    split, whole = FocusRead(form([*lines_without_split, *pods])), FocusRead(form(lines_without_split))
     for dimension in DIMENSIONS:
         assert sums(split, dimension) == sums(whole, dimension), dimension
     by_pod = {key: effective for key, (_, effective) in sums(split, "allocated_resource_id").items() if key}

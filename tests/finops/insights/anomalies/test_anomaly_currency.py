@@ -205,11 +205,11 @@ def test_pages_show_the_stored_amount_beside_the_converted_one(
     client = client_for(cast.viewer)
     shown, stored = f"+${row.impact:,.2f}", f"+€{euros.impact:,.2f} before conversion"
 
-    listed = text_of(client.get(LIST, {"currency": "USD"}))
+    listing = text_of(client.get(LIST, {"currency": "USD"}))
     page = client.get(f"{LIST}{euros.key}/")
-    assert shown in listed
-    assert stored in listed
-    assert "Exchange rates used" in listed
+    assert shown in listing
+    assert stored in listing
+    assert "Exchange rates used" in listing
     assert shown in text_of(page)
     assert stored in text_of(page)
     assert shown in text_of(client.get(f"{LIST}open/"))

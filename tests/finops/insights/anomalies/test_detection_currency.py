@@ -43,8 +43,8 @@ def shown(account: Account) -> AnomalyRow:
 
 
 def facts(account: Account) -> dict[str, str]:
-    (sent,) = alerts.evaluate(account)
-    return {each["label"]: each["value"] for each in sent.message["facts"]}
+    (delivery,) = alerts.evaluate(account)
+    return {each["label"]: each["value"] for each in delivery.message["facts"]}
 
 
 @pytest.fixture

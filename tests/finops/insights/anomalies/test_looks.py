@@ -176,13 +176,13 @@ def test_the_newest_day_is_no_drop_before_the_next_has_come(acme: Account) -> No
 
 
 def test_taxes_credits_refunds_fees_and_commitment_purchases_do_not_count(acme: Account) -> None:
-    others = [
+    other_lines = [
         {"charge_category": "Tax"},
         {"charge_category": "Credit"},
         {"charge_category": "Purchase", "charge_frequency": "One-Time"},
         {"charge_category": "Purchase", "charge_frequency": "Recurring", "commitment_id": "sp-1"},
     ]
-    extra = [cost(SPIKE, 5000, service="Compute", **columns) for columns in others]
+    extra = [cost(SPIKE, 5000, service="Compute", **columns) for columns in other_lines]
     refund = cost(SPIKE, -5000, service="Compute", charge_class="Correction")
     add_source(acme, [*bill(), *extra, refund])
 

@@ -362,12 +362,12 @@ def test_a_contract_commitment_says_term_and_scope(acme: Account) -> None:
             period_start=datetime(year, 1, 5, tzinfo=UTC),
             period_end=datetime(year + 1, 1, 5, tzinfo=UTC),
         )
-    row, *others = three(acme).rows
+    row, *other_rows = three(acme).rows
 
     assert (row.commitment, row.starts_on, row.expires_on) == ("sp-1", date(2026, 1, 5), date(2027, 1, 4))
     assert row.expires_reason == "Contract Commitment file: 2026-01-05 to 2027-01-04 of contract C-7."
     assert row.scope == "Compute, all regions, Spend, 100.00 USD"
-    assert [each.scope for each in others] == ["", ""]
+    assert [each.scope for each in other_rows] == ["", ""]
 
 
 @pytest.mark.parametrize(
@@ -418,9 +418,9 @@ def test_rows_and_buckets_add_up_to_the_totals(
     )
 
     for total in answer.totals:
-        mine = [row for row in answer.rows if row.currency == total.currency]
+        rows_of_currency = [row for row in answer.rows if row.currency == total.currency]
         for name in ("committed_cost", "used_cost", "unused_cost"):
-            assert exact_sum(getattr(row, name) for row in mine) == getattr(total, name)
+            assert exact_sum(getattr(row, name) for row in rows_of_currency) == getattr(total, name)
         assert exact_sum(bucket.used_cost for bucket in total.buckets) == total.used_cost
         plain = [row for row in rows if row["currency"] == total.currency]
         used = sum(

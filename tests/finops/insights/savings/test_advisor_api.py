@@ -276,11 +276,11 @@ def test_a_secret_that_has_expired_is_said_and_never_told(api: ArmApi, acme: Acc
     api.replay.routes[f"/{TENANT}/oauth2/v2.0/token"] = lambda _request: Reply.of_json(
         {"error": "invalid_client", "error_description": message}, 401
     )
-    with pytest.raises(AccessError, match=r"has expired\. Add a new client secret") as raised:
+    with pytest.raises(AccessError, match=r"has expired\. Add a new client secret") as error:
         refresh(source)
     refreshed = RecommendationRefresh.objects.get(source=source)
     assert refreshed.is_denied
-    assert SECRET not in f"{raised.value.message}{refreshed.error}"
+    assert SECRET not in f"{error.value.message}{refreshed.error}"
 
 
 def test_a_busy_api_is_asked_again_after_the_time_that_it_names(

@@ -117,9 +117,9 @@ def test_each_resource_counts_once_by_its_largest_recommendation(rows: list[Impo
     for row in rows:
         of = row.rule, row.resource_id.rstrip("/")[-1]
         expected[of] = max(expected[of], row.monthly_saving)
-    ours = {(rule, name): Decimal(6) for rule in IN_BILL for name in NAMES}
+    own_savings = {(rule, name): Decimal(6) for rule in IN_BILL for name in NAMES}
     total = exact_sum(each.saving or Decimal(0) for each in counted)
-    assert total == exact_sum({**ours, **expected}.values())
+    assert total == exact_sum({**own_savings, **expected}.values())
     lines = Counter(piece.line for each in counted for piece in each.pieces)
     assert set(lines.values()) <= {1}
     assert len({each.key for each in counted}) == len(counted)

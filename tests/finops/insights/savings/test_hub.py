@@ -58,9 +58,9 @@ def test_an_export_is_read_in_each_of_its_formats(
 ) -> None:
     rows = [row(), row(recommendation_id="b", resource_arn=f"{VOLUME_ARN}2", restart_needed=True)]
 
-    done = import_recommendations(source=source, actor=ACTOR, file=io.BytesIO(written(rows)))
+    outcome = import_recommendations(source=source, actor=ACTOR, file=io.BytesIO(written(rows)))
 
-    assert (done.kept, done.left_out) == (2, 0)
+    assert (outcome.kept, outcome.left_out) == (2, 0)
     first = ImportedSaving.objects.get(recommendation_id="MTEx==")
     assert (first.monthly_saving, first.monthly_cost) == (Decimal("120.25"), Decimal("300.5"))
     assert (first.restart_needed, first.rollback_possible) == (False, True)
@@ -149,10 +149,10 @@ def test_a_new_file_replaces_what_the_source_had_and_ids_stay(acme: Account, sou
     bring(source, row(), row(recommendation_id="b", resource_arn=f"{VOLUME_ARN}2"))
     before = {each.title: each.id for each in hub(acme)}
 
-    done = bring(source, row(recommendation_id="refreshed", estimated_monthly_savings_after_discount=99))
+    outcome = bring(source, row(recommendation_id="refreshed", estimated_monthly_savings_after_discount=99))
 
     after = {each.title: each.id for each in hub(acme)}
-    assert (done.kept, done.replaced) == (1, 2)
+    assert (outcome.kept, outcome.replaced) == (1, 2)
     assert after == {title: before[title] for title in ("Rightsize: vol-1", "Rightsize: vol-9")}
     assert AuditEntry.objects.filter(action="savings_import.replace").count() == 3
 
@@ -178,11 +178,11 @@ def test_old_advice_is_said_to_be_old(acme: Account, source: CostSource) -> None
 def test_a_row_that_cannot_be_read_is_left_out_and_named(
     source: CostSource, columns: dict[str, Any], problem: str
 ) -> None:
-    done = bring(source, row(), row(**{"recommendation_id": "b", **columns}))
+    outcome = bring(source, row(), row(**{"recommendation_id": "b", **columns}))
 
-    assert (done.kept, done.left_out) == (1, 1)
-    assert done.problems[0].startswith("Row 3: ")
-    assert problem in done.problems[0]
+    assert (outcome.kept, outcome.left_out) == (1, 1)
+    assert outcome.problems[0].startswith("Row 3: ")
+    assert problem in outcome.problems[0]
 
 
 def test_a_saving_before_discounts_stands_in_where_there_is_none_after(

@@ -149,10 +149,10 @@ def test_a_role_that_may_not_read_them_keeps_what_there_was(api: HubApi, acme: A
     source = connect_aws(cast, "AWS")
     refresh_recommendations(source=source, actor=ACTOR)
     api.denied = True
-    with pytest.raises(AccessError) as raised:
+    with pytest.raises(AccessError) as error:
         refresh_recommendations(source=source, actor=ACTOR)
-    assert "is not allowed cost-optimization-hub:ListRecommendations on *" in raised.value.message
-    assert "a-secret" not in raised.value.message
+    assert "is not allowed cost-optimization-hub:ListRecommendations on *" in error.value.message
+    assert "a-secret" not in error.value.message
     refresh_recommendations_of(acme.pk, source.pk)
     assert ImportedSaving.objects.count() == 3
 

@@ -69,9 +69,9 @@ def test_a_source_of_another_account_is_no_choice(
     cast: Cast, acme: Account, source: CostSource, client_for: ClientFor
 ) -> None:
     with account_scope(cast.other_account):
-        theirs = add_source(cast.other_account, volume("10"), name="Theirs")
+        foreign_source = add_source(cast.other_account, volume("10"), name="Theirs")
 
-    answer = client_for(cast.member).post(PAGE, post_file(theirs, as_csv([row()])))
+    answer = client_for(cast.member).post(PAGE, post_file(foreign_source, as_csv([row()])))
 
     assert answer.status_code == 422
     assert "Theirs" not in answer.content.decode()

@@ -256,9 +256,9 @@ def test_a_key_that_is_not_accepted_is_never_told(api: GoogleApi, acme: Account,
     api.replay.routes["/token"] = lambda _request: Reply.of_json(
         {"error": "invalid_grant", "error_description": "Token has been expired or revoked."}, 401
     )
-    with pytest.raises(AccessError, match="has expired") as raised:
+    with pytest.raises(AccessError, match="has expired") as error:
         refresh(source)
-    assert "PRIVATE KEY" not in raised.value.message
+    assert "PRIVATE KEY" not in error.value.message
 
 
 def test_a_busy_api_is_asked_again_and_one_that_is_down_keeps_all(

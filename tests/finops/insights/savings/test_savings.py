@@ -349,11 +349,11 @@ def test_the_list_is_filtered_and_goes_on_by_cursor(acme: Account) -> None:
     add_source(acme, [*old("10"), *volume("10"), *daily("10")])
 
     first = list_savings(acme, SavingsQuery(limit=2))
-    rest = list_savings(acme, SavingsQuery(limit=2, cursor=first.cursor))
+    second = list_savings(acme, SavingsQuery(limit=2, cursor=first.cursor))
 
     assert [row.rule for row in first.recommendations] == ["volume_type", "steady_on_demand"]
-    assert [row.rule for row in rest.recommendations] == ["previous_generation"]
-    assert first.totals == rest.totals
+    assert [row.rule for row in second.recommendations] == ["previous_generation"]
+    assert first.totals == second.totals
     (row,) = list_savings(acme, SavingsQuery(rule="volume_type")).recommendations
     assert row.rule == "volume_type"
     assert len(list_savings(acme, SavingsQuery(min_saving=Decimal(50))).recommendations) == 1

@@ -61,9 +61,9 @@ def test_savings_never_exceed_the_cost_of_their_lines_and_each_line_counts_once(
     lines = [piece.line for each in kept_candidates for piece in each.pieces]
     assert len(lines) == len(set(lines))
     for currency in {line.currency for line in lines}:
-        ours = [each for each in kept_candidates if each.currency == currency]
+        candidates_of_currency = [each for each in kept_candidates if each.currency == currency]
         cost = exact_sum(each.cost for each in sums if each.line.currency == currency)
-        assert 0 < exact_sum(each.saving or Decimal(0) for each in ours) <= cost
+        assert 0 < exact_sum(each.saving or Decimal(0) for each in candidates_of_currency) <= cost
     assert len({each.key for each in kept_candidates}) == len(kept_candidates)
 
 

@@ -57,10 +57,10 @@ def test_a_viewer_sees_what_each_assumption_changes(bill: Cast) -> None:
 def test_the_mcp_query_of_the_page_is_the_same_question(bill: Cast) -> None:
     question = {**JANUARY, "per_hour": "1", "discount_percent": "50", "purchase_currency": "USD"}
     page = signed_in(bill.viewer).get(URL, question).content.decode()
-    shown = re.search(r'id="mcp-arguments"[^>]*>(.*?)</pre>', page, re.DOTALL)
-    assert shown is not None
+    match = re.search(r'id="mcp-arguments"[^>]*>(.*?)</pre>', page, re.DOTALL)
+    assert match is not None
 
-    answer = Door(mint(bill)).ask("simulateCost", **json.loads(html.unescape(shown[1])))
+    answer = Door(mint(bill)).ask("simulateCost", **json.loads(html.unescape(match[1])))
 
     assert answer["totals"][0]["change"] == 24 - 2
     assert "114.00" in page

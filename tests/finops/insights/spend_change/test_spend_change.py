@@ -302,7 +302,7 @@ def test_earlier_days_that_make_no_sense_are_refused_by_name(
 ) -> None:
     query = SpendChangeQuery.from_params({**MONTHS.to_params(), **given})
 
-    with pytest.raises(UserError) as refused:
+    with pytest.raises(UserError) as error:
         explain_spend_change(acme, query)
 
-    assert refused.value.field == field
+    assert error.value.field == field

@@ -101,9 +101,9 @@ def test_spellings_come_with_the_costliest_first() -> None:
 
 @pytest.mark.parametrize(("prod", "certain"), [("95", True), ("94.99", False)])
 def test_a_rule_needs_95_percent_of_one_value(prod: str, certain: bool) -> None:
-    rest = Decimal(100) - Decimal(prod)
+    other_percent = Decimal(100) - Decimal(prod)
     tagged_costs = TaggedCosts(
-        {"prod": {"USD": Decimal(prod)}, "dev": {"USD": rest}}, without={"USD": Decimal(50)}
+        {"prod": {"USD": Decimal(prod)}, "dev": {"USD": other_percent}}, without={"USD": Decimal(50)}
     )
 
     assert (certain_value(tagged_costs) == "prod") is certain

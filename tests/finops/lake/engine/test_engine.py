@@ -374,10 +374,10 @@ def test_too_large_a_query_gets_advice(cast: Cast, settings: Settings, tmp_path:
 def test_a_forked_child_has_an_engine_of_its_own(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1)])
     total(cast.account)
-    mine = lake_duckdb.instance()
+    own_instance = lake_duckdb.instance()
     child = os.fork()
     if child == 0:  # pragma: no cover
-        fresh = lake_duckdb.instance() is not mine
+        fresh = lake_duckdb.instance() is not own_instance
         answer = lake_duckdb.instance().execute("SELECT 41 + 1 AS n", time.monotonic() + 10)["n"][0].as_py()
         os._exit(0 if fresh and answer == 42 else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -115,10 +115,10 @@ def test_whatever_is_swapped_the_answers_and_keys_are_those_of_now(
         store(accounts[account_name], rows, source_id=source, month=month)
         costs[account_name, source, month] = cost
         for name, account in accounts.items():
-            mine = [cost for (owner, *_), cost in costs.items() if owner == name and cost]
-            assert total(account) == (sum(mine, Decimal(0)) if mine else None)
-            assert queries.tag_keys(account) == sorted({f"key{cost}" for cost in mine})
-            assert sum(each.rows for each in cost_manifest(account).segments) == len(mine)
+            own_costs = [cost for (owner, *_), cost in costs.items() if owner == name and cost]
+            assert total(account) == (sum(own_costs, Decimal(0)) if own_costs else None)
+            assert queries.tag_keys(account) == sorted({f"key{cost}" for cost in own_costs})
+            assert sum(each.rows for each in cost_manifest(account).segments) == len(own_costs)
 
 
 def test_a_manifest_is_read_again_only_after_a_change(cast: Cast) -> None:

@@ -344,13 +344,13 @@ def test_no_cursor_sees_what_another_has_waiting(cast: Cast) -> None:
     push(cast.account, [Event()])
     by(cast.account, "metric")
     shared = lake_duckdb.instance().connection
-    mine, other = shared.cursor(), shared.cursor()
-    mine.register("waiting", pa.table({"n": [1]}))
-    assert mine.execute("SELECT n FROM waiting").fetchall() == [(1,)]
+    own_cursor, other = shared.cursor(), shared.cursor()
+    own_cursor.register("waiting", pa.table({"n": [1]}))
+    assert own_cursor.execute("SELECT n FROM waiting").fetchall() == [(1,)]
     for connection_ in (other, shared, shared.cursor()):
         with pytest.raises(duckdb.CatalogException):
             connection_.execute("SELECT n FROM waiting")
-    mine.close()
+    own_cursor.close()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -358,7 +358,10 @@ def test_threads_of_two_accounts_get_their_own_waiting_events(cast: Cast) -> Non
     for factor, account in ((1, cast.account), (1_000, cast.other_account)):
         push(account, [Event(Decimal(n * factor), customer_id=f"c-{n % 7}") for n in range(1_000)])
     expected = {
-        account.pk: {f"c-{rest}": sum(n * factor for n in range(1_000) if n % 7 == rest) for rest in range(7)}
+        account.pk: {
+            f"c-{remainder}": sum(n * factor for n in range(1_000) if n % 7 == remainder)
+            for remainder in range(7)
+        }
         for factor, account in ((1, cast.account), (1_000, cast.other_account))
     }
 
