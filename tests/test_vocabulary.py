@@ -136,6 +136,7 @@ BANNED_IN_TESTS = (BANNED_LOCALS - {"one"}) | {
     "seen",
     "took",
 }
+"""Of the files in tests/, whose comprehensions still say `one`. Fields of their classes may have these names."""
 PUBLIC_FIELDS = frozenset({"others", "rest", "what"})
 """Of these, the fields of answers and charts, whose names are public."""
 
@@ -214,7 +215,8 @@ def test_no_name_is_a_word_of_our_own() -> None:
     assert private == []
 
 
-def variables(tree: ast.Module) -> Iterator[ast.Name]:
+def variables(tree: ast.Module, public_fields: frozenset[str]) -> Iterator[ast.Name]:
+    """Variables that a module, class or function assigns, without fields of classes that may have these names."""
     fields = {
         id(statement.target)
         for node in ast.walk(tree)
@@ -225,20 +227,26 @@ def variables(tree: ast.Module) -> Iterator[ast.Name]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Store):
             continue
-        if id(node) not in fields or node.id not in PUBLIC_FIELDS:
+        if id(node) not in fields or node.id not in public_fields:
             yield node
 
 
 def test_no_variable_of_a_function_is_a_word_of_our_own() -> None:
-    private = [
-        f"{path.relative_to(ROOT)}:{node.lineno}: {node.id}"
-        for path in tracked()
-        if path.suffix == ".py"
-        and path.relative_to(ROOT).parts[0] in (*PACKAGES, "benchmarks", "tests")
-        and "migrations" not in path.parts
-        for node in variables(ast.parse(path.read_text()))
-        if node.id in (BANNED_IN_TESTS if path.relative_to(ROOT).parts[0] == "tests" else BANNED_LOCALS)
-    ]
+    private = []
+    for path in tracked():
+        folder = path.relative_to(ROOT).parts[0]
+        if (
+            path.suffix != ".py"
+            or folder not in (*PACKAGES, "benchmarks", "tests")
+            or "migrations" in path.parts
+        ):
+            continue
+        words, fields = (BANNED_IN_TESTS,) * 2 if folder == "tests" else (BANNED_LOCALS, PUBLIC_FIELDS)
+        private += [
+            f"{path.relative_to(ROOT)}:{node.lineno}: {node.id}"
+            for node in variables(ast.parse(path.read_text()), fields)
+            if node.id in words
+        ]
 
     assert private == []
 

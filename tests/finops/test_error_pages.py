@@ -69,14 +69,14 @@ def test_a_member_keeps_the_accounts_navigation_on_a_page_that_does_not_exist(ca
 def test_others_learn_nothing_of_an_account_from_its_missing_pages(cast: Cast, name: str, path: str) -> None:
     client = signed_in(cast.person(name)) if name else Client()
 
-    theirs, nobodys = (client.get(f"/a/{slug}/{path}") for slug in ("acme", "no-such-account"))
+    foreign_page, nobodys = (client.get(f"/a/{slug}/{path}") for slug in ("acme", "no-such-account"))
 
-    assert theirs.status_code == nobodys.status_code
-    assert TOKEN.sub(b"", theirs.content).replace(b"acme", b"no-such-account") == TOKEN.sub(
+    assert foreign_page.status_code == nobodys.status_code
+    assert TOKEN.sub(b"", foreign_page.content).replace(b"acme", b"no-such-account") == TOKEN.sub(
         b"", nobodys.content
     )
-    assert b"Acme" not in theirs.content
-    assert b"/a/acme/cost-explorer/" not in theirs.content
+    assert b"Acme" not in foreign_page.content
+    assert b"/a/acme/cost-explorer/" not in foreign_page.content
 
 
 @pytest.mark.django_db

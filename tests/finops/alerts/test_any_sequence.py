@@ -101,10 +101,10 @@ def test_each_threshold_of_a_period_fires_once_and_exactly_when_it_is_reached(
     with account_scope(account), clock.frozen(datetime(2026, 3, 15, 12, tzinfo=UTC)):
         world = World(account)
 
-    for what, number in [*steps, ("evaluate", 0)]:
+    for step, number in [*steps, ("evaluate", 0)]:
         with world.now():
-            world.do(what, number)
-            if what == "evaluate":
+            world.do(step, number)
+            if step == "evaluate":
                 assert evaluate(account) == world.expected()
 
     with account_scope(account):
