@@ -252,7 +252,7 @@ def find_unmatched_filters(
         for key, values in filters
         if {*present.get(key, ())} - {NONE} and len(present[key]) <= MAX_METRIC_VALUES
         for value in values
-        if value.lower() not in {each.lower() for each in present[key]}
+        if value.lower() not in {NONE, *(each.lower() for each in present[key])}
     ]
     warnings = []
     for key, value in unmatched[:MAX_WARNINGS]:
