@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlencode
 
 from django import forms, template
@@ -89,28 +88,6 @@ def signed_headline(amount: Decimal, currency: str) -> SafeString:
 def signed_money(amount: Decimal, currency: str) -> SafeString:
     """`+$1,234.56`: a change."""
     return _amount(numbers.signed_money(amount, currency))
-
-
-@register.filter
-def error_text(error: str) -> str:
-    """An error of a form; Django's own texts as an instruction, such as `Enter at most 100 characters. You entered 250.`"""
-    for pattern, text in _DJANGO_ERRORS:
-        error = pattern.sub(text, str(error))
-    return error
-
-
-_DJANGO_ERRORS: Final = tuple(
-    (re.compile(pattern), text)
-    for pattern, text in (
-        (
-            r"^Ensure this value has at most ([\d,]+) characters? \(it has ([\d,]+)\)\.$",
-            r"Enter at most \1 characters. You entered \2.",
-        ),
-        (r"^Ensure this value is greater than or equal to (.+)\.$", r"Enter \1 or more."),
-        (r"^Ensure this value is less than or equal to (.+)\.$", r"Enter \1 or less."),
-        (r"^Ensure that there are no more than (\d+ d.+)\.$", r"Enter at most \1."),
-    )
-)
 
 
 @register.filter

@@ -27,7 +27,9 @@ def test_what_is_chosen_is_asked_at_once_and_stands_in_the_address(new_page: New
 
     page.get_by_label("Usage metric").select_option("seats")
     expect(page.get_by_role("heading", name="Cost per seat", exact=False).first).to_be_visible()
+    page.locator("#options-button").click()
     page.get_by_label("Granularity").select_option("week")
+    page.keyboard.press("Escape")
     expect(page.locator(".answer-summary")).to_contain_text(
         "Usage is the average of days with usage, so "
         "this is the cost per unit for the whole period, "
@@ -47,7 +49,9 @@ def test_what_is_chosen_is_asked_at_once_and_stands_in_the_address(new_page: New
     page.reload()
     expect(page.locator(".answer-summary")).to_have_text(summary)
 
+    page.locator("#options-button").click()
     page.get_by_label("Granularity").select_option("day")
+    page.keyboard.press("Escape")
     page.wait_for_url("**granularity=day**f0v=BigQuery**")
     page.get_by_role("link", name="Remove Service is BigQuery").click()
     expect(page.locator(".filter-chip")).to_have_count(0)
