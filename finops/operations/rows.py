@@ -85,7 +85,8 @@ def has_plain_name(model: type[Row]) -> bool:
 
 
 def row_name(row: Row) -> str:
-    """The row's name in the console: its own name, or its model and number. No query."""
+    """The row's name in the console: its own name, or its model with the name of its loaded source, or its model and
+    number. No query."""
     for name in ("name", "email", "title", "term", "file_name", "label"):
         field = next((each for each in plain_fields(type(row)) if each.name == name), None)
         if field is not None and (value := field.value_from_object(row)):
@@ -93,4 +94,7 @@ def row_name(row: Row) -> str:
     noun = str(row._meta.verbose_name)
     if has_secret_key(type(row)):
         return noun
-    return f"{noun[:1].upper()}{noun[1:]} {row.pk}"
+    noun = f"{noun[:1].upper()}{noun[1:]}"
+    sources = [row._state.fields_cache.get(name) for name in ("source", "usage_source", "event_source")]
+    source = next(filter(None, sources), None)
+    return f"{noun} of {row_name(source)}" if source else f"{noun} {row.pk}"

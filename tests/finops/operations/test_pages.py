@@ -12,12 +12,14 @@ from django.urls import reverse
 
 from accounts.keys import mint_mcp_key
 from accounts.models import Account, Membership, UnsentMail, User
+from finops.connections.services import create_connection
 from finops.lib import clock
 from finops.operations.catalog import GROUPS, entries
 from finops.operations.links import list_href, row_href
 from finops.operations.model_list import listing
 from finops.operations.rows import all_rows, has_secret_key
 from tests.cast import Cast, signed_in
+from tests.pages import get_page
 
 ENTRIES = list(entries())
 LISTS = [list_href(entry.model) for entry in ENTRIES]
@@ -229,3 +231,14 @@ def test_fields_have_names_for_people(cast: Cast, operator: Client) -> None:
     assert "Created by (name)" in keys
     for page in (people, keys, audit):
         assert not re.search(r"Is [a-z]+|Superuser|Date joined|[a-z] label<", page)
+
+
+def test_a_row_without_a_name_has_that_of_its_source(cast: Cast, operator: Client) -> None:
+    values: dict[str, object] = {"folder": "/srv/events"}
+    row = create_connection(
+        account=cast.account, actor=cast.actor, name="Plans", connector="folder_events", values=values
+    )
+
+    page = get_page(operator, row_href(row))
+
+    assert "Cost connection of Plans" in page
