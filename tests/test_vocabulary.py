@@ -123,7 +123,7 @@ BANNED_LOCALS = frozenset(
     ]
 )
 """Words that say nothing of the value that a variable has."""
-BANNED_IN_TESTS = (BANNED_LOCALS - {"one"}) | {
+BANNED_IN_TESTS = BANNED_LOCALS | {
     "asked",
     "began",
     "drawn",
@@ -136,7 +136,7 @@ BANNED_IN_TESTS = (BANNED_LOCALS - {"one"}) | {
     "seen",
     "took",
 }
-"""Of the files in tests/, whose comprehensions still say `one`. Fields of their classes may have these names."""
+"""Of the files in tests/. Fields of their classes may have these names."""
 PUBLIC_FIELDS = frozenset({"others", "rest", "what"})
 """Of these, the fields of answers and charts, whose names are public."""
 

@@ -118,7 +118,7 @@ def test_events_go_in_batches_and_each_is_stored_once(
 def test_a_batch_of_large_events_is_split_before_the_server_refuses_it(
     proxy: FaultyProxy, key: str, push: Push, request: pytest.FixtureRequest
 ) -> None:
-    large = [{**one, "dimensions": {"text": "x" * 500_000}} for one in events_of(request, 36)]
+    large = [{**each, "dimensions": {"text": "x" * 500_000}} for each in events_of(request, 36)]
 
     assert push(proxy.url, key, large)["result"]["accepted"] == 36
     assert len(proxy.sizes) == 3
@@ -177,14 +177,14 @@ def test_rejected_events_are_raised_with_their_place_after_all_others_are_stored
     quiet = push(live_server_process.url, key, events[3:4], push_options={"raise_rejected": False})
 
     assert outcome["rejected"] == "2 events rejected, 1198 accepted; event 3: quantity must be a number"
-    rejections = [(one["index"], one["error"], one["event"]) for one in outcome["result"]["rejected"]]
+    rejections = [(each["index"], each["error"], each["event"]) for each in outcome["result"]["rejected"]]
     assert rejections == [
         (3, "quantity must be a number", events[3]),
         (1_100, "timestamp must be a parseable date", events[1_100]),
     ]
     assert len(stored_of(live_server_process, request)) == 1_198
     assert "rejected" not in quiet
-    assert [one["index"] for one in quiet["result"]["rejected"]] == [0]
+    assert [each["index"] for each in quiet["result"]["rejected"]] == [0]
 
 
 def test_what_is_refused_for_good_is_not_sent_again(

@@ -89,19 +89,19 @@ def test_events_are_counted_in_the_hour_and_day_they_were_received(cast: Cast) -
 
 
 def test_two_sources_and_two_accounts_never_mix(cast: Cast) -> None:
-    one, two = open_door(cast, name="One"), open_door(cast, name="Two")
+    first, second = open_door(cast, name="One"), open_door(cast, name="Two")
     other = open_door(cast, cast.other_account, name="One")
-    one.push(event(customer_id="", metric="of-one"))
-    two.push(event(customer_id="", metric="of-two"), event(), event())
+    first.push(event(customer_id="", metric="of-one"))
+    second.push(event(customer_id="", metric="of-two"), event(), event())
     other.push(event(customer_id="", metric="of-other"), event())
 
-    pages = [signed_in(cast.both).get(door.page).content.decode() for door in (one, two, other)]
+    pages = [signed_in(cast.both).get(door.page).content.decode() for door in (first, second, other)]
 
     for place, own in enumerate(("of-one", "of-two", "of-other")):
         assert [name in pages[place] for name in ("of-one", "of-two", "of-other")].count(True) == 1
         assert own in pages[place]
-    assert source_activity(one.source).events_today == 0
-    assert source_activity(two.source).events_today == 2
+    assert source_activity(first.source).events_today == 0
+    assert source_activity(second.source).events_today == 2
 
 
 def test_a_metric_in_two_units_is_warned_of_on_its_source_alone(cast: Cast) -> None:
@@ -164,11 +164,11 @@ def test_voiding_twice_is_voiding_once(cast: Cast) -> None:
 
 def test_the_events_of_a_voided_batch_may_be_sent_again_under_their_ids(cast: Cast) -> None:
     door = open_door(cast)
-    one = event(event_id="e-1")
-    batch = UsageBatch.objects.unscoped().get(pk=batch_of(door.push(one)))
+    usage_event = event(event_id="e-1")
+    batch = UsageBatch.objects.unscoped().get(pk=batch_of(door.push(usage_event)))
     services.void_usage_batch(batch=batch, actor=cast.actor)
 
-    answer = door.push(one)
+    answer = door.push(usage_event)
 
     assert answer.headers["Usage-Duplicates"] == "0"
     assert stored_events(cast.account) == 1

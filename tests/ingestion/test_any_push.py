@@ -172,7 +172,7 @@ def test_a_wrong_value_anywhere_keeps_its_index_and_the_others(
     batch[wrong] = event(**{field: value})
     before = count_events()
 
-    answer = send(door, ('{"events":[' + ",".join(as_json(one) for one in batch) + "]}").encode())
+    answer = send(door, ('{"events":[' + ",".join(as_json(each) for each in batch) + "]}").encode())
 
     if answer.status_code == 400:  # NaN and Infinity are no JSON
         return

@@ -71,13 +71,13 @@ def test_the_csv_has_every_month_that_was_metered(cast: Cast) -> None:
 
 
 def test_what_does_not_count_stands_beside_what_does(cast: Cast) -> None:
-    one, two = open_door(cast, name="One"), open_door(cast, name="Two")
+    first, second = open_door(cast, name="One"), open_door(cast, name="Two")
     other = open_door(cast, cast.other_account)
-    one.push(event(event_id="a"), event(), event(customer_id=""))
-    one.push(event(event_id="a"))
-    bad = one.push(event(), event())
-    two.push(event())
-    two.send('{"events": []}', path="?dry_run=true")
+    first.push(event(event_id="a"), event(), event(customer_id=""))
+    first.push(event(event_id="a"))
+    bad = first.push(event(), event())
+    second.push(event())
+    second.send('{"events": []}', path="?dry_run=true")
     other.push(event())
     services.void_usage_batch(
         batch=UsageBatch.objects.unscoped().get(pk=bad.headers["Usage-Batch-Id"]), actor=cast.actor

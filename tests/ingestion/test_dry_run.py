@@ -83,7 +83,7 @@ def test_a_dry_run_uses_no_idempotency_key_and_is_answered_by_one(door: Door) ->
     other = door.push(event(), event(), idempotency_key="k", path=DRY)
 
     assert dry.content == real.content == again.content
-    assert [one.headers["Usage-Rounded"] for one in (dry, real, again)] == ["1", "1", "1"]
+    assert [each.headers["Usage-Rounded"] for each in (dry, real, again)] == ["1", "1", "1"]
     assert "Idempotent-Replayed" not in real.headers
     assert again.headers["Usage-Batch-Id"] == real.headers["Usage-Batch-Id"]
     assert other.status_code == 422

@@ -214,7 +214,9 @@ def test_ids_cost_one_statement_and_known_ones_a_second(door: Door, known: bool,
     with CaptureQueriesContext(connection) as queries:
         door.push(*events)
 
-    of_ids = [one for one in queries.captured_queries if "event_ids" in one["sql"] or "eventid" in one["sql"]]
+    of_ids = [
+        item for item in queries.captured_queries if "event_ids" in item["sql"] or "eventid" in item["sql"]
+    ]
     assert len(of_ids) == statements
 
 
@@ -254,7 +256,7 @@ def test_whatever_is_sent_again_each_id_is_stored_once(
     with transaction.atomic():
         contents: dict[str, Any] = {}
         for batch in pushes:
-            fates = Counter(fate(contents, one) for one in batch)
+            fates = Counter(fate(contents, each) for each in batch)
             answer = door.push(*batch)
             result = answer.json()
             assert result["accepted"] == fates["new"] + fates["duplicate"]
@@ -324,7 +326,7 @@ def test_parallel_pushes_with_the_same_ids_in_other_orders_never_deadlock_and_st
             for _ in range(5)
             for some in pushes
         ]
-        results = [one.result(timeout=60) for one in running]
+        results = [each.result(timeout=60) for each in running]
 
     duplicates = sum(int(result.headers["Usage-Duplicates"]) for result in results)
     assert len(inbox()) == 200

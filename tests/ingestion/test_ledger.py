@@ -79,7 +79,7 @@ def test_the_first_ten_rejected_events_are_kept_as_they_were_sent(cast: Cast, do
 
     rows = rejected_events(cast.account)
     assert [row.position for row in rows] == list(range(1, 11))
-    assert [row.excerpt for row in rows] == [json.dumps(one) for one in wrong[:10]]
+    assert [row.excerpt for row in rows] == [json.dumps(each) for each in wrong[:10]]
     assert {(row.error, str(row.batch), row.source_id, row.received_at) for row in rows} == {
         ("quantity must be a number", answer.headers["Usage-Batch-Id"], door.source.pk, NOW)
     }

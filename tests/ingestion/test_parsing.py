@@ -25,7 +25,7 @@ from tests.ingestion.push_client import event
 
 def by_hand(batch: list[Any]) -> tuple[dict[int, str], list[int]]:
     """The rules as the interface words them, over Python values."""
-    errors = {index: error for index, one in enumerate(batch) if (error := error_of(one))}
+    errors = {index: error for index, each in enumerate(batch) if (error := error_of(each))}
     return errors, [index for index in range(len(batch)) if index not in errors]
 
 

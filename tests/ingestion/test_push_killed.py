@@ -128,8 +128,8 @@ def push_and_kill(place: Deployment, kill: Callable[[], None]) -> list[Sender]:
         finally:
             for sender in senders:
                 sender.stopped.set()
-        for one in working:
-            one.result(timeout=120)
+        for each in working:
+            each.result(timeout=120)
     return senders
 
 
@@ -168,13 +168,13 @@ def check(place: Deployment, senders: list[Sender]) -> None:
     for sender in senders:
         assert all(answer["accepted"] == EVENTS for answer in sender.answered.values())
         for at, batch in enumerate(sender.batches):
-            batch_times = {times[one["dimensions"]["name"]] for one in batch}
+            batch_times = {times[each["dimensions"]["name"]] for each in batch}
             assert batch_times in ([{1}] if at in sender.answered else [{0}, {1}]), (
                 f"{sender.name}/{at}: {batch_times}"
             )
             if batch_times == {1}:
-                for one in batch:
-                    expected[one["metric"], one["timestamp"][:10]] += Decimal(str(one["quantity"]))
+                for each in batch:
+                    expected[each["metric"], each["timestamp"][:10]] += Decimal(str(each["quantity"]))
     sums: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
     for _name, metric, day, quantity, _batch in rows_of_batches:
         sums[metric, day.isoformat()] += quantity

@@ -310,9 +310,10 @@ def test_parallel_pushes_that_name_the_same_customers_in_opposite_order_never_de
     def send(sender: int) -> None:
         for turn in range(rounds):
             order = ids if sender % 2 else ids[::-1]
-            new = [f"new-{turn}-{one}" for one in order]
+            new = [f"new-{turn}-{each}" for each in order]
             named = [
-                event(customer_id=one, customer_name=f"{sender} {turn}", metric=one) for one in [*order, *new]
+                event(customer_id=each, customer_name=f"{sender} {turn}", metric=each)
+                for each in [*order, *new]
             ]
             start.wait(timeout=60)
             accept_events(credential=credential, batch=batch_of(*named))

@@ -30,8 +30,8 @@ def endings(monkeypatch: pytest.MonkeyPatch) -> Endings:
 
         def run(*_: Any, name: str, **__: Any) -> ChildResult:
             names.append(name)
-            one = remaining.pop(0) if len(remaining) > 1 else remaining[0]
-            return one if isinstance(one, ChildResult) else one()
+            ending = remaining.pop(0) if len(remaining) > 1 else remaining[0]
+            return ending if isinstance(ending, ChildResult) else ending()
 
         monkeypatch.setattr(child_process, "run", run)
         return names

@@ -20,18 +20,18 @@ from tests.pages import get_page
 
 
 def test_the_same_file_is_refused_until_what_it_brought_is_voided(cast: Cast) -> None:
-    one, two = open_door(cast, name="One"), open_door(cast, name="Two")
+    first, second = open_door(cast, name="One"), open_door(cast, name="Two")
     content = csv(line(1), line(2))
-    job = run_new_upload(one, content, cast)
+    job = run_new_upload(first, content, cast)
 
-    for door in (one, two):
+    for door in (first, second):
         with pytest.raises(UserError, match="This file was already uploaded as “"):
             send(door, content, cast, "other-name.csv")
     with account_scope(cast.account):
         batch = UsageBatch.objects.get(pk=job.batch)
     services.void_usage_batch(batch=batch, actor=cast.actor)
     assert inbox() == []
-    again = run_new_upload(two, content, cast)
+    again = run_new_upload(second, content, cast)
 
     assert (again.status, again.accepted) == ("done", 2)
     assert len(inbox()) == 2
@@ -59,12 +59,12 @@ def test_a_file_of_which_nothing_was_stored_is_taken_again(cast: Cast) -> None:
 
 
 def test_a_file_that_failed_in_one_source_before_anything_was_stored_may_go_to_another(cast: Cast) -> None:
-    one, two = open_door(cast, name="One"), open_door(cast, name="Two")
-    failed = run_new_upload(one, csv(line(1), '"never closed'), cast)
+    first, second = open_door(cast, name="One"), open_door(cast, name="Two")
+    failed = run_new_upload(first, csv(line(1), '"never closed'), cast)
 
-    again = run_new_upload(two, csv(line(1), '"never closed'), cast)
+    again = run_new_upload(second, csv(line(1), '"never closed'), cast)
 
-    assert (failed.status, again.status, again.source_id) == ("failed", "failed", two.source.pk)
+    assert (failed.status, again.status, again.source_id) == ("failed", "failed", second.source.pk)
     assert "Line 3" in again.error
 
 

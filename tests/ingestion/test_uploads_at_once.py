@@ -61,8 +61,8 @@ def test_of_two_equal_files_at_once_one_is_taken_and_one_refused(cast: Cast) -> 
 
     results = at_once(send, send, send, send)
 
-    assert sum(isinstance(one, UsageUpload) for one in results) == 1
-    assert sum(isinstance(one, UserError) and "already" in one.message for one in results) == 3
+    assert sum(isinstance(each, UsageUpload) for each in results) == 1
+    assert sum(isinstance(each, UserError) and "already" in each.message for each in results) == 3
     services.run_upload(UsageUpload.objects.unscoped().get().pk)
     assert len(inbox()) == 3_000
 

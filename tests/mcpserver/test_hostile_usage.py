@@ -52,8 +52,8 @@ def _push(cast: Cast) -> None:
     events.append(event(customer_id="many", metric="m", dimensions={f"k{n}": LONG[:99] for n in range(900)}))
     events.append(event(customer_id="wide", metric="m", dimensions={KEY: "x"}))
     usage = open_door(cast)
-    for one in events:
-        assert usage.push(one).json()["accepted"] == 1
+    for each in events:
+        assert usage.push(each).json()["accepted"] == 1
 
 
 @pytest.mark.slow

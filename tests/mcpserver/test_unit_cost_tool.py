@@ -56,7 +56,7 @@ def saas_account(cast: Cast) -> Account:
         Customer.objects.bulk_create(Customer(account=account, customer_id=name) for name in names[1:])
         store_usage(
             account,
-            [replace(one, position=place) for place, one in enumerate(events)],
+            [replace(each, position=place) for place, each in enumerate(events)],
             source=usage_source(account),
         )
         CustomerKey.objects.create(account=account, dimension="tag:customer")
@@ -274,10 +274,15 @@ def test_a_push_divides_the_cost_in_the_very_next_call_without_a_restart(
 
         def push(quantity: int) -> None:
             moment = datetime.now(UTC).isoformat()
-            one = {"customer_id": "globex", "metric": "orders", "quantity": quantity, "timestamp": moment}
+            usage_event = {
+                "customer_id": "globex",
+                "metric": "orders",
+                "quantity": quantity,
+                "timestamp": moment,
+            }
             headers = {"Authorization": f"Bearer {keys['usage']}"}
             answer = client.post(
-                f"{live_server_process.url}/api/usage/events", headers=headers, json={"events": [one]}
+                f"{live_server_process.url}/api/usage/events", headers=headers, json={"events": [usage_event]}
             )
             assert answer.json()["accepted"] == 1
 

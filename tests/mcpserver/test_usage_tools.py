@@ -35,7 +35,7 @@ def usage_account(cast: Cast) -> Account:
         for number in range(CUSTOMERS)
     ]
     seats = [event(days[-1], f"customer-{number:03}", number, metric="seats") for number in range(CUSTOMERS)]
-    rows = [replace(one, position=place) for place, one in enumerate([*events, *seats])]
+    rows = [replace(each, position=place) for place, each in enumerate([*events, *seats])]
     with account_scope(cast.account):
         add_usage(cast.account, rows, seats="last")
         for row in Customer.objects.all():
@@ -131,7 +131,7 @@ def test_events_are_read_to_the_end_page_by_page(door: Door) -> None:
             assert page["truncated"].startswith(
                 f"{event_count} of 200 requested: answers are limited to 25 KB. "
             )
-        read += [(one["event_time"], one["customer_id"]) for one in page["events"]]
+        read += [(each["event_time"], each["customer_id"]) for each in page["events"]]
         cursor, pages = page["cursor"], pages + 1
     assert len(read) == len(set(read)) == 7 * CUSTOMERS
     assert read == sorted(read, key=lambda pair: pair[0], reverse=True)
@@ -163,7 +163,7 @@ def test_a_cursor_of_another_account_or_question_is_refused(door: Door, cast: Ca
     assert "cursor does not belong to these arguments. Remove it to start again." in foreign_door.problem(
         "listUsageEvents", cursor=cursor
     )
-    assert [one["customer_id"] for one in foreign_door.ask("listUsageEvents")["events"]] == ["theirs"]
+    assert [each["customer_id"] for each in foreign_door.ask("listUsageEvents")["events"]] == ["theirs"]
 
 
 @pytest.mark.parametrize(

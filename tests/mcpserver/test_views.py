@@ -177,7 +177,7 @@ def test_what_http_refuses_is_a_json_rpc_error_with_the_id_of_its_request(
     settings.MCP_RATE_LIMIT_PER_MINUTE = 1
     limited = door.http(body)
 
-    assert [one.status_code for one in (foreign, large, limited)] == [403, 413, 429]
+    assert [each.status_code for each in (foreign, large, limited)] == [403, 413, 429]
     for response in (foreign, large, limited):
         check_refusal(response, id_=id_)
 

@@ -228,10 +228,10 @@ def test_a_whole_ping_is_that_one_statement(cast: Cast) -> None:
 def test_the_limit_of_requests_is_of_each_connection(cast: Cast, settings: Any) -> None:
     settings.MCP_RATE_LIMIT_PER_MINUTE = 2
     client = OAuthClient()
-    one, other = client.connect(cast.member), client.connect(cast.member)
+    first, other = client.connect(cast.member), client.connect(cast.member)
 
-    assert [status_at_door(one.access) for _ in range(3)] == [200, 200, 429]
-    assert status_at_door(client.refresh(one.refresh).json()["access_token"]) == 429
+    assert [status_at_door(first.access) for _ in range(3)] == [200, 200, 429]
+    assert status_at_door(client.refresh(first.refresh).json()["access_token"]) == 429
     assert status_at_door(other.access) == 200
 
 

@@ -165,15 +165,15 @@ def test_the_calls_of_another_account_are_nowhere(cast: Cast, client_for: Client
 def test_the_list_filters_and_sorts_by_its_url(
     cast: Cast, client_for: ClientFor, query: str, found: list[str]
 ) -> None:
-    one, two = credential_of(cast.account, number=1), credential_of(cast.account, number=2)
+    first, second = credential_of(cast.account, number=1), credential_of(cast.account, number=2)
     wrong: dict[str, Any] = {"outcome": CallOutcome.ERROR, "problem": "It went wrong."}
     noon = datetime(2026, 11, 20, 12, tzinfo=UTC)
     with clock.frozen(noon):
         note(
-            call_of(one, days_ago=60, arguments={"n": 0}),
-            call_of(one, days_ago=8, arguments={"n": 1}, milliseconds=900.0, answer_bytes=10),
+            call_of(first, days_ago=60, arguments={"n": 0}),
+            call_of(first, days_ago=8, arguments={"n": 1}, milliseconds=900.0, answer_bytes=10),
             call_of(
-                two,
+                second,
                 days_ago=2,
                 arguments={"n": 2, "service": "BigQuery"},
                 milliseconds=1.0,
@@ -181,14 +181,14 @@ def test_the_list_filters_and_sorts_by_its_url(
                 **wrong,
             ),
             call_of(
-                one,
+                first,
                 "listTeams",
                 arguments={"n": 3},
                 at=noon - timedelta(hours=1),
                 milliseconds=2.0,
                 answer_bytes=400,
             ),
-            call_of(one, arguments={"n": 4}, milliseconds=30.0, answer_bytes=40),
+            call_of(first, arguments={"n": 4}, milliseconds=30.0, answer_bytes=40),
         )
 
         rows = rows_of(client_for(cast.viewer), query)
@@ -274,11 +274,11 @@ def test_a_call_that_comes_while_one_pages_moves_nothing(cast: Cast, client_for:
 
 
 def test_the_strip_counts_days_tools_and_credentials(cast: Cast, client_for: ClientFor) -> None:
-    one, two = credential_of(cast.account, number=1), credential_of(cast.account, number=2)
+    first, second = credential_of(cast.account, number=1), credential_of(cast.account, number=2)
     note(
-        *(call_of(one, milliseconds=10.0, answer_bytes=100) for _ in range(19)),
-        call_of(two, milliseconds=1_000.0, answer_bytes=300, days_ago=1),
-        call_of(two, "listTeams", outcome=CallOutcome.REFUSED, problem="No."),
+        *(call_of(first, milliseconds=10.0, answer_bytes=100) for _ in range(19)),
+        call_of(second, milliseconds=1_000.0, answer_bytes=300, days_ago=1),
+        call_of(second, "listTeams", outcome=CallOutcome.REFUSED, problem="No."),
     )
 
     statistics = client_for(cast.viewer).get(URL).context["statistics"]

@@ -106,7 +106,7 @@ def test_an_estimate_is_tokens_by_the_price_of_their_day(acme: Account) -> None:
 
     answer = ask(acme, start_date=date(2026, 10, 1), end_date=date(2026, 10, 31))
 
-    assert [(one.estimated, one.currency) for one in answer.estimates] == [(Decimal("1.51"), "USD")]
+    assert [(each.estimated, each.currency) for each in answer.estimates] == [(Decimal("1.51"), "USD")]
     assert rows_of(answer) == {
         ("claude-sonnet-5-5", "cache_read"): (None, Decimal("1.5")),
         ("claude-sonnet-5-5", "output"): (None, Decimal("0.01")),
@@ -127,7 +127,7 @@ def test_a_model_without_a_price_has_no_estimate_and_is_named(acme: Account) -> 
     answer = ask(acme)
 
     assert answer.estimates[0].estimated == 1
-    assert [(one.model, one.token_type, one.tokens) for one in answer.unpriced] == [
+    assert [(each.model, each.token_type, each.tokens) for each in answer.unpriced] == [
         ("llama-9", "input", Decimal(7_000)),
         ("", "", Decimal(300)),
     ]
@@ -155,26 +155,26 @@ def both_sides(acme: Account) -> Account:
 
 def test_billed_and_estimated_are_compared_on_the_same_days(both_sides: Account) -> None:
     answer = ask(both_sides)
-    (one,) = answer.estimates
+    (estimate,) = answer.estimates
 
-    assert (one.usage_days, one.compared_days) == (6, 6)
+    assert (estimate.usage_days, estimate.compared_days) == (6, 6)
     assert answer.totals[0].billed == Decimal(117)
-    assert one.compared_billed == 40 + 6 * Decimal("7.70")
-    assert one.estimated == one.compared_estimated == 6 * Decimal("2.70") + 1
+    assert estimate.compared_billed == 40 + 6 * Decimal("7.70")
+    assert estimate.estimated == estimate.compared_estimated == 6 * Decimal("2.70") + 1
     assert "compared on 6 of 10 days" in " ".join(answer.warnings)
 
 
 def test_the_difference_has_its_reasons_and_they_add_up(both_sides: Account) -> None:
-    (one,) = ask(both_sides).estimates
+    (estimate,) = ask(both_sides).estimates
 
-    assert {part.name: part.amount for part in one.parts} == {
+    assert {part.name: part.amount for part in estimate.parts} == {
         "other_charges": Decimal(40),
         "not_in_usage": Decimal(30),  # claude-opus-4-5, six days
         "not_in_bill": Decimal(-1),  # claude-haiku-4-5
         "volume": 6 * Decimal("0.30"),  # 100,000 tokens a day more in the bill, at 3 USD
         "price": 6 * Decimal("-0.30"),
     }
-    assert sum(part.amount for part in one.parts) == one.difference
+    assert sum(part.amount for part in estimate.parts) == estimate.difference
 
 
 def test_units_are_of_the_days_that_have_both(both_sides: Account) -> None:

@@ -270,7 +270,7 @@ def test_an_import_with_a_new_anomaly_tells_it(acme: Account, tmp_path: Path) ->
     assert detect_and_evaluate(acme) == []
 
     import_bill(
-        acme, source, tmp_path / "b.csv", [one for one in spike_bill() if one["charge_date"].month == 3]
+        acme, source, tmp_path / "b.csv", [each for each in spike_bill() if each["charge_date"].month == 3]
     )
 
     assert detect_and_evaluate(acme) == ["'Compute': more"]

@@ -369,8 +369,8 @@ def test_what_changed_gives_what_is_left_out_by_currency_and_as_far_as_the_filte
     assert "not compared, no complete day in the period: 'Slow'" in answer.summary
     assert {move.group["service"] for move in answer.moves} == {"Compute"}
     assert {total.currency: total.change for total in answer.totals} == {"USD": 0, "EUR": 0}
-    one = explain(CostFilter(dimension="service", values=["Young"]))
-    assert one.summary == (
+    change = explain(CostFilter(dimension="service", values=["Young"]))
+    assert change.summary == (
         "'Acme' has no matching cost from 2026-11-14 to 2026-11-18 or in the previous period; "
         "7.00 USD on 2026-11-19 to 2026-11-20 left out: incomplete; "
         "not compared, no complete day in the period: 'Slow'."

@@ -22,13 +22,15 @@ def test_the_columns_of_1_4_are_those_of_the_model() -> None:
 
 @pytest.mark.parametrize("version", ["1.1", "1.2", "1.3", "1.4"])
 def test_each_version_brought_the_columns_that_the_model_says(version: str) -> None:
-    assert {name for name, one in COST_AND_USAGE.items() if one["version"] == version} == set(
+    assert {name for name, each in COST_AND_USAGE.items() if each["version"] == version} == set(
         spec.SINCE[version]
     )
 
 
 def test_fixed_lists_have_the_values_of_the_model() -> None:
-    every = {name: one for dataset in MODEL["datasets"].values() for name, one in dataset["columns"].items()}
+    every = {
+        name: each for dataset in MODEL["datasets"].values() for name, each in dataset["columns"].items()
+    }
     assert {name: set(values) for name, values in spec.ENUMERATIONS.items()} == {
         name: set(every[name]["allowed_values"]) for name in spec.ENUMERATIONS
     }

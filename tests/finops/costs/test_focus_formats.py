@@ -62,7 +62,7 @@ def refusal(data: bytes, **chosen: Any) -> str:
 )
 def test_the_number_format_of_a_file_is_that_of_all_its_numbers(amounts: list[str], meant: list[str]) -> None:
     assert FocusRead(bill(*amounts)).column("billed_cost") == [Decimal(amount) for amount in meant]
-    assert FocusRead(bill(*amounts, delimiter=",")).column("billed_cost") == [Decimal(one) for one in meant]
+    assert FocusRead(bill(*amounts, delimiter=",")).column("billed_cost") == [Decimal(each) for each in meant]
 
 
 def test_quantities_decide_and_are_read_alike() -> None:

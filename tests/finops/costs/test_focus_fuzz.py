@@ -146,7 +146,7 @@ def test_an_import_is_whole_or_leaves_nothing(
     job.refresh_from_db()
     new = lake_files() - files
     named = LakeSegment.objects.filter(path__in=new)
-    assert (len(named), sum(one.rows for one in named)) == (len(new), job.rows if new else 0)
+    assert (len(named), sum(each.rows for each in named)) == (len(new), job.rows if new else 0)
     assert (job.status, bool(new)) == (("failed", False) if job.error else ("done", True))
     of_a_retry = {Path(file["path"]) for file in job.files} if job.error else set()
     assert waiting_files() - waiting == of_a_retry

@@ -133,7 +133,7 @@ def test_files_of_several_months_or_of_both_formats_come_out_together() -> None:
 
 def test_several_parquet_files_of_one_month_come_out_together() -> None:
     tags = [pa.array(['{"a": "1"}']), pa.array(['{"b": "2"}'])]
-    read = FocusRead(*(parquet(Tags=one) for one in tags))
+    read = FocusRead(*(parquet(Tags=each) for each in tags))
     assert [(row["tag:a"], row["tag:b"]) for row in read.rows] == [("1", None), (None, "2")]
 
 

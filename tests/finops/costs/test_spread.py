@@ -193,9 +193,12 @@ def test_the_days_of_a_charge_add_up_to_it_however_they_are_cut(
     edges = sorted({0, days, *(cut for cut in cuts if cut < days)})
     parts = [
         amount_in_range(
-            amount, MARCH_1, days, DateRange(MARCH_1 + timedelta(days=one), MARCH_1 + timedelta(days=two - 1))
+            amount,
+            MARCH_1,
+            days,
+            DateRange(MARCH_1 + timedelta(days=start), MARCH_1 + timedelta(days=end - 1)),
         )
-        for one, two in pairwise(edges)
+        for start, end in pairwise(edges)
     ]
 
     assert sum(map(Fraction, parts)) == Fraction(amount)

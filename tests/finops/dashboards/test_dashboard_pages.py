@@ -215,7 +215,7 @@ def places_json(*places: tuple[int, int, int, int, int]) -> str:
 
 def test_a_layout_is_saved_or_refused_as_a_whole(acme: Account, member: Client) -> None:
     dashboard = create_board(acme, "Weekly", widget("total"), widget("text"))
-    one, other = (each.pk for each in dashboard.widgets.all())
+    first, other = (each.pk for each in dashboard.widgets.all())
     url = f"{URL}{dashboard.pk}/"
 
     def refused(layout: str) -> str:
@@ -223,12 +223,12 @@ def test_a_layout_is_saved_or_refused_as_a_whole(acme: Account, member: Client) 
         return get_html(member, url)
 
     saved = member.post(
-        f"{url}layout/", {"layout": places_json((one, 6, 0, 6, 3), (other, 0, 0, 6, 3))}
+        f"{url}layout/", {"layout": places_json((first, 6, 0, 6, 3), (other, 0, 0, 6, 3))}
     ).json()
     assert saved == {"undo": "Undo: Layout changed"}
-    assert "have the same position" in refused(places_json((one, 0, 0, 6, 3), (other, 0, 0, 3, 3)))
+    assert "have the same position" in refused(places_json((first, 0, 0, 6, 3), (other, 0, 0, 3, 3)))
     assert "The widget no longer exists. Reload the page." in refused(
-        places_json((one, 0, 0, 6, 3), (other + 1, 6, 0, 3, 3))
+        places_json((first, 0, 0, 6, 3), (other + 1, 6, 0, 3, 3))
     )
     for unreadable in ("nonsense", '[{"a":' + "[" * 100_000):
         assert "The layout could not be read. Reload the page and try again." in refused(unreadable)
@@ -245,10 +245,10 @@ def test_each_change_of_a_board_can_be_undone_the_last_first(acme: Account, memb
         acme, "Weekly", widget("total", title="This month"), widget("text", title="Note", text="Read me")
     )
     url, before = f"{URL}{dashboard.pk}/", widgets_of(dashboard)
-    one, other = (each.pk for each in dashboard.widgets.all())
+    first, other = (each.pk for each in dashboard.widgets.all())
     assert "hidden" in undo_button(member, url)
 
-    member.post(f"{url}layout/", {"layout": places_json((one, 6, 0, 6, 3), (other, 0, 0, 6, 3))})
+    member.post(f"{url}layout/", {"layout": places_json((first, 6, 0, 6, 3), (other, 0, 0, 6, 3))})
     moved = widgets_of(dashboard)
     member.post(f"{URL}widgets/{other}/remove/")
     assert [each[1] for each in widgets_of(dashboard)] == ["This month"]

@@ -50,9 +50,9 @@ def test_given_places_stay_and_the_others_overlap_nothing(wanted: list[Placement
         assert each.place in (None, place)
         assert place.x + place.w <= COLUMNS
     free = [index for index, each in enumerate(wanted) if each.place is None]
-    for one, other in combinations(range(len(places)), 2):
-        if one in free or other in free:
-            assert not places[one].overlaps(places[other])
+    for first, other in combinations(range(len(places)), 2):
+        if first in free or other in free:
+            assert not places[first].overlaps(places[other])
 
 
 @settings(max_examples=examples(60), deadline=None)

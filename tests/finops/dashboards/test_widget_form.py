@@ -101,11 +101,11 @@ def test_a_preview_shows_the_settings_of_the_form_and_stores_nothing(payer: Acco
     url = f"{URL}{dashboard.pk}/widgets/preview/?type=spend_by&group_by=region&top=5"
 
     both = get_html(member, f"{url}&f0=region&f0op=in")
-    one = get_html(member, f"{url}&f0=region&f0op=in&f0v=eu")
+    filtered_page = get_html(member, f"{url}&f0=region&f0op=in&f0v=eu")
 
     assert ">us</a>" in both
-    assert ">eu</a>" in one
-    assert ">us</a>" not in one
+    assert ">eu</a>" in filtered_page
+    assert ">us</a>" not in filtered_page
     assert "Nearest: region" in get_html(
         member, f"{URL}{dashboard.pk}/widgets/preview/?type=spend_by&group_by=regoin"
     )

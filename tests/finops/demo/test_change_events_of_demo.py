@@ -75,12 +75,12 @@ def test_the_spike_of_last_week_has_its_event_first() -> None:
     load(months=3)
     account = Account.objects.get(slug="lumenly")
     with account_scope(account):
-        one = next(
+        anomaly = next(
             each for each in anomalies(date(2026, 11, 9), date(2026, 11, 19)) if each.name == "forgotten-gpu"
         )
 
-        assert place_beside_anomaly(all_anomalies(account), one) == 1
-        assert place_within_service(account, one) == 1
+        assert place_beside_anomaly(all_anomalies(account), anomaly) == 1
+        assert place_within_service(account, anomaly) == 1
 
         assert synced_sources() == {"GitHub (replay)": "done", "AWS CloudTrail (replay)": "done"}
         (aws,) = [
@@ -119,9 +119,9 @@ def test_the_event_behind_a_surprise_of_the_story_is_mostly_first() -> None:
         first = explain_spend_change(account, march).candidates[0]
         rows = all_anomalies(account)
         story = anomalies(date(2026, 3, 1), TODAY.date())
-        beside = [place_beside_anomaly(rows, one) for one in story]
-        within = [place_within_service(account, one) for one in story]
-        whole = [place_beside_change(account, one) for one in story]
+        beside = [place_beside_anomaly(rows, item) for item in story]
+        within = [place_within_service(account, item) for item in story]
+        whole = [place_beside_change(account, item) for item in story]
 
     assert first.title == "Renewed db.r6g.2xl 1yr All Upfront"
     places = [each for each in beside if each is not None]

@@ -79,7 +79,7 @@ def test_over_a_term_what_was_paid_is_what_was_used_and_what_was_wasted(commitme
     paid = used = unused = 0
     day = term.start
     while day < term.end:
-        eligible = [one for one in usage_on(commitment.source, day) if one[0].sku.plan == commitment.plan]
+        eligible = [each for each in usage_on(commitment.source, day) if each[0].sku.plan == commitment.plan]
         settled = settle(commitment, day, eligible)
         paid += settled.fee
         used += sum(part.worth for part in settled.covered)
@@ -246,7 +246,7 @@ def test_the_contract_files_name_every_commitment_of_the_bills_at_what_it_costs(
                     row["ContractCommitmentId"]: Decimal(row["ContractCommitmentCost"])
                     for row in csv.DictReader(file)
                 }
-    billed = {one for table in may.values() for one in table["CommitmentDiscountId"].to_pylist() if one}
+    billed = {each for table in may.values() for each in table["CommitmentDiscountId"].to_pylist() if each}
     assert billed <= set(promised)
     term = term_of(COMMITMENTS[1], MAY)
     paid = settle(COMMITMENTS[1], term.start, []).fee
@@ -265,9 +265,9 @@ def test_the_readme_lists_the_planted_anomalies_as_they_are() -> None:
         ("name", "source and service", "workload", "months", "factor")
     }
     planted: dict[tuple[str, ...], set[int]] = defaultdict(set)
-    for one in story.anomalies(date(2026, 1, 1), date(2026, 12, 31)):
-        planted[(one.name, f"{one.source}, {one.service}", one.workload, f"{one.factor:g}")].add(
-            one.start.month
+    for each in story.anomalies(date(2026, 1, 1), date(2026, 12, 31)):
+        planted[(each.name, f"{each.source}, {each.service}", each.workload, f"{each.factor:g}")].add(
+            each.start.month
         )
     assert planted_rows == {
         (name, where, workload, ", ".join(map(str, sorted(months))), factor)

@@ -159,7 +159,7 @@ def test_customers_have_names_and_metrics_their_aggregation(lumenly: Account) ->
     with account_scope(lumenly):
         named = dict(Customer.objects.values_list("customer_id", "name"))
         ways = dict(UsageMetric.objects.values_list("name", "aggregation"))
-    assert named == {one.id: one.name for one in (*CUSTOMERS, TRIAL)}
+    assert named == {each.id: each.name for each in (*CUSTOMERS, TRIAL)}
     assert ways == {metric.name: metric.aggregation for metric in METRICS}
     assert {ways["seats"], ways["requests"], ways["storage"]} == {"average_of_days", "sum", "last"}
 

@@ -267,11 +267,11 @@ def test_scaled_and_shifted_costs_have_a_scaled_and_shifted_forecast(
 ) -> None:
     plain = make_forecast(series([float(value) for value in values]))
     moved = make_forecast(series([value * factor + shift for value in values]))
-    for one, other in zip(plain.daily, moved.daily, strict=True):
-        assert float(other.mean) == pytest.approx(float(one.mean) * factor + shift, rel=1e-6, abs=1e-5)
+    for first, other in zip(plain.daily, moved.daily, strict=True):
+        assert float(other.mean) == pytest.approx(float(first.mean) * factor + shift, rel=1e-6, abs=1e-5)
         if not shift:
             # An error of before counts by how the level has grown, so bands are not those of a shifted level.
-            assert float(other.upper) == pytest.approx(float(one.upper) * factor, rel=1e-6, abs=1e-5)
+            assert float(other.upper) == pytest.approx(float(first.upper) * factor, rel=1e-6, abs=1e-5)
 
 
 @settings(max_examples=examples(50), deadline=None)

@@ -99,13 +99,13 @@ def test_a_list_has_rows_of_every_account_and_of_the_one_that_is_asked_for(
 
     both = operator.get(url).content.decode()
     searched = operator.get(f"{url}?q=elsewhere").content.decode()
-    one = operator.get(f"{url}?account={cast.account.pk}").content.decode()
+    filtered_page = operator.get(f"{url}?account={cast.account.pk}").content.decode()
 
     assert "Key of Acme" in both
     assert "Key of Elsewhere" in both
     assert "Key of Acme" not in searched
-    assert "Key of Elsewhere" not in one
-    assert "Key of Acme" in one
+    assert "Key of Elsewhere" not in filtered_page
+    assert "Key of Acme" in filtered_page
 
 
 def test_a_long_list_and_its_csv_say_where_they_end(

@@ -103,9 +103,11 @@ def test_small_files_that_wait_for_a_compaction_are_counted(cast: Cast) -> None:
     due = tile("Compactions due")
 
     assert (due.figure, due.notes, due.is_bad) == ("1", ["of 8 small files"], False)
-    one = dataclasses.replace(database_status(), compaction_files=1, call_incidents_1h=1)
+    database = dataclasses.replace(database_status(), compaction_files=1, call_incidents_1h=1)
     notes = [
-        note for each in tiles(dataclasses.replace(service_status(), database=one)) for note in each.notes
+        note
+        for each in tiles(dataclasses.replace(service_status(), database=database))
+        for note in each.notes
     ]
     assert {"of 1 small file", "1 server error"} <= set(notes)
 

@@ -47,7 +47,7 @@ def report_of(account: Account, month: str = "2026-02", team: str = "") -> Repor
 
 
 def february_lines(**tags: str) -> list[dict[str, Any]]:
-    return [one for one in bill() if FEBRUARY[0] <= one["charge_date"] <= FEBRUARY[1]]
+    return [each for each in bill() if FEBRUARY[0] <= each["charge_date"] <= FEBRUARY[1]]
 
 
 def test_the_figures_of_a_month_are_the_sums_of_its_lines(reported: Account) -> None:
@@ -58,7 +58,7 @@ def test_the_figures_of_a_month_are_the_sums_of_its_lines(reported: Account) -> 
     (total,) = report.spend.totals
     assert total.amount == sum(by_service.values()) == Decimal("688.80")
     by_month = add_up(
-        [one for one in bill() if one["charge_date"] <= FEBRUARY[1]],
+        [each for each in bill() if each["charge_date"] <= FEBRUARY[1]],
         lambda one: f"{one['charge_date']:%Y-%m}-01",
     )
     (trend,) = report.trend.totals

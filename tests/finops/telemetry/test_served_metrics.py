@@ -74,23 +74,24 @@ def test_two_web_processes_and_a_worker_are_one_scrape(tmp_path: Path) -> None:
     shared = {"METRICS_TOKEN": TOKEN, "METRICS_DIR": str(tmp_path / "metrics"), "LOG_FORMAT": "json"}
     with (
         redis_server() as redis,
-        serve(REDIS_URL=redis, **shared) as one,
-        serve(REDIS_URL=redis, **shared) as two,
+        serve(REDIS_URL=redis, **shared) as first,
+        serve(REDIS_URL=redis, **shared) as second,
     ):
-        before = scrape(one)
-        for server, times in ((one, 3), (two, 4)):
+        before = scrape(first)
+        for server, times in ((first, 3), (second, 4)):
             for _ in range(times):
                 with get(server, "/auth/login/") as answer:
                     assert answer.headers["X-Request-Id"] == "walk-7"
-        one.run("tests.finops.telemetry.messages:send_note")
-        with program("worker", tmp_path / "worker.log", one.environment):
+        first.run("tests.finops.telemetry.messages:send_note")
+        with program("worker", tmp_path / "worker.log", first.environment):
             wait_until(
                 lambda: (
-                    scrape(two).value("finops_tasks_total", task="finops.note_worker", outcome="success") > 0
+                    scrape(second).value("finops_tasks_total", task="finops.note_worker", outcome="success")
+                    > 0
                 )
             )
-            wait_until(lambda: scrape(one).value("finops_processes", program="worker-short") == 1)
-        after = scrape(two)
+            wait_until(lambda: scrape(first).value("finops_processes", program="worker-short") == 1)
+        after = scrape(second)
 
         signed_in = {"door": "sign-in", "status": "200"}
         assert after.value("finops_http_requests_total", **signed_in) == 7 + before.value(
@@ -99,4 +100,4 @@ def test_two_web_processes_and_a_worker_are_one_scrape(tmp_path: Path) -> None:
         assert after.value("finops_processes", program="web") == 2
         assert after.value("finops_processes", program="worker-short") == 0
         assert after.value("finops_database_pool_connections", state="open") >= 1
-        assert all({"timestamp", "level", "logger", "message"} <= line.keys() for line in lines(one.log))
+        assert all({"timestamp", "level", "logger", "message"} <= line.keys() for line in lines(first.log))

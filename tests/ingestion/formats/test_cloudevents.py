@@ -53,7 +53,7 @@ def post(
 def error(door: Door, **attributes: Any) -> str:
     answer = post(door, cloudevent(**attributes))
     assert answer.status_code == 200, answer.content
-    return "".join(one["error"] for one in answer.json()["errors"])
+    return "".join(each["error"] for each in answer.json()["errors"])
 
 
 def test_an_event_becomes_usage_with_its_texts_as_dimensions(door: Door) -> None:
@@ -141,7 +141,7 @@ def test_each_event_of_a_batch_is_judged_alone_and_whole(door: Door) -> None:
     answer = post(door, batch, content_type="application/cloudevents-batch+json")
 
     assert (answer.json()["accepted"], answer.json()["rejected"]) == (2, 2)
-    assert [one["index"] for one in answer.json()["errors"]] == [1, 2]
+    assert [each["index"] for each in answer.json()["errors"]] == [1, 2]
     assert answer.headers["Usage-Rejected"] == "2"
     assert [row.metric for row in inbox()] == ["api_requests.a", "api_requests.b", "api_requests"]
     batch_row = UsageBatch.objects.unscoped().get()
@@ -314,9 +314,9 @@ def test_any_body_is_judged_or_refused(body: bytes) -> None:
     batch = translation.batch
     assert batch.event_count == len(translation.items)
     assert set(translation.items) == set(range(translation.item_count))
-    wrong = {translation.items[one.index] for one in batch.rejected}
+    wrong = {translation.items[each.index] for each in batch.rejected}
     assert wrong.isdisjoint(translation.items[event.position] for event in batch.events)
-    assert all(one.error for one in batch.rejected)
+    assert all(each.error for each in batch.rejected)
 
 
 @with_examples(0.5)

@@ -322,10 +322,10 @@ def judge(request: Any) -> None:
     except MalformedBody:
         return
     translation = points.translation
-    rejected = {translation.items[one.index] for one in translation.batch.rejected}
+    rejected = {translation.items[each.index] for each in translation.batch.rejected}
     accepted = {translation.items[event.position] for event in translation.batch.events}
     assert rejected.isdisjoint(accepted)
-    assert all(one.error for one in translation.batch.rejected)
+    assert all(each.error for each in translation.batch.rejected)
     assert len(rejected) + len(accepted) <= translation.item_count
 
 

@@ -69,9 +69,9 @@ def test_pages_have_every_event_once_the_newest_first(acme: Account) -> None:
     pages = all_pages(acme, limit=4)
 
     assert [len(page.events) for page in pages] == [4, 4, 4, 4, 4]
-    times = [one.event_time for page in pages for one in page.events]
+    times = [each.event_time for page in pages for each in page.events]
     assert times == sorted(times, reverse=True)
-    assert len({(one.event_time, one.quantity) for page in pages for one in page.events}) == 20
+    assert len({(each.event_time, each.quantity) for page in pages for each in page.events}) == 20
     assert pages[0].truncated == "Older events exist. Use cursor for the next page."
     assert pages[-1].truncated == ""
 
@@ -83,7 +83,7 @@ def test_events_pushed_between_two_pages_double_and_skip_nothing(acme: Account) 
     push_events(acme, [event(DAY, "new", 100), event(DAY + timedelta(days=1), "new", 101)])
     second = events_of(acme, limit=10, cursor=first.cursor)
 
-    read = [int(one.quantity) for one in [*first.events, *second.events] if one.customer_id == "a"]
+    read = [int(each.quantity) for each in [*first.events, *second.events] if each.customer_id == "a"]
     assert sorted(read) == list(range(6))
     assert len(read) == len(set(read))
 
@@ -97,7 +97,7 @@ def test_a_flush_between_two_pages_doubles_and_skips_nothing(acme: Account) -> N
     flush_usage(acme)
 
     second = events_of(acme, limit=10, cursor=first.cursor)
-    assert [*first.events, *second.events] == [one for page in before for one in page.events]
+    assert [*first.events, *second.events] == [each for page in before for each in page.events]
 
 
 def test_pages_go_on_at_any_microsecond_of_any_year(acme: Account) -> None:
@@ -110,7 +110,7 @@ def test_pages_go_on_at_any_microsecond_of_any_year(acme: Account) -> None:
     # Three at each moment, so that every cursor ends among events of one time.
     push_events(acme, [event(moment, f"c{number}", number) for moment in moments for number in range(3)])
 
-    read = [(one.event_time, one.customer_id) for page in all_pages(acme, limit=2) for one in page.events]
+    read = [(each.event_time, each.customer_id) for page in all_pages(acme, limit=2) for each in page.events]
 
     assert len(read) == len(set(read)) == 3 * len(moments)
     assert {moment for moment, _customer in read} == set(moments)
@@ -120,9 +120,9 @@ def test_filters_are_joined(acme: Account) -> None:
     push_events(acme, [event(DAY, "a", 1), event(DAY, "b", 2), event(DAY, "a", 3, metric="seats")])
     Customer.objects.filter(customer_id="a").update(name="Alpha")
 
-    assert {one.quantity for one in events_of(acme, metric="Requests").events} == {1, 2}
-    assert {one.quantity for one in events_of(acme, customer="alpha").events} == {1, 3}
-    assert {one.quantity for one in events_of(acme, customer="a", metric="seats").events} == {3}
+    assert {each.quantity for each in events_of(acme, metric="Requests").events} == {1, 2}
+    assert {each.quantity for each in events_of(acme, customer="alpha").events} == {1, 3}
+    assert {each.quantity for each in events_of(acme, customer="a", metric="seats").events} == {3}
     assert events_of(acme, period="yesterday").events == []
     assert events_of(acme, start_date=DAY, end_date=DAY).summary == (
         "'Acme': 3 usage events from 2026-03-09 12:00:00 to 2026-03-09 12:00:00 UTC."

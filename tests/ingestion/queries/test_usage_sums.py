@@ -100,10 +100,10 @@ def test_every_quantity_equals_a_plain_computation(
 
     plain = Plain(rows, asked, aggregation)
     assert answer.aggregation == aggregation
-    assert answer.days_with_data == len({one.day for one in plain.metric})
+    assert answer.days_with_data == len({each.day for each in plain.metric})
     assert answer.total == plain.value(plain.counted)
     assert answer.buckets == plain.buckets(plain.counted)
-    assert answer.units == sorted({one.unit for one in plain.counted if one.unit})
+    assert answer.units == sorted({each.unit for each in plain.counted if each.unit})
     if asked.by:
         plain.check(answer.groups, answer.group_count)
     else:
@@ -150,7 +150,7 @@ def test_usage_by_day_alone_is_that_of_the_whole_answer(
 
 def with_positions(rows: Sequence[Event]) -> list[Event]:
     """With a position each, so that (batch, position) names one."""
-    return [replace(one, position=place) for place, one in enumerate(rows)]
+    return [replace(each, position=place) for place, each in enumerate(rows)]
 
 
 class Plain:
@@ -160,9 +160,9 @@ class Plain:
         self.asked, self.aggregation = metric_query, aggregation
         days = metric_query.days
         self.metric = [
-            one for one in rows if one.metric == metric_query.metric and days.start <= one.day <= days.end
+            each for each in rows if each.metric == metric_query.metric and days.start <= each.day <= days.end
         ]
-        self.counted = [one for one in self.metric if self._passes(one)]
+        self.counted = [each for each in self.metric if self._passes(each)]
 
     def _passes(self, one: Event) -> bool:
         if self.asked.customers and one.customer not in self.asked.customers:
@@ -181,9 +181,9 @@ class Plain:
         )
         for name, group in listing.items():
             self._check_group(group, expected[name])
-        unlisted = [one for one in self.counted if self._group(one) not in listing]
+        unlisted = [each for each in self.counted if self._group(each) not in listing]
         smallest = min((abs(values[name]) for name in listing), default=Decimal(0))
-        assert all(abs(values[self._group(one)]) <= smallest for one in unlisted)
+        assert all(abs(values[self._group(each)]) <= smallest for each in unlisted)
         rest_groups = [group for group in groups if group.value is None]
         assert len(rest_groups) == bool(unlisted)
         for group in rest_groups:
@@ -191,7 +191,7 @@ class Plain:
 
     def _check_group(self, group: UsageGroup, rows: Sequence[Event]) -> None:
         assert group.quantity == self.value(rows)
-        assert group.days_with_data == len({one.day for one in rows})
+        assert group.days_with_data == len({each.day for each in rows})
         assert group.buckets == self.buckets(rows)
 
     def buckets(self, rows: Sequence[Event]) -> dict[date, Decimal | None]:
@@ -207,16 +207,16 @@ class Plain:
             return None
         with localcontext(prec=70):
             if self.aggregation == "sum":
-                return sum((one.quantity for one in rows), Decimal(0))
+                return sum((each.quantity for each in rows), Decimal(0))
             if self.aggregation in ("last", "max"):
                 return sum(map(self._of_customer, self._by(rows, _customer).values()), Decimal(0))
-            total = sum((one.quantity for one in rows), Decimal(0))
-        days = {one.day for one in self.metric if bucket is None or self._bucket(one) == bucket}
+            total = sum((each.quantity for each in rows), Decimal(0))
+        days = {each.day for each in self.metric if bucket is None or self._bucket(each) == bucket}
         return Context(prec=38).divide(total, Decimal(len(days)))
 
     def _of_customer(self, rows: Sequence[Event]) -> Decimal:
         if self.aggregation == "max":
-            return max(one.quantity for one in rows)
+            return max(each.quantity for each in rows)
         return max(rows, key=lambda one: (one.at, one.received, str(one.batch), one.position)).quantity
 
     def _group(self, one: Event) -> str:
@@ -232,8 +232,8 @@ class Plain:
     @staticmethod
     def _by(rows: Sequence[Event], key: Callable[[Event], Any]) -> dict[Any, list[Event]]:
         rows_by_key: dict[Any, list[Event]] = defaultdict(list)
-        for one in rows:
-            rows_by_key[key(one)].append(one)
+        for each in rows:
+            rows_by_key[key(each)].append(each)
         return dict(rows_by_key)
 
 

@@ -143,12 +143,12 @@ def test_only_the_hash_of_a_key_is_stored_and_its_use_is_noted(cast: Cast, door:
 
 
 def test_two_keys_are_of_two_sources(cast: Cast) -> None:
-    one, two = open_door(cast, name="One"), open_door(cast, name="Two")
+    first, second = open_door(cast, name="One"), open_door(cast, name="Two")
 
-    one.push_month(csv_rows("1"))
-    two.push_month(csv_rows("2"))
+    first.push_month(csv_rows("1"))
+    second.push_month(csv_rows("2"))
 
-    assert sum(filter(None, one.billed().values())) == 3
+    assert sum(filter(None, first.billed().values())) == 3
 
 
 def test_the_snippets_say_what_the_door_takes(door: CostDoor, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -321,7 +321,7 @@ def test_any_rows_of_json_become_the_same_texts_or_a_reason(
             return
         assert has_rows == bool(rows)
         rows_of_parquet = pq.read_table(target).to_pylist() if has_rows else []
-        assert [len(each) for each in rows_of_parquet] == [len({key for one in rows for key in one})] * len(
+        assert [len(each) for each in rows_of_parquet] == [len({key for item in rows for key in item})] * len(
             rows
         )
         for sent, stored in zip(rows, rows_of_parquet, strict=True):

@@ -61,7 +61,7 @@ class Metrics:
         """As AWS does in its list two weeks after the last value. moto lists what has values: they stay aside."""
         backend = cloudwatch_backends[ACCOUNT][REGION]
         backend.metric_data = [
-            each for each in backend.metric_data if all(one.value != tenant for one in each.dimensions)
+            each for each in backend.metric_data if all(item.value != tenant for item in each.dimensions)
         ]
 
 

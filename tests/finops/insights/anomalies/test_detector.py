@@ -132,8 +132,8 @@ def test_a_weekly_batch_is_learnt_and_one_that_is_missing_or_doubled_is_found() 
     at = next(index for index in range(AT, DAYS) if day(index).weekday() == 2)
     assert detections(batch) == []
     for times, kind in ((0.0, "drop"), (2.0, "spike")):
-        (one,) = detections(lambda index, times=times: batch(index) * (times if index == at else 1.0))  # type: ignore[misc]
-        assert (one.first, one.kind) == (day(at), kind)
+        (detection,) = detections(lambda index, times=times: batch(index) * (times if index == at else 1.0))  # type: ignore[misc]
+        assert (detection.first, detection.kind) == (day(at), kind)
 
 
 @pytest.mark.parametrize("name", ["flat", "weekly", "growing"])
@@ -226,8 +226,8 @@ def test_the_size_of_the_currency_does_not_matter(factor: float, at: int, times:
     assert [(each.kind, each.first, each.last) for each in plain] == [
         (each.kind, each.first, each.last) for each in scaled
     ]
-    for one, other in zip(plain, scaled, strict=True):
-        assert math.isclose(one.excess * factor, other.excess, rel_tol=1e-6)
+    for first, other in zip(plain, scaled, strict=True):
+        assert math.isclose(first.excess * factor, other.excess, rel_tol=1e-6)
 
 
 @settings(max_examples=examples(15), deadline=None)

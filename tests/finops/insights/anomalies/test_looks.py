@@ -281,20 +281,20 @@ def test_one_bucket_in_two_services_a_team_and_a_region_is_one_and_counts_once(
 
     answer = list_anomalies(acme, AnomaliesQuery())
     assert answer.total_anomalies == open_anomalies().count == 2
-    one = next(each for each in answer.anomalies if each.root_causes[0].value == "bucket-a")
+    anomaly = next(each for each in answer.anomalies if each.root_causes[0].value == "bucket-a")
     services = [row for row in rows if row.value in ("S3", "Transfer")]
-    assert one.actual == sum(
+    assert anomaly.actual == sum(
         Decimal(line["effective_cost"]) for line in bucket if line["charge_date"] == SPIKE
     )
-    assert one.impact == one.actual - one.expected == sum(row.impact for row in services)
-    assert {"service Transfer", "tag:team ads"} <= set(one.also_seen_as)
+    assert anomaly.impact == anomaly.actual - anomaly.expected == sum(row.impact for row in services)
+    assert {"service Transfer", "tag:team ads"} <= set(anomaly.also_seen_as)
     assert open_anomalies().impacts[0].amount == sum(each.impact for each in answer.anomalies)
     assert "2 open anomalies, net impact +" in answer.summary
 
-    page = get_page(client_for(cast.viewer), f"/a/acme/anomalies/{one.id}/")
+    page = get_page(client_for(cast.viewer), f"/a/acme/anomalies/{anomaly.id}/")
     assert "Resource: bucket-a" in page
     assert "By service" in page
-    assert page.count(numbers.signed_money(one.impact, "USD")) >= 3
+    assert page.count(numbers.signed_money(anomaly.impact, "USD")) >= 3
 
 
 def test_expected_teaches_and_opening_again_forgets(acme: Account, cast: Cast) -> None:

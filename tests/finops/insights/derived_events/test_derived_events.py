@@ -58,11 +58,11 @@ def test_a_new_service_has_its_first_day_and_the_sum_of_its_first_30(acme: Accou
 
     (event,) = derive(acme).values()
 
-    own = [one for one in lines if one["service"] == "Search"]
-    first = min(one["charge_date"] for one in own)
+    own = [each for each in lines if each["service"] == "Search"]
+    first = min(each["charge_date"] for each in own)
     until = first + timedelta(days=30)
     whole = add_up(
-        [one for one in own if one["charge_date"] < until], lambda _one: "", column="effective_cost"
+        [each for each in own if each["charge_date"] < until], lambda _one: "", column="effective_cost"
     )[""]
     assert (event.occurred_at.date(), whole) == (first, Decimal("217.50"))
     assert event.title == f"New service: Search, {whole} USD in the first 30 days"

@@ -75,17 +75,17 @@ def test_each_provider_has_a_plan_of_its_own(acme: Account) -> None:
     of_aws = [CostFilter(dimension="provider", values=["AWS"])]
 
     answer = answer_of(acme, lines)
-    one = plan_purchase(acme, PurchasePlanQuery(discount_percent=HALF, filters=of_aws))
+    plan_of_aws = plan_purchase(acme, PurchasePlanQuery(discount_percent=HALF, filters=of_aws))
 
     assert [(plan.provider, plan.per_hour, plan.saved) for plan in answer.plans] == [
         ("Google Cloud", Decimal(2), Decimal(365 * 24 * 2)),
         ("AWS", Decimal(1), Decimal(365 * 24)),
     ]
-    assert one.plans == [answer.plans[1]]
+    assert plan_of_aws.plans == [answer.plans[1]]
     assert answer.summary.startswith("Recommended: 2 USD per hour more for Google Cloud (")
     assert ", 1 USD per hour more for AWS (" in answer.summary
     assumption = "assuming that each provider sells hourly commitments for this usage"
-    assert [assumption in each.summary for each in (answer, one)] == [True, False]
+    assert [assumption in each.summary for each in (answer, plan_of_aws)] == [True, False]
     assert lead(answer.summary, answer.warnings) == (
         f"Recommended: 2 USD per hour more for Google Cloud, 1 USD per hour more for AWS; {assumption}."
     )

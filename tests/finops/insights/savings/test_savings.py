@@ -221,10 +221,10 @@ def test_a_recommendation_is_labelled_by_all_its_lines(acme: Account) -> None:
     ]
     answer = savings_of(acme, lines)
 
-    one, two = sorted(of_rule(answer, "unused_commitment"), key=lambda row: row.monthly_cost)
-    assert (one.service, one.account, one.services) == ("Amazon Elastic Compute Cloud", "prod", [])
-    assert (two.service, two.account) == ("2 services", "2 accounts")
-    assert two.services == ["AWS Fargate", "Amazon Elastic Compute Cloud"]
+    first, second = sorted(of_rule(answer, "unused_commitment"), key=lambda row: row.monthly_cost)
+    assert (first.service, first.account, first.services) == ("Amazon Elastic Compute Cloud", "prod", [])
+    assert (second.service, second.account) == ("2 services", "2 accounts")
+    assert second.services == ["AWS Fargate", "Amazon Elastic Compute Cloud"]
     (steady,) = of_rule(answer, "steady_on_demand")
     assert (steady.service, steady.account) == ("2 services", "several accounts")
 
@@ -362,13 +362,16 @@ def test_the_list_is_filtered_and_goes_on_by_cursor(acme: Account) -> None:
 def test_a_question_about_one_rule_is_answered_with_what_that_rule_saves(acme: Account) -> None:
     add_source(acme, [*old("10"), *volume("10"), *daily("10")])
 
-    everything, one = list_savings(acme, SavingsQuery()), list_savings(acme, SavingsQuery(rule="volume_type"))
+    everything, of_one_rule = (
+        list_savings(acme, SavingsQuery()),
+        list_savings(acme, SavingsQuery(rule="volume_type")),
+    )
 
-    (row,) = one.recommendations
-    (total,) = one.totals
+    (row,) = of_one_rule.recommendations
+    (total,) = of_one_rule.totals
     assert (total.monthly_saving, total.recommendations) == (row.monthly_saving, 1)
     assert everything.totals[0].recommendations == 3
-    assert "from 1 open recommendation of rule volume_type" in one.summary
+    assert "from 1 open recommendation of rule volume_type" in of_one_rule.summary
 
 
 def test_a_question_about_what_was_acted_on_says_so_before_what_is_open(acme: Account) -> None:

@@ -101,13 +101,13 @@ def test_weighing_counts_a_line_once_whatever_the_order(given: list[SavingCandid
 
 
 def test_ids_depend_on_rule_scope_and_currency_alone() -> None:
-    one = SavingCandidate(
+    candidate = SavingCandidate(
         rule="volume_type", unit=("a", "s"), title="t", advice="", formula="", provider="", service="s",
         account_name="", pieces=[piece("v", Decimal(5), Decimal(1))],
     )  # fmt: skip
 
-    assert one.key == replace(one, pieces=[piece("w", Decimal(9), None)], lowered="less").key
-    assert one.scope == SavingScope(source="1", currency="USD", resources=["v"])
+    assert candidate.key == replace(candidate, pieces=[piece("w", Decimal(9), None)], lowered="less").key
+    assert candidate.scope == SavingScope(source="1", currency="USD", resources=["v"])
 
 
 def test_a_month_that_is_not_over_is_no_complete_month() -> None:

@@ -152,10 +152,10 @@ def tokens(amount: str, count: str, /, model: str = "claude-opus-4-5", kind: str
 
 
 def listed_price(model: str, kind: str) -> Decimal:
-    one = list_prices().find(model, kind, DAY)
-    assert one is not None
-    assert one.currency == "USD"
-    return one.price_per_million
+    price = list_prices().find(model, kind, DAY)
+    assert price is not None
+    assert price.currency == "USD"
+    return price.price_per_million
 
 
 def test_tokens_of_another_model_cost_its_list_price(acme: Account) -> None:

@@ -227,7 +227,7 @@ def test_coverage_is_plain_sums_and_a_draft_covers_what_its_preview_says(
     for each in answer.keys:
         column = schema.tag_column(each.key)
         plain = add_up(
-            (one for one in found if one.get(column) is not None),
+            (each for each in found if each.get(column) is not None),
             lambda one: one["currency"],
             column="effective_cost",
         )
@@ -244,6 +244,6 @@ def _preview_covers(account: Account, detail: RecommendationDetail) -> dict[str,
     caught = [rule.amounts for rule in preview_answer.rules if rule.number in suggestion.rules]
     caught += [each.amounts for each in preview_answer.values if each.value in suggestion.values]
     amounts: dict[str, Decimal] = {}
-    for part in [one for each in caught for one in each]:
+    for part in [item for each in caught for item in each]:
         amounts[part.currency] = exact_sum([amounts.get(part.currency, Decimal(0)), part.amount])
     return {currency: amount for currency, amount in amounts.items() if amount}

@@ -24,12 +24,12 @@ def statement(build: compiler.Build) -> exp.Expr:
 
 @pytest.mark.parametrize("function", [ibis.greatest, ibis.least])
 def test_the_largest_of_one_value_is_that_value(function: Any) -> None:
-    one = statement(lambda cost: cost.aggregate(most=function(cost.billed_cost.sum())))
-    two = statement(
+    single = statement(lambda cost: cost.aggregate(most=function(cost.billed_cost.sum())))
+    pair = statement(
         lambda cost: cost.aggregate(most=function(cost.billed_cost.sum(), cost.effective_cost.sum()))
     )
 
-    assert list(one.find_all(exp.Greatest, exp.Least)) == []
-    assert len(list(one.find_all(exp.Sum))) == 1
-    [call] = two.find_all(exp.Greatest, exp.Least)
+    assert list(single.find_all(exp.Greatest, exp.Least)) == []
+    assert len(list(single.find_all(exp.Sum))) == 1
+    [call] = pair.find_all(exp.Greatest, exp.Least)
     assert len(call.expressions) == 1

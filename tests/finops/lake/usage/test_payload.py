@@ -88,10 +88,10 @@ def test_events_come_back_as_they_were_given(given_: list[InboxEvent]) -> None:
 
 
 def test_values_of_rows_joined_are_rows_again_and_stand_beside_record_batches() -> None:
-    one, two, many = (encode_events(some(count, customer_id=f"c{count}")) for count in (1, 2, FEW_EVENTS))
-    assert (one.size, two.size) == (None, None)
+    single, pair, many = (encode_events(some(count, customer_id=f"c{count}")) for count in (1, 2, FEW_EVENTS))
+    assert (single.size, pair.size) == (None, None)
     assert many.size
-    joined = StoredPayload(one.data + two.data, None, 3)
+    joined = StoredPayload(single.data + pair.data, None, 3)
     rows = decode([*as_stored(many), joined])
     assert rows.column("customer_id").to_pylist() == [*["c32"] * FEW_EVENTS, "c1", "c2", "c2"]
 

@@ -108,16 +108,26 @@ def _stored_events(split: list[tuple[Event, int]]) -> list[Event]:
 @example(found=[("0", "zero"), ("-1", '"'), ("NULL", "NULL"), (",", "\r\n"), ("\\.", "\\.")])
 def test_any_text_comes_back_from_the_inbox_as_it_was(cast: Cast, found: list[tuple[str, str]]) -> None:
     forget(cast.account)
-    push(cast.account, [Event(customer_id=one, unit=other, dimensions={one: other}) for one, other in found])
-    keys = sorted({one for one, _ in found})
+    push(
+        cast.account,
+        [
+            Event(customer_id=customer_id, unit=unit, dimensions={customer_id: unit})
+            for customer_id, unit in found
+        ],
+    )
+    keys = sorted({customer_id for customer_id, _ in found})
     rows = run_query(
         cast.account,
         lambda usage: usage.select("position", "customer_id", "unit", *map(schema.dimension_column, keys)),
         *keys,
     )
     rows.sort(key=lambda row: row["position"])
-    for (one, other), row in zip(found, rows, strict=True):
-        assert (row["customer_id"], row["unit"], row[schema.dimension_column(one)]) == (one, other, other)
+    for (customer_id, unit), row in zip(found, rows, strict=True):
+        assert (row["customer_id"], row["unit"], row[schema.dimension_column(customer_id)]) == (
+            customer_id,
+            unit,
+            unit,
+        )
 
 
 def test_a_waiting_event_has_every_column_that_a_stored_one_has(cast: Cast) -> None:
