@@ -316,10 +316,9 @@ def _match_tag_key(context: DimensionContext, key: str) -> _Key:
         return _Key(matches[0], f"Tag key {key!r} was interpreted as {matches[0]!r}.")
     close = matches or nearest_choices(key, context.tag_keys)
     advice = f" Nearest: {', '.join(map(quote, close))}." if close else ""
-    warning = f"No cost has tag key {key!r}.{advice} See getAccountContext."
-    problem = f"no cost has tag key {_short(key)}"
-    offer_choice(NameChoice("tag key", problem, f"tag:{key}", tuple(f"tag:{each}" for each in close)))
-    return _Key(key, warning, problem)
+    problem, names = f"no cost has tag key {_short(key)}", tuple(f"tag:{each}" for each in close)
+    offer_choice(NameChoice("tag key", problem, f"tag:{key}", names))
+    return _Key(key, f"No cost has tag key {key!r}.{advice} See getAccountContext.", problem)
 
 
 def _short(name: str) -> str:

@@ -29,11 +29,11 @@ from finops.costs.dimensions import no_values_clause
 from finops.costs.queries.closed_months import restatement_clause, restatement_warnings
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_facts import SpendFacts
+from finops.costs.queries.spend_hint import hint_of
 from finops.costs.queries.spend_lake import PARTS, UNITS, SpendPlan, SpendSum
 from finops.costs.queries.spend_words import (
     amounts_of,
     caveat_clause,
-    hint_of,
     not_final_warning,
     split_preview_clause,
     summary_of,
