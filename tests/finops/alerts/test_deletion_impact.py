@@ -97,7 +97,7 @@ def test_of_many_some_are_named_for_one_query(acme: Account) -> None:
     with CaptureQueriesContext(connection) as queries:
         text = deletion_impact_text(row)
 
-    assert text.startswith("Also deletes 8 alert subscriptions: “Budget Cloud at 8 %")
+    assert text.startswith("Also deletes 8 alert subscriptions: “Budget Cloud at 8%")
     assert text.endswith("to Ops” and 5 more.")
     assert len(queries) == 1
     with pytest.raises(ValueError, match="registered twice"):
