@@ -28,7 +28,7 @@ from tests.world.budgets import budget_draft, create_budget, source_scope
 from tests.world.costs import add_source, cost
 
 YESTERDAY = date(2026, 3, 19)
-BUDGET_WORDS = [f"Budget Cloud at {each} % of the actual cost, to Ops" for each in (100, 80)]
+BUDGET_WORDS = [f"Budget Cloud at {each}% of the actual cost, to Ops" for each in (100, 80)]
 
 
 def budget(account: Account) -> tuple[Model, list[str]]:
