@@ -13,7 +13,6 @@ from django.test import RequestFactory
 
 from benchmarks.push_events import BATCH, bodies
 from benchmarks.table import Row
-from finops.lake.usage.payload import keys_of
 from finops.lib.ratelimit import rate_limiter
 from ingestion import parsing
 from ingestion.parsing import Batch
@@ -66,7 +65,6 @@ def _store(
             batch,
             batch_id,
             DedupResult(batch.events, batch.names, 0, [], 0),
-            keys_of(batch.events),
         )
 
     opened = transaction.atomic()

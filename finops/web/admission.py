@@ -12,12 +12,14 @@ from __future__ import annotations
 import io
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import IO, Any, Final
 
 from finops.lib.client_address import client_network
 from finops.lib.telemetry import context
+from finops.lib.turns import Turns
 from finops.web.bulkheads import Bulkhead, Busy
 from finops.web.requests import BodyBrokeOff, CountedInput, OpenRequest, OpenRequests, TooMany, read_whole
 from finops.web.shares import ConnectionShares
@@ -43,11 +45,13 @@ Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 @dataclass(frozen=True)
 class Door:
     """A kind of requests: all paths with this prefix. `body`: bytes that are read before a place is taken, for a
-    credential that was valid before; `SMALL_BODY` for other credentials."""
+    credential that was valid before; `SMALL_BODY` for other credentials. `turns`: of requests that compute in Python.
+    """
 
     prefixes: tuple[str, ...]
     bulkhead: Bulkhead
     body: int
+    turns: Turns | None = None
 
 
 @dataclass(frozen=True)
@@ -102,14 +106,20 @@ class Admission:
         except TooMany:
             return self._busy(environ, start_response)
         try:
-            return self._admit(environ, start_response, self._bulkhead(door, environ, request), request)
+            bulkhead = self._bulkhead(door, environ, request)
+            return self._admit(environ, start_response, bulkhead, door.turns, request)
         finally:
             self._requests.remove(request)
             if credential and (resolved_tenant := environ.get(TENANT)):
                 self._tenants.note(credential, resolved_tenant)
 
     def _admit(
-        self, environ: Environ, start_response: StartResponse, bulkhead: Bulkhead, request: OpenRequest
+        self,
+        environ: Environ,
+        start_response: StartResponse,
+        bulkhead: Bulkhead,
+        turns: Turns | None,
+        request: OpenRequest,
     ) -> Iterable[bytes]:
         try:
             _take_body(environ, request)
@@ -122,7 +132,8 @@ class Admission:
             return self._busy(environ, start_response)
         answer: Iterable[bytes] = []
         try:
-            answer = self._application(environ, start_response)
+            with turns.begin() if turns else nullcontext():
+                answer = self._application(environ, start_response)
         finally:
             if isinstance(answer, list):
                 bulkhead.release(request.client)

@@ -19,6 +19,7 @@ from finops.lake.usage import inbox
 from finops.lib import clock, prepared_statements
 from finops.lib.prepared_statements import Statement
 from finops.lib.telemetry import metrics
+from finops.lib.turns import end_turn
 from ingestion.models import UsageMetric
 from ingestion.parsing import Batch, last_names
 from ingestion.services import dimension_keys, event_ids, idempotency, ledger
@@ -50,13 +51,14 @@ def accept_events(
     if retry and (stored_receipt := idempotency.claim(account_id=account_id, retry=retry)):
         return stored_receipt
     batch_id = uuid4()
-    batch, keys = dimension_keys.admit(account_id=account_id, source_id=credential.source_id, batch=batch)
+    batch = dimension_keys.admit(account_id=account_id, source_id=credential.source_id, batch=batch)
     dedup_result = event_ids.deduplicate(account_id=account_id, batch=batch, batch_id=batch_id)
-    _store(credential, batch, batch_id, dedup_result, keys)
+    _store(credential, batch, batch_id, dedup_result)
     receipt = Receipt.of(batch_id, dedup_result)
     transaction.on_commit(partial(_count, dedup_result))
     if retry:
         idempotency.store_answer(account_id=account_id, retry=retry, receipt=receipt)
+    end_turn()  # the commit waits for the disk
     return receipt
 
 
@@ -76,9 +78,7 @@ def _dry_run_receipt(credential: PushCredential, batch: Batch, retry: Retry | No
     return Receipt.of(None, event_ids.deduplicate(account_id=account_id, batch=batch, batch_id=None))
 
 
-def _store(
-    credential: PushCredential, batch: Batch, batch_id: UUID, dedup_result: DedupResult, keys: Collection[str]
-) -> None:
+def _store(credential: PushCredential, batch: Batch, batch_id: UUID, dedup_result: DedupResult) -> None:
     now, account = clock.now(), credential.account
     ledger_row = ledger.insert_of(
         batch_id=batch_id,
@@ -94,7 +94,6 @@ def _store(
         batch=batch_id,
         received_at=now,
         dedup_result=dedup_result,
-        keys=keys if len(dedup_result.events) == len(batch.events) else None,
     )
     prepared_statements.execute_together(ledger_row, *event_statements)
     if batch.gauges:
@@ -116,19 +115,14 @@ def store_events(
     batch: UUID,
     received_at: datetime,
     dedup_result: DedupResult,
-    keys: Collection[str] | None = None,
 ) -> None:
-    """Insert up to a thousand new events into the inbox, with their customers and metrics, in the caller's transaction.
-
-    `keys`: their dimension keys, if they are known already.
-    """
+    """Insert up to a thousand new events into the inbox, with their customers and metrics, in the caller's transaction."""
     statements = _event_statements(
         account=account,
         source_id=source_id,
         batch=batch,
         received_at=received_at,
         dedup_result=dedup_result,
-        keys=keys,
     )
     if statements:
         prepared_statements.execute_together(*statements)
@@ -145,18 +139,17 @@ def _event_statements(
     batch: UUID,
     received_at: datetime,
     dedup_result: DedupResult,
-    keys: Collection[str] | None,
 ) -> list[Statement]:
     """Return what stores new events: their row of the inbox, then missing customers and metrics and changed names."""
     events = dedup_result.events
-    if not events:
+    if not len(events):
         return []
     row = inbox.insert_of(
-        account=account, source_id=source_id, batch=batch, received_at=received_at, events=events, keys=keys
+        account=account, source_id=source_id, batch=batch, received_at=received_at, events=events
     )
     # One JSON text: psycopg takes a millisecond longer for arrays of a thousand names.
-    names = msgspec.json.encode(last_names(events, dedup_result.names)).decode()
-    metric_names = list({event.metric for event in events})
+    names = msgspec.json.encode(last_names(events.customer_ids, dedup_result.names)).decode()
+    metric_names = list(set(events.metrics))
     return [row, Statement(_UPSERT, (account.pk, names, metric_names, received_at))]
 
 

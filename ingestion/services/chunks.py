@@ -42,13 +42,13 @@ def store_chunk(*, job: UsageUpload, chunk: Chunk) -> None:
     batch = check_batch(chunk.body)
     excerpts = _excerpts(batch, chunk)
     by_line = Batch(
-        events=[structs.replace(event, position=chunk.lines[event.position]) for event in batch.events],
+        events=structs.replace(batch.events, positions=[chunk.lines[at] for at in batch.events.positions]),
         names=batch.names,
         event_ids=batch.event_ids,
         rejected=[Rejection(chunk.lines[rejection.index], rejection.error) for rejection in batch.rejected],
         rounded=[chunk.lines[at] for at in batch.rounded],
     )
-    by_line, _keys = dimension_keys.admit(account_id=job.account_id, source_id=job.source_id, batch=by_line)
+    by_line = dimension_keys.admit(account_id=job.account_id, source_id=job.source_id, batch=by_line)
     chunk_id = chunk_ids(job.batch, job.chunks + 1)[-1]
     dedup_result = event_ids.deduplicate(account_id=job.account_id, batch=by_line, batch_id=chunk_id)
     rejections = sorted(
@@ -86,8 +86,8 @@ def check_cancellation(job: UsageUpload) -> None:
 
 def _excerpts(batch: Batch, chunk: Chunk) -> dict[int, str]:
     """Return excerpts by line; also of events whose id may turn out to belong to another event."""
-    pairs = zip(batch.events, batch.event_ids, strict=True)
-    with_ids = {event.position for event, name in pairs if name is not None}
+    pairs = zip(batch.events.positions, batch.event_ids, strict=True)
+    with_ids = {position for position, name in pairs if name is not None}
     places = sorted({rejection.index for rejection in batch.rejected} | with_ids)
     return dict(zip((chunk.lines[at] for at in places), batch.excerpts(places, EXCERPT), strict=True))
 
@@ -107,12 +107,11 @@ ON CONFLICT (id) DO UPDATE SET
 
 def _write_ledger(job: UsageUpload, dedup_result: DedupResult, rejected: int) -> None:
     """Update the upload's ledger row. Its month is that of the file's receipt, however long the upload runs."""
-    days = [event.event_time.date() for event in dedup_result.events]
     accepted = len(dedup_result.events) + dedup_result.duplicates
     values = (
         *(job.batch, job.account_id, job.source_id, job.created_at),
         *(accepted, rejected, dedup_result.duplicates),
-        *((min(days), max(days)) if days else (None, None)),
+        *(dedup_result.events.days() or (None, None)),
     )
     with connection.cursor() as cursor:
         cursor.execute(_LEDGER, values)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import compress
 from typing import Final
 
 from django.db import connection, transaction
 
-from finops.lake.usage.payload import keys_of
+from finops.lake.usage.columns import keys_of
 from finops.lib import clock, prepared_statements
 from ingestion.events import LONG_DIMENSION_KEY, MAX_DIMENSION_KEY, MAX_DIMENSION_KEYS, TOO_MANY_KEYS
 from ingestion.parsing import Batch, Rejection
@@ -24,59 +23,56 @@ _MAX_CACHED_KEYS: Final = 50_000
 """Maximum number of cached keys of all sources in a process: 15 MB at most."""
 
 
-def admit(*, account_id: int, source_id: int, batch: Batch) -> tuple[Batch, set[str]]:
-    """Return the batch without events that have too many or too long keys, and the keys of the others; new keys are
-    stored.
+def admit(*, account_id: int, source_id: int, batch: Batch) -> Batch:
+    """Return the batch without events that have too many or too long keys; new keys of the others are stored.
 
     In the caller's transaction. No statement if this process has cached all keys of the batch; else one, or four with
     a new key: then another push of the source with a new key waits until the transaction ends.
     """
-    keys = keys_of(batch.events)
-    if keys <= _keys_by_source.get(source_id, frozenset()):
-        return batch, keys
+    if batch.events.keys <= _keys_by_source.get(source_id, frozenset()):
+        return batch
     stored_keys = _stored_keys(source_id)
-    if not keys <= stored_keys:
+    if not batch.events.keys <= stored_keys:
         with connection.cursor() as cursor:
             cursor.execute(_LOCK, [f"dimension keys {source_id}"])
         stored_keys = _stored_keys(source_id)
-        batch, keys = _reject_excess_keys(batch, stored_keys, keys)
-        if names := sorted(keys - stored_keys):
+        batch = _reject_excess_keys(batch, stored_keys)
+        if names := sorted(batch.events.keys - stored_keys):
             with connection.cursor() as cursor:
                 cursor.execute(_INSERT, [account_id, source_id, clock.now(), names])
-    transaction.on_commit(partial(_remember, source_id, frozenset(stored_keys | keys)))
-    return batch, keys
+    transaction.on_commit(partial(_remember, source_id, batch.events.keys | stored_keys))
+    return batch
 
 
 def check(*, source_id: int, batch: Batch) -> Batch:
     """Return the batch as `admit` does, without storing keys."""
-    keys = keys_of(batch.events)
-    return _reject_excess_keys(batch, _stored_keys(source_id), keys)[0] if keys else batch
+    return _reject_excess_keys(batch, _stored_keys(source_id)) if batch.events.keys else batch
 
 
-def _reject_excess_keys(batch: Batch, stored_keys: set[str], keys: set[str]) -> tuple[Batch, set[str]]:
-    room, unseen_keys = max(0, MAX_DIMENSION_KEYS - len(stored_keys)), keys - stored_keys
+def _reject_excess_keys(batch: Batch, stored_keys: set[str]) -> Batch:
+    room = max(0, MAX_DIMENSION_KEYS - len(stored_keys))
+    unseen_keys = batch.events.keys - stored_keys
     if len(unseen_keys) <= room and max(map(len, unseen_keys), default=0) <= MAX_DIMENSION_KEY:
-        return batch, keys
+        return batch
     rejections, new = list[Rejection](), set[str]()
-    for event in batch.events:
-        more = keys_of([event]) - stored_keys - new
+    for position, dimensions in zip(batch.events.positions, batch.events.dimensions, strict=True):
+        more = keys_of([dimensions]) - stored_keys - new
         if max(map(len, more), default=0) > MAX_DIMENSION_KEY:
-            rejections.append(Rejection(event.position, LONG_DIMENSION_KEY))
+            rejections.append(Rejection(position, LONG_DIMENSION_KEY))
         elif more and len(new) + len(more) > room:
-            rejections.append(Rejection(event.position, TOO_MANY_KEYS))
+            rejections.append(Rejection(position, TOO_MANY_KEYS))
         else:
             new |= more
-    remaining = _drop_events(batch, rejections)
-    return remaining, keys_of(remaining.events)
+    return _drop_events(batch, rejections)
 
 
 def _drop_events(batch: Batch, rejections: Sequence[Rejection]) -> Batch:
     dropped_positions = {rejection.index for rejection in rejections}
-    mask = [event.position not in dropped_positions for event in batch.events]
+    indexes = [at for at, position in enumerate(batch.events.positions) if position not in dropped_positions]
     return Batch(
-        events=list(compress(batch.events, mask)),
-        names=list(compress(batch.names, mask)),
-        event_ids=list(compress(batch.event_ids, mask)),
+        events=batch.events.take(indexes),
+        names=[batch.names[at] for at in indexes],
+        event_ids=[batch.event_ids[at] for at in indexes],
         rejected=sorted([*batch.rejected, *rejections], key=lambda rejection: rejection.index),
         body=batch.body,
         rounded=[at for at in batch.rounded if at not in dropped_positions],

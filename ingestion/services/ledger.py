@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from finops.lake.usage.payload import InboxEvent
+from finops.lake.usage.columns import EventColumns
 from finops.lib import clock
 from finops.lib.prepared_statements import Statement
 from ingestion.models import UsageBatch, UsageSource
@@ -36,13 +36,12 @@ def insert_of(
     batch_id: UUID,
     credential: PushCredential,
     received_at: datetime,
-    stored: Sequence[InboxEvent],
+    stored: EventColumns,
     duplicates: int,
     rejected: int,
 ) -> Statement:
     """Return the statement that stores the row of a push."""
-    moments = [event.event_time for event in stored]
-    first, last = (min(moments).date(), max(moments).date()) if moments else (None, None)
+    first, last = stored.days() or (None, None)
     values = (
         *(batch_id, credential.account.pk, credential.source_id, UsageBatch.Origin.PUSH.value, received_at),
         *(len(stored) + duplicates, rejected, duplicates, first, last),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
@@ -165,7 +165,7 @@ def _store_chunk(
     """Store these lines, the first of which is at `position`, and return the day's result with them."""
     batch = check_batch(b'{"events":[%b]}' % b",".join(lines))
     _check_day(batch, day)
-    batch, keys = dimension_keys.admit(account_id=source.account_id, source_id=source.pk, batch=batch)
+    batch = dimension_keys.admit(account_id=source.account_id, source_id=source.pk, batch=batch)
     if batch.rejected and not total.rejected:
         ledger.write_rejected_events(
             batch_id=batch_id,
@@ -178,14 +178,13 @@ def _store_chunk(
         )
     events = batch.events
     if position:
-        events = [structs.replace(each, position=position + each.position) for each in events]
+        events = structs.replace(events, positions=[position + at for at in events.positions])
     store_events(
         account=source.account,
         source_id=source.pk,
         batch=batch_id,
         received_at=now,
         dedup_result=DedupResult(events, batch.names, 0, batch.rejected, len(batch.rounded)),
-        keys=keys,
     )
     error = total.error or next((each.error for each in batch.rejected), "")
     return DayTotal(total.stored + len(events), total.rejected + len(batch.rejected), error=error)
@@ -193,9 +192,7 @@ def _store_chunk(
 
 def _check_day(batch: Batch, day: date) -> None:
     """Raises ValueError for an event of another day, which later pulls would not remove. Our code writes the file."""
-    midnight = datetime(day.year, day.month, day.day, tzinfo=UTC)
-    moments = [event.event_time for event in batch.events]
-    if moments and not (midnight <= min(moments) and max(moments) < midnight + timedelta(days=1)):
+    if batch.events.days() not in (None, (day, day)):
         raise ValueError(f"The file of {day} has events of other days.")
 
 

@@ -159,7 +159,7 @@ def test_the_last_name_given_in_the_array_counts_and_none_takes_nothing_away(
         body_of([event(customer_id=customer, customer_name=name) for customer, name in pairs])
     )
 
-    assert last_names(batch.events, batch.names) == expected
+    assert last_names(batch.events.customer_ids, batch.names) == expected
 
 
 def test_a_rejected_event_names_no_customer_and_no_metric() -> None:

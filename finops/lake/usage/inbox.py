@@ -6,7 +6,7 @@ which the events of a row are one value.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final
@@ -17,7 +17,8 @@ from django.db import connection
 
 from accounts.models import Account
 from finops.lake.usage import payload
-from finops.lake.usage.payload import InboxEvent, StoredPayload
+from finops.lake.usage.columns import EventColumns, InboxEvent
+from finops.lake.usage.payload import StoredPayload
 from finops.lib import prepared_statements
 from finops.lib.prepared_statements import Statement
 
@@ -43,7 +44,11 @@ def append(
     every = iter(events)
     while some := list(islice(every, ROW_EVENTS)):
         statement = insert_of(
-            account=account, source_id=source_id, batch=batch, received_at=received_at, events=some
+            account=account,
+            source_id=source_id,
+            batch=batch,
+            received_at=received_at,
+            events=EventColumns.of(some),
         )
         prepared_statements.execute(*statement)
 
@@ -54,14 +59,10 @@ def insert_of(
     source_id: int,
     batch: UUID,
     received_at: datetime,
-    events: Sequence[InboxEvent],
-    keys: Collection[str] | None = None,
+    events: EventColumns,
 ) -> Statement:
-    """Return the statement that stores 1 to ROW_EVENTS events as one row.
-
-    `keys`: the result of `payload.keys_of` for the events, if the caller has it; it is a tenth of the cost.
-    """
-    new = payload.encode(source_id=source_id, batch=batch, received_at=received_at, events=events, keys=keys)
+    """Return the statement that stores 1 to ROW_EVENTS events as one row."""
+    new = payload.encode(source_id=source_id, batch=batch, received_at=received_at, events=events)
     stored_keys = msgspec.json.encode(new.keys).decode() if new.keys else None
     values = (
         *(account.pk, source_id, batch, received_at, new.events, new.first_day, new.last_day),

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from finops.lake.usage import payload
-from finops.lake.usage.payload import FEW_EVENTS, InboxEvent, Payload, StoredPayload, decode, encode
+from finops.lake.usage.columns import EventColumns, InboxEvent
+from finops.lake.usage.payload import FEW_EVENTS, Payload, StoredPayload, decode, encode
 from tests.examples import examples
 
 NOW = datetime(2026, 11, 21, 3, 0, 0, 7, tzinfo=UTC)
@@ -55,7 +56,7 @@ events = st.builds(
 
 
 def encode_events(given_: list[InboxEvent]) -> Payload:
-    return encode(source_id=7, batch=BATCH, received_at=NOW, events=given_)
+    return encode(source_id=7, batch=BATCH, received_at=NOW, events=EventColumns.of(given_))
 
 
 def as_stored(*values: Payload) -> list[StoredPayload]:
