@@ -19,6 +19,7 @@ from accounts.models import Account
 from accounts.scoping import AccountModel
 from finops.lib import clock, prepared_statements
 from finops.lib.errors import UserError
+from finops.lib.prepared_statements import Statement
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ RETURNING k.id, k.digest, k.source_id, a.id, a.name, a.slug, a.fiscal_start_mont
 """
 # KEY SHARE, because requests with one key and the last-used update above do not wait for each other under it; what ends
 # a key takes FOR UPDATE first, which waits for all of them and makes later ones wait.
-_LOCK = "SELECT 1 FROM {table} WHERE id = %s AND revoked_at IS NULL FOR KEY SHARE"
+_LOCK = "SELECT true FROM {table} WHERE id = %s AND revoked_at IS NULL FOR KEY SHARE"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -94,7 +95,11 @@ class SourceKeys(Generic[K, S, C]):
 
     def lock(self, key_id: int) -> bool:
         """Return whether the key is live, and if so keep it live until the caller's transaction ends. One statement."""
-        return bool(prepared_statements.fetch(_of_table(_LOCK, self.model._meta.db_table), [key_id]))
+        return bool(prepared_statements.fetch(*self.lock_statement(key_id)))
+
+    def lock_statement(self, key_id: int) -> Statement:
+        """Return the statement that locks the key: a row if it is live."""
+        return Statement(_of_table(_LOCK, self.model._meta.db_table), [key_id])
 
     @transaction.atomic
     def generate(self, *, source: S, actor: Actor) -> tuple[K, str]:

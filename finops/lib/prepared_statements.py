@@ -21,6 +21,7 @@ from psycopg.pq import Format
 _UUID: Final = psycopg.adapters.types["uuid"]
 _UUID_SIZE: Final = (16).to_bytes(4)
 _ARRAY_HEADER: Final = struct.Struct("!iiIii")
+_EMPTY_ARRAY: Final = struct.Struct("!iiI").pack(0, 0, _UUID.oid)
 
 
 class UuidArray:
@@ -31,7 +32,7 @@ class UuidArray:
 
     def __init__(self, values: Collection[bytes]) -> None:
         header = _ARRAY_HEADER.pack(1, 0, _UUID.oid, len(values), 1)
-        self.data = header + _UUID_SIZE + _UUID_SIZE.join(values)
+        self.data = header + _UUID_SIZE + _UUID_SIZE.join(values) if values else _EMPTY_ARRAY
 
 
 class _UuidArrayDumper(Dumper):
@@ -72,6 +73,30 @@ def execute_together(*statements: Statement) -> None:
     another writes."""
     text = _join(tuple(each.text for each in statements))
     execute(text, [value for each in statements for value in each.values])
+
+
+def execute_if(gate: Statement, *statements: Statement) -> bool | None:
+    """Run statements as one if the row of `gate` is true, and return what it is; None without a row.
+
+    Each statement is a SELECT, or an INSERT of one, of values without FROM. The gate comes first: it may lock or write.
+    """
+    text = _join_if(gate.text, tuple(each.text for each in statements))
+    rows = fetch(text, [*gate.values, *(value for each in statements for value in each.values)])
+    return bool(rows[0][0]) if rows else None
+
+
+@functools.lru_cache(maxsize=64)
+def _join_if(gate: str, texts: tuple[str, ...]) -> str:
+    # PostgreSQL runs each INSERT, but a SELECT, such as of a function that writes, only if the last part reads it.
+    # ruff's S608: all texts are constants of the product.
+    parts = [f"gate AS MATERIALIZED (SELECT is_open FROM ({gate}) AS opened(is_open))"]  # noqa: S608
+    counts = ""
+    for number, text in enumerate(texts):
+        is_select = text.startswith("SELECT")
+        kind = "MATERIALIZED " if is_select else ""
+        parts.append(f"part_{number} AS {kind}({text} FROM gate WHERE is_open)")
+        counts += f", (SELECT count(*) FROM part_{number})" if is_select else ""  # noqa: S608
+    return f"WITH {', '.join(parts)} SELECT is_open{counts} FROM gate"  # noqa: S608
 
 
 @functools.lru_cache(maxsize=64)

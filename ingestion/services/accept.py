@@ -17,7 +17,7 @@ from django.db import transaction
 from accounts.models import Account
 from finops.lake.usage import inbox
 from finops.lib import clock, prepared_statements
-from finops.lib.prepared_statements import Statement
+from finops.lib.prepared_statements import Statement, UuidArray
 from finops.lib.telemetry import metrics
 from finops.lib.turns import end_turn
 from ingestion.models import UsageMetric
@@ -25,14 +25,13 @@ from ingestion.parsing import Batch, last_names
 from ingestion.services import dimension_keys, event_ids, idempotency, ledger
 from ingestion.services.event_ids import DedupResult
 from ingestion.services.idempotency import Receipt, Retry
-from ingestion.services.keys import PushCredential, lock_active_key
+from ingestion.services.keys import PushCredential, active_key_lock, lock_active_key
 
 
 class RevokedKeyError(Exception):
     """The key was revoked or replaced during its push; nothing of it is stored."""
 
 
-@transaction.atomic
 def accept_events(
     *, credential: PushCredential, batch: Batch, retry: Retry | None = None, dry_run: bool = False
 ) -> Receipt:
@@ -40,9 +39,71 @@ def accept_events(
 
     A retry gets the response of the first push. A dry run gets the response that it would get, and stores nothing.
     Raises RevokedKeyError if the key is no longer valid, also for a batch without a valid event, and
-    IdempotencyKeyConflict. Cost: one statement to check the key, and one for events, ledger, customers and metrics;
-    one or two more with event ids, with an Idempotency-Key, with rejected events.
+    IdempotencyKeyConflict. Cost: one statement if all events are valid and new; else a transaction of one to check the
+    key, one for events, ledger, customers and metrics, and one or two more with event ids, with an Idempotency-Key, with
+    rejected events.
     """
+    contents = None if dry_run else _contents_at_once(credential, batch)
+    if contents is not None and (receipt := _accept_at_once(credential, batch, contents, retry)):
+        return receipt
+    return _accept_in_transaction(credential, batch, retry, dry_run=dry_run, is_repeated=bool(contents))
+
+
+def _contents_at_once(credential: PushCredential, batch: Batch) -> dict[bytes, bytes] | None:
+    """Return the event ids with their contents if one statement can store the batch, else None."""
+    if batch.rejected or batch.gauges or not len(batch.events):
+        return None
+    if not dimension_keys.are_cached(source_id=credential.source_id, batch=batch):
+        return None
+    return event_ids.new_ids_of(batch)
+
+
+def _accept_at_once(
+    credential: PushCredential, batch: Batch, contents: dict[bytes, bytes], retry: Retry | None
+) -> Receipt | None:
+    """Store a batch of new events by one statement, which is its own transaction: it locks the key, claims the
+    Idempotency-Key and the event ids, and stores the rest. None, and nothing is stored, if one of these exists
+    already. Raises RevokedKeyError."""
+    batch_id, now = uuid4(), clock.now()
+    dedup_result = DedupResult(batch.events, batch.names, 0, (), len(batch.rounded))
+    receipt = Receipt.of(batch_id, dedup_result)
+    gate = active_key_lock(credential.key_id)
+    if contents or retry:
+        gate = _claim_of(gate, credential.account.pk, batch_id, now, contents, retry, receipt)
+    statements = _statements(credential, batch_id, now, dedup_result)
+    end_turn()  # the statement commits, and waits for the disk
+    is_stored = prepared_statements.execute_if(gate, *statements)
+    if is_stored is None:
+        raise RevokedKeyError
+    if not is_stored:
+        return None
+    transaction.on_commit(partial(_count, dedup_result))
+    return receipt
+
+
+# Migration 0015 has the function, with its reasons.
+_CLAIM = "SELECT ingestion_claim_new_ids(%s, %s, %s, %s, %s::text, %b::bytea, %b::bytea, %s::jsonb, %s)"
+
+
+def _claim_of(
+    lock: Statement,
+    account_id: int,
+    batch_id: UUID,
+    received_at: datetime,
+    contents: dict[bytes, bytes],
+    retry: Retry | None,
+    receipt: Receipt,
+) -> Statement:
+    headers = msgspec.json.encode(receipt.headers).decode()
+    answer = (retry.key, retry.body_digest, receipt.body, headers) if retry else (None, None, None, None)
+    values = (account_id, batch_id, UuidArray(contents), UuidArray(contents.values()), *answer, received_at)
+    return Statement(f"{_CLAIM} FROM ({lock.text}) AS locked", [*values, *lock.values])
+
+
+@transaction.atomic
+def _accept_in_transaction(
+    credential: PushCredential, batch: Batch, retry: Retry | None, *, dry_run: bool, is_repeated: bool
+) -> Receipt:
     if not lock_active_key(credential.key_id):
         raise RevokedKeyError
     account_id = credential.account.pk
@@ -52,7 +113,9 @@ def accept_events(
         return stored_receipt
     batch_id = uuid4()
     batch = dimension_keys.admit(account_id=account_id, source_id=credential.source_id, batch=batch)
-    dedup_result = event_ids.deduplicate(account_id=account_id, batch=batch, batch_id=batch_id)
+    dedup_result = event_ids.deduplicate(
+        account_id=account_id, batch=batch, batch_id=batch_id, is_repeated=is_repeated
+    )
     _store(credential, batch, batch_id, dedup_result)
     receipt = Receipt.of(batch_id, dedup_result)
     transaction.on_commit(partial(_count, dedup_result))
@@ -80,22 +143,7 @@ def _dry_run_receipt(credential: PushCredential, batch: Batch, retry: Retry | No
 
 def _store(credential: PushCredential, batch: Batch, batch_id: UUID, dedup_result: DedupResult) -> None:
     now, account = clock.now(), credential.account
-    ledger_row = ledger.insert_of(
-        batch_id=batch_id,
-        credential=credential,
-        received_at=now,
-        stored=dedup_result.events,
-        duplicates=dedup_result.duplicates,
-        rejected=len(dedup_result.rejected),
-    )
-    event_statements = _event_statements(
-        account=account,
-        source_id=credential.source_id,
-        batch=batch_id,
-        received_at=now,
-        dedup_result=dedup_result,
-    )
-    prepared_statements.execute_together(ledger_row, *event_statements)
+    prepared_statements.execute_together(*_statements(credential, batch_id, now, dedup_result))
     if batch.gauges:
         set_gauges(account.pk, batch.gauges, now)
     ledger.write_rejected_events(
@@ -106,6 +154,27 @@ def _store(credential: PushCredential, batch: Batch, batch_id: UUID, dedup_resul
         batch=batch,
         rejected=dedup_result.rejected,
     )
+
+
+def _statements(
+    credential: PushCredential, batch_id: UUID, received_at: datetime, dedup_result: DedupResult
+) -> list[Statement]:
+    ledger_row = ledger.insert_of(
+        batch_id=batch_id,
+        credential=credential,
+        received_at=received_at,
+        stored=dedup_result.events,
+        duplicates=dedup_result.duplicates,
+        rejected=len(dedup_result.rejected),
+    )
+    event_statements = _event_statements(
+        account=credential.account,
+        source_id=credential.source_id,
+        batch=batch_id,
+        received_at=received_at,
+        dedup_result=dedup_result,
+    )
+    return [ledger_row, *event_statements]
 
 
 def store_events(

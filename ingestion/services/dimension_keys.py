@@ -23,13 +23,18 @@ _MAX_CACHED_KEYS: Final = 50_000
 """Maximum number of cached keys of all sources in a process: 15 MB at most."""
 
 
+def are_cached(*, source_id: int, batch: Batch) -> bool:
+    """Return whether this process knows that all dimension keys of the batch are stored."""
+    return batch.events.keys <= _keys_by_source.get(source_id, frozenset())
+
+
 def admit(*, account_id: int, source_id: int, batch: Batch) -> Batch:
     """Return the batch without events that have too many or too long keys; new keys of the others are stored.
 
     In the caller's transaction. No statement if this process has cached all keys of the batch; else one, or four with
     a new key: then another push of the source with a new key waits until the transaction ends.
     """
-    if batch.events.keys <= _keys_by_source.get(source_id, frozenset()):
+    if are_cached(source_id=source_id, batch=batch):
         return batch
     stored_keys = _stored_keys(source_id)
     if not batch.events.keys <= stored_keys:

@@ -45,8 +45,25 @@ class DedupResult:
     rounded: int
 
 
-def deduplicate(*, account_id: int, batch: Batch, batch_id: UUID | None) -> DedupResult:
-    """Separate new events from stored ones, and store the new ids with `batch_id`.
+def new_ids_of(batch: Batch) -> dict[bytes, bytes] | None:
+    """Return the digests of a batch's ids in their order in the database, each with the content of its event. None if
+    an id is in the batch twice."""
+    names = [name for name in batch.event_ids if name is not None]
+    if not names:
+        return {}
+    pairs = sorted(
+        (sha256(name.encode()).digest()[:16], content)
+        for name, content in zip(batch.event_ids, contents_of(batch.events), strict=True)
+        if name is not None
+    )
+    contents = dict(pairs)
+    return contents if len(contents) == len(names) else None
+
+
+def deduplicate(
+    *, account_id: int, batch: Batch, batch_id: UUID | None, is_repeated: bool = False
+) -> DedupResult:
+    """Separate new events from stored ones, and store the new ids with `batch_id`. `is_repeated`: some are stored.
 
     Locks the ids until the caller's transaction ends: another push with one of them waits. Without a batch id nothing
     is stored or locked. Cost: one statement, a second if an id exists; none for a batch without ids.
@@ -62,7 +79,9 @@ def deduplicate(*, account_id: int, batch: Batch, batch_id: UUID | None) -> Dedu
     if batch_id is None:
         stored_contents = _fetch_contents(account_id, first_contents)
     else:
-        stored_contents = _remember(account_id, batch_id, first_contents)
+        stored_contents = _remember(
+            account_id, batch_id, first_contents, _STORE_SOME if is_repeated else _STORE
+        )
     if not stored_contents and len(first_contents) == len(claims):
         return DedupResult(batch.events, batch.names, 0, batch.rejected, len(batch.rounded))
     return _partition(batch, digests, contents, {**first_contents, **stored_contents}, stored_contents)
@@ -126,7 +145,18 @@ def _partition(
 
 
 # Migration 0014 has the function, with its reasons.
-_STORE = "SELECT ingestion_store_event_ids(%s, %s, %s, %s, %s)"
+_STORE = "SELECT ingestion_store_event_ids(%(account)s, %(digests)s, %(contents)s, %(batch)s, %(today)s)"
+
+# The same without the attempt that fails on a known id.
+_STORE_SOME = """
+WITH stored AS (
+    INSERT INTO ingestion_usageeventid (account_id, digest, content, batch, received_on)
+    SELECT %(account)s, given.digest, given.content, %(batch)s, %(today)s
+      FROM unnest(%(digests)s, %(contents)s) AS given(digest, content)
+    ON CONFLICT DO NOTHING RETURNING 1
+)
+SELECT count(*) FROM stored
+"""
 
 _SELECT = """
 SELECT uuid_send(digest), uuid_send(content)
@@ -135,19 +165,21 @@ SELECT uuid_send(digest), uuid_send(content)
 """
 
 
-def _remember(account_id: int, batch_id: UUID, contents: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+def _remember(
+    account_id: int, batch_id: UUID, contents: Mapping[bytes, bytes], statement: str
+) -> dict[bytes, bytes]:
     """Store ids; returns those that another batch has already, with their content."""
     digests = sorted(contents)
-    params = (
-        account_id,
-        UuidArray(digests),
-        UuidArray([contents[digest] for digest in digests]),
-        batch_id,
-        clock.today(),
-    )
+    params = {
+        "account": account_id,
+        "digests": UuidArray(digests),
+        "contents": UuidArray([contents[digest] for digest in digests]),
+        "batch": batch_id,
+        "today": clock.today(),
+    }
     remembered = 0
     while True:
-        [(count,)] = prepared_statements.fetch(_STORE, params)
+        [(count,)] = prepared_statements.fetch(statement, params)
         remembered += count
         if remembered == len(digests):
             return {}

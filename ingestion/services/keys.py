@@ -52,6 +52,7 @@ def _lock_push_source(source: UsageSource) -> None:
 USAGE_KEYS: Final = SourceKeys(UsageKey, PREFIX, "usage_key", PushCredential, _lock_push_source)
 authenticate_usage_key = USAGE_KEYS.authenticate
 lock_active_key = USAGE_KEYS.lock
+active_key_lock = USAGE_KEYS.lock_statement
 generate_usage_key = USAGE_KEYS.generate
 regenerate_usage_key = USAGE_KEYS.regenerate
 revoke_usage_key = USAGE_KEYS.revoke

@@ -27,7 +27,7 @@ ERROR = 200
 _BATCH = """
 INSERT INTO ingestion_usagebatch
        (id, account_id, source_id, origin, received_at, accepted, rejected, duplicates, first_day, last_day, voided_by_label)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, '')
+SELECT %s::uuid, %s::bigint, %s::bigint, %s::text, %s::timestamptz, %s::int, %s::int, %s::int, %s::date, %s::date, ''
 """
 
 

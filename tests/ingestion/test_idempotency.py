@@ -96,7 +96,7 @@ def test_an_answer_whose_day_ends_while_it_is_looked_for_is_given_once_more(
         first = door.push(event(), idempotency_key="k")
     almost, moment = NOW + timedelta(hours=24), timedelta(microseconds=1)
     credential, retry = credential_of(door), Retry.of("k", json.dumps({"events": [event()]}).encode())
-    ticks = (almost + (number - 1) * moment for number in range(100))
+    ticks = (almost + (number - 2) * moment for number in range(100))
     monkeypatch.setattr(clock, "now", lambda: next(ticks))
 
     again = accept_events(credential=credential, batch=batch_of(event()), retry=retry)

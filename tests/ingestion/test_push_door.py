@@ -393,13 +393,59 @@ def test_a_fault_of_ours_is_json_with_an_incident_and_no_detail(
 # What it costs, and where the secret is not
 
 
-def test_a_push_costs_three_statements_beside_its_transaction(door: Door) -> None:
+@each("fields", [{}, {"event_id": "evt_{}"}], ids=["without ids", "with new ids"])
+def test_a_push_costs_one_statement_beside_the_check_of_its_key(door: Door, fields: dict[str, str]) -> None:
     with CaptureQueriesContext(connection) as queries:
-        door.push(*[event(customer_id=str(number), customer_name="x") for number in range(1_000)])
+        door.push(
+            *[
+                event(customer_id=str(number), **{name: text.format(number) for name, text in fields.items()})
+                for number in range(1_000)
+            ]
+        )
+    verbs = [query["sql"].split()[0] for query in queries.captured_queries]
+
+    assert verbs == ["WITH", "WITH"]
+    assert len(inbox()) == 1_000
+
+
+@each(
+    ("events", "statements"),
+    [
+        ([event(), event(quantity="x")], ["SELECT", "WITH", "INSERT"]),
+        ([event(event_id="a"), event(event_id="a")], ["SELECT", "SELECT", "WITH"]),
+        ([event(event_id="known")], ["WITH", "SELECT", "WITH", "SELECT", "INSERT"]),
+    ],
+    ids=["rejected", "an id twice", "a known id"],
+)
+def test_any_other_push_is_a_transaction(
+    door: Door, events: list[dict[str, Any]], statements: list[str]
+) -> None:
+    door.push(event(event_id="known"))
+    with CaptureQueriesContext(connection) as queries:
+        door.push(*events)
     verbs = [query["sql"].split()[0] for query in queries.captured_queries]
 
     # In a test the transaction is a savepoint.
-    assert verbs == ["WITH", "SAVEPOINT", "SELECT", "WITH", "RELEASE"]
+    assert [verb for verb in verbs if verb not in ("SAVEPOINT", "RELEASE")] == ["WITH", *statements]
+
+
+def test_a_push_with_an_idempotency_key_is_one_statement_and_its_retry_stores_nothing(door: Door) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        first = door.push(event(event_id="a"), idempotency_key="a-push")
+        assert len(queries) == 2
+    again = door.push(event(event_id="a"), idempotency_key="a-push")
+
+    assert again.json() == first.json()
+    assert again.headers["Usage-Batch-Id"] == first.headers["Usage-Batch-Id"]
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert len(inbox()) == 1
+
+
+def test_a_reused_idempotency_key_leaves_no_event_id(door: Door) -> None:
+    door.push(event(event_id="a"), idempotency_key="a-push")
+
+    assert door.push(event(event_id="b"), idempotency_key="a-push").status_code == 422
+    assert door.push(event(event_id="b")).headers["Usage-Duplicates"] == "0"
 
 
 @each(("body", "most"), [(b"no json", 1), (b'{"events": []}', 3)], ids=["refused", "empty"])

@@ -30,7 +30,7 @@ ROW_EVENTS: Final = 1_000
 _INSERT: Final = """
 INSERT INTO lake_usageinbox
        (account_id, source_id, batch, received_at, events, first_day, last_day, keys, size, payload)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %b)
+SELECT %s::bigint, %s::bigint, %s::uuid, %s::timestamptz, %s::int, %s::date, %s::date, %s::json, %s::int, %b::bytea
 """
 
 
