@@ -131,6 +131,8 @@
 -- migration ingestion 0011_wording
 -- migration ingestion 0012_customer_attribute
 -- migration ingestion 0013_usage_days
+-- migration ingestion 0014_store_event_ids
+-- migration ingestion 0015_claim_new_ids
 -- migration insights 0001_initial
 -- migration insights 0002_anomaly_asks
 -- migration insights 0003_savings
@@ -201,6 +203,42 @@
 -- migration unitcosts 0004_usage_filters
 -- migration unitcosts 0005_clock_of_defaults
 -- migration unitcosts 0006_wording
+CREATE FUNCTION public.ingestion_claim_new_ids(of_account bigint, of_batch uuid, digests uuid[], contents uuid[], idempotency_key text, body_digest bytea, answer bytea, headers jsonb, received_at timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF idempotency_key IS NOT NULL THEN
+        INSERT INTO ingestion_pushanswer (account_id, key, body_digest, status, answer, headers, created_at)
+        VALUES (of_account, idempotency_key, body_digest, 200, answer, headers, received_at);
+    END IF;
+    INSERT INTO ingestion_usageeventid (account_id, digest, content, batch, received_on)
+    SELECT of_account, given.digest, given.content, of_batch, (received_at AT TIME ZONE 'UTC')::date
+      FROM unnest(digests, contents) AS given(digest, content);
+    RETURN true;
+EXCEPTION WHEN unique_violation THEN
+    RETURN false;
+END
+$$;
+CREATE FUNCTION public.ingestion_store_event_ids(of_account bigint, digests uuid[], contents uuid[], of_batch uuid, today date) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    stored bigint;
+BEGIN
+    BEGIN
+        INSERT INTO ingestion_usageeventid (account_id, digest, content, batch, received_on)
+        SELECT of_account, given.digest, given.content, of_batch, today
+          FROM unnest(digests, contents) AS given(digest, content);
+    EXCEPTION WHEN unique_violation THEN
+        INSERT INTO ingestion_usageeventid (account_id, digest, content, batch, received_on)
+        SELECT of_account, given.digest, given.content, of_batch, today
+          FROM unnest(digests, contents) AS given(digest, content)
+        ON CONFLICT DO NOTHING;
+    END;
+    GET DIAGNOSTICS stored = ROW_COUNT;
+    RETURN stored;
+END
+$$;
 CREATE FUNCTION public.ingestion_upsert_customers_and_metrics(of_account bigint, customer_names json, metric_names text[], seen_at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'

@@ -14,7 +14,7 @@ from finops.lib import clock
 from ingestion import services, tasks
 from ingestion.models import PushAnswer, UsageBatch
 from ingestion.queries import metered_events_by_month
-from ingestion.services import Retry, accept_events
+from ingestion.services import Retry, accept, accept_events
 from tests.cast import Cast
 from tests.ingestion.push_client import (
     PATH,
@@ -120,11 +120,28 @@ def test_a_refused_request_uses_no_key(cast: Cast, door: Door, settings: Any) ->
 def test_a_push_that_failed_uses_no_key(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr("ingestion.services.ledger.write_rejected_events", lambda **_: 1 / 0)
-        assert door.push(event(), idempotency_key="k").status_code == 500
+        assert door.push(event(), event(quantity="x"), idempotency_key="k").status_code == 500
 
-    answer = door.push(event(), idempotency_key="k")
+    answer = door.push(event(), event(quantity="x"), idempotency_key="k")
 
     assert "Idempotent-Replayed" not in answer.headers
+    assert len(inbox()) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_statement_that_failed_stores_nothing_and_uses_no_key(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    door, sent = open_door(cast), event(event_id="a")
+    with monkeypatch.context() as patched:
+        patched.setattr("ingestion.services.accept._UPSERT", f"{accept._UPSERT}, 1 / (random() * 0)::int")
+        assert door.push(sent, idempotency_key="k").status_code == 500
+        assert inbox() == []
+
+    answer = door.push(sent, idempotency_key="k")
+
+    assert "Idempotent-Replayed" not in answer.headers
+    assert answer.headers["Usage-Duplicates"] == "0"
     assert len(inbox()) == 1
 
 
