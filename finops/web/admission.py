@@ -132,7 +132,8 @@ class Admission:
             return self._busy(environ, start_response)
         answer: Iterable[bytes] = []
         try:
-            with turns.begin() if turns else nullcontext():
+            # Not while a body arrives that the application reads itself: a slow client would use its whole turn.
+            with turns.begin() if turns and not request.is_arriving else nullcontext():
                 answer = self._application(environ, start_response)
         finally:
             if isinstance(answer, list):

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from finops.lib.turns import Turns
 from finops.web.admission import BUSY, TENANT, Admission, Door, Environ, StartResponse, Uploads
 from finops.web.bulkheads import Bulkhead
 from finops.web.requests import OpenRequests, Room
@@ -45,7 +46,12 @@ class Console:
         self.push = Bulkhead("push", size=2, waiting=4, seconds=0.2)
         self.pages = Bulkhead("pages", size=2, waiting=4, seconds=0.2)
         self.uploads = Uploads(Bulkhead("uploads", size=1), Bulkhead("first", size=1))
-        doors = [Door(("/push",), self.push, 1000), Door(("/",), self.pages, 100)]
+        self.turns = Turns(60)
+        doors = [
+            Door(("/push",), self.push, 1000),
+            Door(("/turns",), Bulkhead("turns", size=4), 1000, self.turns),
+            Door(("/",), self.pages, 100),
+        ]
         self.admission = Admission(self.application, self.requests, doors, self.uploads, ("/healthz",))
 
     def ask(self, path: str, body: bytes = b"", **environ: Any) -> tuple[str, list[bytes]]:
@@ -105,6 +111,19 @@ def test_a_body_is_whole_before_a_place_is_taken() -> None:
     assert console.ask("/push", b"x" * 10, **{"wsgi.input": Slow(b"x" * 10)}) == ("200", [b"ok"])
     assert console.application.bodies == [b"x" * 10]
     assert running == [0]
+
+
+def test_a_request_waits_for_its_turn_but_not_with_a_body_that_is_still_arriving() -> None:
+    console, statuses = Console(), list[str]()
+    arriving: dict[str, Any] = {"HTTP_TRANSFER_ENCODING": "chunked", "wsgi.input": io.BytesIO(b"chunk")}
+    with console.holding("/turns/held", 1):
+        waiting = threading.Thread(target=lambda: statuses.append(console.ask("/turns")[0]))
+        waiting.start()
+        wait_until(lambda: len(console.turns._waiting) == 1)
+        assert console.ask("/turns", **arriving) == ("200", [b"ok"])
+        assert statuses == []
+    waiting.join(30)
+    assert statuses == ["200"]
 
 
 def test_a_body_that_breaks_off_never_reaches_the_application() -> None:
