@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Context
 from hashlib import sha256
+from itertools import compress
 from uuid import UUID
 
 import msgspec
@@ -51,13 +52,10 @@ def new_ids_of(batch: Batch) -> dict[bytes, bytes] | None:
     names = [name for name in batch.event_ids if name is not None]
     if not names:
         return {}
-    pairs = sorted(
-        (sha256(name.encode()).digest()[:16], content)
-        for name, content in zip(batch.event_ids, contents_of(batch.events), strict=True)
-        if name is not None
-    )
-    contents = dict(pairs)
-    return contents if len(contents) == len(names) else None
+    has_id = [name is not None for name in batch.event_ids]
+    digests = [sha256(name.encode()).digest()[:16] for name in names]
+    contents = dict(zip(digests, compress(contents_of(batch.events), has_id), strict=True))
+    return {digest: contents[digest] for digest in sorted(contents)} if len(contents) == len(names) else None
 
 
 def deduplicate(
