@@ -12,7 +12,7 @@ import hmac
 import json
 import secrets
 import zlib
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 
 from django.conf import settings
@@ -121,16 +121,27 @@ def revoke_mcp_key(*, key: MCPKey, actor: Actor) -> None:
 
 # Texts are cast: when a migration changes a column's length, PostgreSQL refuses statements prepared with the old length.
 # One statement: find, check, record the use. A crash may lose a last-used time, so its commit does not wait for the disk.
+# Not more often than every USE_SECONDS, so that concurrent requests with one key do not wait for each other's row.
 _USE = """
-WITH async_commit AS (SELECT set_config('synchronous_commit', 'off', true))
-UPDATE accounts_mcpkey k
-   SET last_used_at = %(now)s, last_client = CASE WHEN %(client)s = '' THEN k.last_client ELSE %(client)s::text END
-  FROM accounts_account a, async_commit
- WHERE k.lookup = %(lookup)s AND k.digest = %(digest)s AND k.revoked_at IS NULL
-   AND (k.expires_at IS NULL OR k.expires_at > %(now)s) AND a.id = k.account_id
-RETURNING k.id, k.name::text, k.scope::text, k.lookup::text, k.digest, a.id, a.name::text, a.slug::text,
+WITH async_commit AS (SELECT set_config('synchronous_commit', 'off', true)),
+live AS MATERIALIZED (
+  SELECT k.* FROM accounts_mcpkey k
+   WHERE k.lookup = %(lookup)s AND k.digest = %(digest)s AND k.revoked_at IS NULL
+     AND (k.expires_at IS NULL OR k.expires_at > %(now)s)
+),
+used AS (
+  UPDATE accounts_mcpkey k
+     SET last_used_at = %(now)s, last_client = CASE WHEN %(client)s = '' THEN k.last_client ELSE %(client)s::text END
+    FROM live, async_commit
+   WHERE k.id = live.id
+     AND (live.last_used_at IS NULL OR live.last_used_at <= %(last_second)s OR live.last_client <> %(client)s AND %(client)s <> '')
+)
+SELECT k.id, k.name::text, k.scope::text, k.lookup::text, k.digest, a.id, a.name::text, a.slug::text,
     a.fiscal_start_month, a.holiday_country::text, a.display_currency::text, a.suspended_at, a.limits::text, {limited}
+  FROM live k JOIN accounts_account a ON a.id = k.account_id
 """
+USE_SECONDS = 1
+"""Seconds from one recorded use of a key to the next."""
 
 
 @cache
@@ -140,7 +151,7 @@ def _use() -> str:
 
 
 def authenticate_mcp_key(plaintext: str, *, client: str = "") -> MCPKey | None:
-    """Return the live key of this text with its account, and record its use; None for anything else.
+    """Return the live key of this text with its account, and record its use to the second; None for anything else.
 
     Cost: one statement, none for text that is no key. `client` (a User-Agent) is stored unless it is empty.
     """
@@ -148,7 +159,15 @@ def authenticate_mcp_key(plaintext: str, *, client: str = "") -> MCPKey | None:
     if lookup is None:
         return None
     digest = digest_of(plaintext)
-    values = {"lookup": lookup, "digest": digest, "now": clock.now(), "client": client[:120]}
+    now = clock.now()
+    last_second = now - timedelta(seconds=USE_SECONDS)
+    values = {
+        "lookup": lookup,
+        "digest": digest,
+        "now": now,
+        "last_second": last_second,
+        "client": client[:120],
+    }
     row = next(iter(fetch(_use(), values)), None)
     if row is None or not hmac.compare_digest(bytes(row[4]), digest):
         return None

@@ -8,13 +8,14 @@ import functools
 import hmac
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
 from django.db import transaction
 
 from accounts import audit
 from accounts.audit import Actor
-from accounts.keys import digest_of, lookup_of, new_secret
+from accounts.keys import USE_SECONDS, digest_of, lookup_of, new_secret
 from accounts.models import Account
 from accounts.scoping import AccountModel
 from finops.lib import clock, prepared_statements
@@ -45,15 +46,18 @@ K = TypeVar("K", bound=AccountModel)
 S = TypeVar("S", bound=KeyedSource)
 C = TypeVar("C", bound=SourceCredential)
 
-# One statement: find, check, record the use. A crash may lose a last-used time, so its commit does not wait for the disk.
+# As in accounts/keys.py.
 _USE = """
-WITH async_commit AS (SELECT set_config('synchronous_commit', 'off', true))
-UPDATE {table} k
-   SET last_used_at = %(now)s
-  FROM accounts_account a, async_commit
- WHERE k.lookup = %(lookup)s AND k.digest = %(digest)s AND k.revoked_at IS NULL AND a.id = k.account_id
-RETURNING k.id, k.digest, k.source_id, a.id, a.name, a.slug, a.fiscal_start_month, a.suspended_at,
-    a.limits::text
+WITH async_commit AS (SELECT set_config('synchronous_commit', 'off', true)),
+live AS MATERIALIZED (
+  SELECT k.* FROM {table} k WHERE k.lookup = %(lookup)s AND k.digest = %(digest)s AND k.revoked_at IS NULL
+),
+used AS (
+  UPDATE {table} k SET last_used_at = %(now)s FROM live, async_commit
+   WHERE k.id = live.id AND (live.last_used_at IS NULL OR live.last_used_at <= %(last_second)s)
+)
+SELECT k.id, k.digest, k.source_id, a.id, a.name, a.slug, a.fiscal_start_month, a.suspended_at, a.limits::text
+  FROM live k JOIN accounts_account a ON a.id = k.account_id
 """
 # KEY SHARE, because requests with one key and the last-used update above do not wait for each other under it; what ends
 # a key takes FOR UPDATE first, which waits for all of them and makes later ones wait.
@@ -76,7 +80,7 @@ class SourceKeys(Generic[K, S, C]):
     lock_source: Callable[[S], None]
 
     def authenticate(self, plaintext: str) -> C | None:
-        """Return the credential of a live key and record its use; None for anything else.
+        """Return the credential of a live key and record its use to the second; None for anything else.
 
         Cost: one statement, none for text that is no key with this prefix.
         """
@@ -84,7 +88,9 @@ class SourceKeys(Generic[K, S, C]):
         if lookup is None:
             return None
         digest = digest_of(plaintext)
-        values = {"lookup": lookup, "digest": digest, "now": clock.now()}
+        now = clock.now()
+        last_second = now - timedelta(seconds=USE_SECONDS)
+        values = {"lookup": lookup, "digest": digest, "now": now, "last_second": last_second}
         rows = prepared_statements.fetch(_of_table(_USE, self.model._meta.db_table), values)
         row = rows[0] if rows else None
         if row is None or not hmac.compare_digest(bytes(row[1]), digest):

@@ -86,6 +86,24 @@ def test_every_use_updates_last_used_and_the_client_and_costs_one_query(cast: Ca
     assert used.last_client == "claude-code/2.1"
 
 
+def test_a_use_is_recorded_to_the_second_and_another_client_at_once(cast: Cast) -> None:
+    key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="Claude")
+    start = clock.now()
+
+    def use(seconds: float, client: str) -> tuple[float, str]:
+        with clock.frozen(start + timedelta(seconds=seconds)):
+            assert authenticate_mcp_key(plaintext, client=client)
+        row = MCPKey.objects.unscoped().get(pk=key.pk)
+        assert row.last_used_at is not None
+        return (row.last_used_at - start).total_seconds(), row.last_client
+
+    assert use(0, "claude/1") == (0, "claude/1")
+    assert use(0.5, "claude/1") == (0, "claude/1")
+    assert use(0.6, "") == (0, "claude/1")
+    assert use(0.7, "cursor/1") == (0.7, "cursor/1")
+    assert use(1.7, "") == (1.7, "cursor/1")
+
+
 def test_a_use_without_a_client_name_keeps_the_last_one(cast: Cast) -> None:
     key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="Claude")
     authenticate_mcp_key(plaintext, client="cursor/1.0")
