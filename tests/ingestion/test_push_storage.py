@@ -180,7 +180,7 @@ def test_a_push_that_fails_midway_leaves_nothing(
 
     monkeypatch.setattr("ingestion.services.ledger.write_rejected_events", broken)
 
-    answer = door.push(event(customer_name="A"))
+    answer = door.push(event(customer_name="A"), event(quantity="x"))
 
     assert answer.status_code == 500
     assert (inbox(), customers(cast.account), metrics(cast.account)) == ([], {}, [])
