@@ -45,7 +45,8 @@ Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 @dataclass(frozen=True)
 class Door:
     """A kind of requests: all paths with this prefix. `body`: bytes that are read before a place is taken, for a
-    credential that was valid before; `SMALL_BODY` for other credentials. `turns`: of requests that compute in Python.
+    credential that was valid before; `SMALL_BODY` for other credentials. `turns`: of requests with larger bodies, which
+    compute in Python.
     """
 
     prefixes: tuple[str, ...]
@@ -132,8 +133,9 @@ class Admission:
             return self._busy(environ, start_response)
         answer: Iterable[bytes] = []
         try:
-            # Not while a body arrives that the application reads itself: a slow client would use its whole turn.
-            with turns.begin() if turns and not request.is_arriving else nullcontext():
+            # Without a turn: small bodies, which mostly wait for PostgreSQL, and bodies that the application reads itself,
+            # since a slow client would use its whole turn.
+            with turns.begin() if turns and request.received > SMALL_BODY else nullcontext():
                 answer = self._application(environ, start_response)
         finally:
             if isinstance(answer, list):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from finops.lib.turns import Turns
-from finops.web.admission import BUSY, TENANT, Admission, Door, Environ, StartResponse, Uploads
+from finops.web.admission import BUSY, SMALL_BODY, TENANT, Admission, Door, Environ, StartResponse, Uploads
 from finops.web.bulkheads import Bulkhead
 from finops.web.requests import OpenRequests, Room
 from tests.waiting import wait_until
@@ -49,7 +49,7 @@ class Console:
         self.turns = Turns(60)
         doors = [
             Door(("/push",), self.push, 1000),
-            Door(("/turns",), Bulkhead("turns", size=4), 1000, self.turns),
+            Door(("/turns",), Bulkhead("turns", size=4), 10**6, self.turns),
             Door(("/",), self.pages, 100),
         ]
         self.admission = Admission(self.application, self.requests, doors, self.uploads, ("/healthz",))
@@ -113,13 +113,16 @@ def test_a_body_is_whole_before_a_place_is_taken() -> None:
     assert running == [0]
 
 
-def test_a_request_waits_for_its_turn_but_not_with_a_body_that_is_still_arriving() -> None:
+def test_a_large_body_waits_for_its_turn_but_not_a_small_one_or_one_that_is_still_arriving() -> None:
     console, statuses = Console(), list[str]()
+    large: dict[str, Any] = {"body": b"x" * (SMALL_BODY + 1), "HTTP_AUTHORIZATION": "known"}
+    console.ask("/turns", HTTP_AUTHORIZATION="known")
     arriving: dict[str, Any] = {"HTTP_TRANSFER_ENCODING": "chunked", "wsgi.input": io.BytesIO(b"chunk")}
-    with console.holding("/turns/held", 1):
-        waiting = threading.Thread(target=lambda: statuses.append(console.ask("/turns")[0]))
+    waiting = threading.Thread(target=lambda: statuses.append(console.ask("/turns", **large)[0]))
+    with console.turns.begin():
         waiting.start()
         wait_until(lambda: len(console.turns._waiting) == 1)
+        assert console.ask("/turns", b"small") == ("200", [b"ok"])
         assert console.ask("/turns", **arriving) == ("200", [b"ok"])
         assert statuses == []
     waiting.join(30)
