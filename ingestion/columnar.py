@@ -18,10 +18,8 @@ from msgspec import Meta, Raw, Struct
 from finops.lake import schema
 from finops.lake.usage.columns import MOMENT, EventColumns, moments
 from ingestion.events import (
-    MAX_CUSTOMER_ID,
-    MAX_EVENT_ID,
-    MAX_METRIC,
     QUANTITY_LIMIT,
+    PushedEvent,
     encode_dimensions,
     is_visible,
     round_decimal,
@@ -29,17 +27,10 @@ from ingestion.events import (
 from ingestion.timestamps import parse_timestamp
 
 
-class _Event(Struct, gc=False):
+class _Event(PushedEvent, gc=False):
     """A `PushedEvent` with its dimensions as JSON. Numbers with a fraction or an exponent are bytes."""
 
-    customer_id: Annotated[str, Meta(min_length=1, max_length=MAX_CUSTOMER_ID)]
-    metric: Annotated[str, Meta(min_length=1, max_length=MAX_METRIC)]
-    quantity: Any
-    timestamp: str
-    customer_name: str | None = None
-    unit: str | None = None
-    dimensions: Raw = Raw()
-    event_id: Annotated[str, Meta(min_length=1, max_length=MAX_EVENT_ID)] | None = None
+    dimensions: Raw = Raw()  # type: ignore[assignment] # msgspec decodes by the type of the subclass
 
 
 class ParsedColumns(NamedTuple):

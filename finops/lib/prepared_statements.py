@@ -75,28 +75,28 @@ def execute_together(*statements: Statement) -> None:
     execute(text, [value for each in statements for value in each.values])
 
 
-def execute_if(gate: Statement, *statements: Statement) -> bool | None:
-    """Run statements as one if the row of `gate` is true, and return what it is; None without a row.
+def execute_if(condition: Statement, *statements: Statement) -> bool | None:
+    """Run statements as one if the row of `condition` is true, and return what it is; None without a row.
 
-    Each statement is a SELECT, or an INSERT of one, of values without FROM. The gate comes first: it may lock or write.
+    Each statement is a SELECT, or an INSERT of one, of values without FROM. The condition comes first: it may lock or write.
     """
-    text = _join_if(gate.text, tuple(each.text for each in statements))
-    rows = fetch(text, [*gate.values, *(value for each in statements for value in each.values)])
+    text = _join_if(condition.text, tuple(each.text for each in statements))
+    rows = fetch(text, [*condition.values, *(value for each in statements for value in each.values)])
     return bool(rows[0][0]) if rows else None
 
 
 @functools.lru_cache(maxsize=64)
-def _join_if(gate: str, texts: tuple[str, ...]) -> str:
+def _join_if(condition: str, texts: tuple[str, ...]) -> str:
     # PostgreSQL runs each INSERT, but a SELECT, such as of a function that writes, only if the last part reads it.
     # ruff's S608: all texts are constants of the product.
-    parts = [f"gate AS MATERIALIZED (SELECT is_open FROM ({gate}) AS opened(is_open))"]  # noqa: S608
+    parts = [f"precondition AS MATERIALIZED (SELECT is_met FROM ({condition}) AS checked(is_met))"]  # noqa: S608
     counts = ""
     for number, text in enumerate(texts):
         is_select = text.startswith("SELECT")
         kind = "MATERIALIZED " if is_select else ""
-        parts.append(f"part_{number} AS {kind}({text} FROM gate WHERE is_open)")
+        parts.append(f"part_{number} AS {kind}({text} FROM precondition WHERE is_met)")
         counts += f", (SELECT count(*) FROM part_{number})" if is_select else ""  # noqa: S608
-    return f"WITH {', '.join(parts)} SELECT is_open{counts} FROM gate"  # noqa: S608
+    return f"WITH {', '.join(parts)} SELECT is_met{counts} FROM precondition"  # noqa: S608
 
 
 @functools.lru_cache(maxsize=64)

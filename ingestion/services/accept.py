@@ -67,12 +67,12 @@ def _accept_at_once(
     batch_id, now = uuid4(), clock.now()
     dedup_result = DedupResult(batch.events, batch.names, 0, (), len(batch.rounded))
     receipt = Receipt.of(batch_id, dedup_result)
-    gate = active_key_lock(credential.key_id)
+    condition = active_key_lock(credential.key_id)
     if contents or retry:
-        gate = _claim_of(gate, credential.account.pk, batch_id, now, contents, retry, receipt)
+        condition = _claim_of(condition, credential.account.pk, batch_id, now, contents, retry, receipt)
     statements = _statements(credential, batch_id, now, dedup_result)
     end_turn()  # the statement commits, and waits for the disk
-    is_stored = prepared_statements.execute_if(gate, *statements)
+    is_stored = prepared_statements.execute_if(condition, *statements)
     if is_stored is None:
         raise RevokedKeyError
     if not is_stored:
