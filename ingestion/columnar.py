@@ -18,6 +18,7 @@ from msgspec import Meta, Raw, Struct
 from finops.lake import schema
 from finops.lake.usage.columns import MOMENT, EventColumns, moments
 from ingestion.events import (
+    MAX_EVENTS,
     QUANTITY_LIMIT,
     PushedEvent,
     encode_dimensions,
@@ -42,11 +43,8 @@ class ParsedColumns(NamedTuple):
     rounded: list[int]
 
 
-_MAX_EVENTS: Final = 1_000
-
-
 class _Batch(Struct):
-    events: Annotated[list[_Event], Meta(max_length=_MAX_EVENTS)]
+    events: Annotated[list[_Event], Meta(max_length=MAX_EVENTS)]
 
 
 _BATCH: Final = msgspec.json.Decoder(_Batch, float_hook=str.encode)

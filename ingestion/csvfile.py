@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Final
 import msgspec
 
 from finops.lib.errors import UserError, nearest_choices
-from ingestion.parsing import MAX_EVENTS
+from ingestion.events import MAX_EVENTS
 
 REQUIRED: Final = ("customer_id", "metric", "quantity", "timestamp")
 OPTIONAL: Final = ("customer_name", "unit", "dimensions", "event_id")

@@ -19,6 +19,9 @@ from finops.lake import schema
 from finops.lake.usage.columns import InboxEvent
 from ingestion.timestamps import hint, parse_timestamp
 
+MAX_EVENTS: Final = 1_000
+"""Maximum number of events of a push."""
+
 MAX_CUSTOMER_ID: Final = 255
 MAX_METRIC: Final = 100
 MAX_EVENT_ID: Final = 255

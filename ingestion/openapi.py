@@ -15,8 +15,14 @@ from finops.lib.formats.locales import reader_formats
 from finops.lib.formats.numbers import filesize
 from finops.lib.openapi_reference import Schema
 from ingestion import openapi_formats
-from ingestion.events import MAX_CUSTOMER_ID, MAX_DIMENSION_KEY, MAX_DIMENSION_KEYS, MAX_EVENT_ID, MAX_METRIC
-from ingestion.parsing import MAX_EVENTS
+from ingestion.events import (
+    MAX_CUSTOMER_ID,
+    MAX_DIMENSION_KEY,
+    MAX_DIMENSION_KEYS,
+    MAX_EVENT_ID,
+    MAX_EVENTS,
+    MAX_METRIC,
+)
 
 PATH: Final = "/api/usage/events"
 _EVENT: Schema = {

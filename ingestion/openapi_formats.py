@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from finops.lib.openapi_reference import Schema
+from ingestion.events import MAX_EVENTS
 from ingestion.formats.cloudevents import MAX_NUMBERS
-from ingestion.parsing import MAX_EVENTS
 from ingestion.views import cloudevents, otlp
 
 _CLOUDEVENT: Schema = {

@@ -18,6 +18,7 @@ from msgspec import Meta, Raw, Struct
 from finops.lake.usage.columns import EventColumns, InboxEvent
 from ingestion.columnar import parse_columns
 from ingestion.events import (
+    MAX_EVENTS,
     NOT_AN_OBJECT,
     PushedEvent,
     fast_path_event,
@@ -26,7 +27,6 @@ from ingestion.events import (
     violation,
 )
 
-MAX_EVENTS: Final = 1_000
 _COLUMNAR_EVENTS: Final = 16
 """From so many events on, columns take less time than single events."""
 

@@ -12,7 +12,7 @@ from finops.change_events.event_rules import KINDS, MAX_DIMENSIONS, MAX_VALUE, M
 from finops.change_events.models import MAX_ACTOR, MAX_EVENT_ID, MAX_TITLE, MAX_URL
 from finops.lib.openapi_reference import Schema
 from ingestion import openapi as usage_openapi
-from ingestion.parsing import MAX_EVENTS
+from ingestion.events import MAX_EVENTS
 
 PATH: Final = "/api/events"
 _VALUE: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_VALUE}

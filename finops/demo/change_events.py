@@ -20,7 +20,7 @@ from finops.demo.commitments import COMMITMENTS
 from finops.demo.company import SOURCES, SUB_ACCOUNTS, digest, person
 from finops.demo.story import anomalies
 from finops.lib.periods import DateRange, each_day
-from ingestion.parsing import MAX_EVENTS
+from ingestion.events import MAX_EVENTS
 
 SOURCE_NAME: Final = "Delivery pipeline"
 PULLED_KINDS: Final = ("deployment", "change")

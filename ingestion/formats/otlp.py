@@ -13,9 +13,10 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
+from ingestion.events import MAX_EVENTS
 from ingestion.formats.otlp_messages import set_field
 from ingestion.formats.translation import Item, Translation, check_items
-from ingestion.parsing import MAX_EVENTS, MalformedBody
+from ingestion.parsing import MalformedBody
 
 CUSTOMER_ATTRIBUTES: Final = ("customer.id", "customer_id", "tenant.id", "organization.id", "user.id")
 """Attributes that name the customer if the source does not set one; the first present attribute counts."""

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from ingestion.parsing import MAX_EVENTS, Batch, MalformedBody, Rejection, check_batch
+from ingestion.events import MAX_EVENTS
+from ingestion.parsing import Batch, MalformedBody, Rejection, check_batch
 from ingestion.services.idempotency import Receipt, Result
 
 

@@ -26,8 +26,9 @@ from finops.lake.usage import usage_removal
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.periods import month_start
+from ingestion.events import MAX_EVENTS
 from ingestion.models import UsageBatch, UsageDay, UsageMeter, UsageSource
-from ingestion.parsing import MAX_EVENTS, Batch, check_batch
+from ingestion.parsing import Batch, check_batch
 from ingestion.services import dimension_keys, ledger
 from ingestion.services.accept import set_gauges, store_events
 from ingestion.services.event_ids import DedupResult

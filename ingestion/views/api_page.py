@@ -9,8 +9,8 @@ from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
 from accounts.limits import limit_of
+from ingestion.events import MAX_EVENTS
 from ingestion.openapi import document
-from ingestion.parsing import MAX_EVENTS
 from ingestion.reference import client_snippets, other_formats, reference, snippets_for
 from ingestion.services.event_ids import DAYS
 from ingestion.views.sources import push_url

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion import parsing
+from ingestion.events import MAX_EVENTS
 from ingestion.parsing import Batch, MalformedBody, Rejection, check_batch, last_names
 from ingestion.timestamps import hint, parse_timestamp
 from tests.ingestion.event_strategies import body_of, events
@@ -228,7 +229,7 @@ def test_no_body_costs_more_than_half_a_millisecond_a_kilobyte(body: bytes) -> N
 def test_events_are_counted_wherever_they_stand(count: int) -> None:
     for event_ in ("0", "[1,2]", '"a,b"'):
         body = '{"a":[1,2],"events":[' + ",".join([event_] * count) + '],"b":0}'
-        if count > parsing.MAX_EVENTS:
+        if count > MAX_EVENTS:
             with pytest.raises(MalformedBody, match="at most 1,000") as error:
                 check_batch(body.encode())
             assert error.value.code == "too_many_events"

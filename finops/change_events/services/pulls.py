@@ -28,7 +28,8 @@ from finops.change_events.services.keys import lock_source
 from finops.lib import clock
 from finops.lib.advisory_lock import lock_until_commit
 from finops.lib.periods import add_months, month_start
-from ingestion.parsing import MAX_EVENTS, Rejection
+from ingestion.events import MAX_EVENTS
+from ingestion.parsing import Rejection
 
 _FIELDS: Final = ("occurred_at", "kind", "title", "actor", "url", "scope")
 

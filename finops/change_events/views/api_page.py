@@ -16,7 +16,7 @@ from finops.change_events.openapi import document
 from finops.change_events.reference import reference
 from finops.change_events.snippets import event_snippets
 from finops.change_events.views.push import PATH
-from ingestion.parsing import MAX_EVENTS
+from ingestion.events import MAX_EVENTS
 
 KEY: Final = "fevt_your-key"
 
