@@ -61,14 +61,28 @@ def _take(directory: Path) -> tuple[int, int]:
         number += 1
     for kind in KINDS:
         file = directory / f"{kind}_{number}.db"
-        if kind == LIVE:
-            file.unlink(missing_ok=True)
-        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            os.posix_fallocate(descriptor, 0, FILE_BYTES)
-        finally:
-            os.close(descriptor)
+        if kind == LIVE or not _is_allocated(file):
+            _allocate(file)
     return number, lock
+
+
+def _is_allocated(file: Path) -> bool:
+    try:
+        return file.stat().st_size >= FILE_BYTES
+    except FileNotFoundError:
+        return False
+
+
+def _allocate(file: Path) -> None:
+    """Replace the file by an empty one with its space. A scrape reads every file of its name at any moment, and fails for
+    one without bytes."""
+    unnamed = file.with_suffix(".new")
+    descriptor = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        os.posix_fallocate(descriptor, 0, FILE_BYTES)
+    finally:
+        os.close(descriptor)
+    unnamed.rename(file)
 
 
 def remove_stale_gauges(directory: Path) -> None:
@@ -95,7 +109,7 @@ def remove_stale_files(folder: Path) -> None:
     """Remove the files of slots, and the directory if nothing else is in it, unless a process has one of its slots."""
     locks = [_lock(file) for file in folder.glob("slot_*.lock")]
     if None not in locks:
-        for pattern in ("slot_*.lock", *(f"{kind}_*.db" for kind in KINDS)):
+        for pattern in ("slot_*.lock", *(f"{kind}_*.{suffix}" for kind in KINDS for suffix in ("db", "new"))):
             for file in folder.glob(pattern):
                 file.unlink(missing_ok=True)
         with suppress(OSError):

@@ -21,7 +21,7 @@ from finops.data_exports.models import DataExport, DataExportRun
 from finops.lake.usage.compaction import SIZE_CLASSES, size_class
 from finops.lib import clock
 from finops.lib.telemetry import metrics
-from finops.lib.telemetry.slots import Slots
+from finops.lib.telemetry.slots import KINDS, Slots
 from finops.telemetry.collector import STATES
 from ingestion.models import UsageSource
 from tests.cast import Cast, signed_in
@@ -242,6 +242,24 @@ def test_files_of_versions_that_run_no_more_are_removed(tmp_path: Path) -> None:
     finally:
         metrics.disable()
         slots[1].release()
+
+
+def test_counts_are_served_while_a_process_starts(counting: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics.FLUSHED.inc(by=2)
+    (folder,) = counting.iterdir()
+    scrapes: list[Scrape] = []
+    allocate = os.posix_fallocate
+
+    def scrape_first(descriptor: int, offset: int, size: int) -> None:
+        scrapes.append(Scrape(metrics.exposition()[1].decode()))
+        allocate(descriptor, offset, size)
+
+    monkeypatch.setattr(os, "posix_fallocate", scrape_first)
+    slots = Slots(folder)
+    slots.identifier()
+    slots.release()
+
+    assert [each.value("finops_usage_flushed_events_total") for each in scrapes] == [2] * len(KINDS)
 
 
 def test_a_child_of_a_fork_counts_for_itself(tmp_path: Path) -> None:
