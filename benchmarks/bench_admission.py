@@ -27,9 +27,9 @@ from benchmarks.http_load import load
 from benchmarks.push_events import BATCH, bodies
 from benchmarks.table import Row, timings
 from finops.web.admission import Admission
-from finops.web.requests import OpenRequests, Room
+from finops.web.requests import OpenRequests, RequestLimits
 from finops.web.server import THREADS
-from finops.web.setup import HEALTH, doors, uploads
+from finops.web.setup import HEALTH, request_kinds, uploads
 from ingestion import services
 from tests.finops.web.slow_clients import idle_clients
 from tests.servers import ROOT, LiveServer, _wait_until_ready, free_port, serve
@@ -86,7 +86,7 @@ def _in_process() -> Iterator[Row]:
     def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         return [b""]
 
-    admission = Admission(application, OpenRequests(Room()), doors(), uploads(), HEALTH)
+    admission = Admission(application, OpenRequests(RequestLimits()), request_kinds(), uploads(), HEALTH)
     times = 2_000
     for size in (0, 300, 100_000):
         body = bytes(size)

@@ -52,7 +52,7 @@ Send = Callable[[bytes], Any]
 
 
 @dataclass(frozen=True)
-class Door:
+class Endpoint:
     """One endpoint: how a body is sent, its expensive shapes up to `most` bytes, and what limits a client of an
     endpoint with an expensive first KB."""
 
@@ -75,7 +75,7 @@ def measure() -> list[Row]:
     logging.disable(logging.CRITICAL)
     call_command("load_demo", verbosity=0)
     with without_limits():
-        return [row(door) for door in doors()]
+        return [row(endpoint) for endpoint in endpoints()]
 
 
 def without_limits() -> override_settings:
@@ -89,56 +89,56 @@ def without_limits() -> override_settings:
     )
 
 
-def row(door: Door) -> Row:
+def row(endpoint: Endpoint) -> Row:
     spent = _Cpu()
     examples: list[Example] = []
     end = time.monotonic() + SECONDS
 
     def send(name: str, size: int) -> float:
-        body = door.shapes[name](size)
+        body = endpoint.shapes[name](size)
         kilobytes = (HEAD + len(body)) / 1024
-        seconds = spent.by(door, body)
-        if seconds / max(1.0, kilobytes) > LIMIT / 2:  # what else the machine does is not the door's
-            seconds = min(seconds, spent.by(door, door.shapes[name](size)))
+        seconds = spent.by(endpoint, body)
+        if seconds / max(1.0, kilobytes) > LIMIT / 2:  # what else the machine does is not the endpoint's
+            seconds = min(seconds, spent.by(endpoint, endpoint.shapes[name](size)))
         examples.append(Example(seconds / max(1.0, kilobytes), name, kilobytes, seconds))
         return examples[-1].ms_per_kilobyte
 
-    for name in door.shapes:
+    for name in endpoint.shapes:
         send(name, 1)
-    for name in door.shapes:
-        send(name, min(door.most, 2**14))
+    for name in endpoint.shapes:
+        send(name, min(endpoint.most, 2**14))
 
     @settings(
-        max_examples=EXAMPLES * len(door.shapes),
+        max_examples=EXAMPLES * len(endpoint.shapes),
         phases=(Phase.generate, Phase.target),
         database=None,
         deadline=None,
         derandomize=True,
         suppress_health_check=list(HealthCheck),
     )
-    @given(st.sampled_from(sorted(door.shapes)), st.integers(1, door.most.bit_length()))
+    @given(st.sampled_from(sorted(endpoint.shapes)), st.integers(1, endpoint.most.bit_length()))
     def search(name: str, bits: int) -> None:
         if time.monotonic() < end:
-            target(send(name, min(door.most, 2**bits)))
+            target(send(name, min(endpoint.most, 2**bits)))
 
     search()
     first = max((each for each in examples if each.kilobytes <= 1), default=None)
     more = max((each for each in examples if each.kilobytes > 1), default=None)
-    sys.stderr.write(f"{door.name}: {first} {more} of {len(examples)}\n")
+    sys.stderr.write(f"{endpoint.name}: {first} {more} of {len(examples)}\n")
     return {
-        "endpoint": door.name,
+        "endpoint": endpoint.name,
         "most expensive request up to 1 KB": first.shape if first else "",
         "CPU ms": first.spent if first else 0.0,
         "most expensive larger request": more.shape if more else "",
         "KB sent": more.kilobytes if more else 0.0,
         "CPU ms per KB": more.ms_per_kilobyte if more else 0.0,
-        "limited by": door.bound,
-        "within limit": _is_within(door, first, more),
+        "limited by": endpoint.bound,
+        "within limit": _is_within(endpoint, first, more),
     }
 
 
-def _is_within(door: Door, first: Example | None, more: Example | None) -> bool:
-    most = max(LIMIT, first.ms_per_kilobyte) if door.bound and first else LIMIT
+def _is_within(endpoint: Endpoint, first: Example | None, more: Example | None) -> bool:
+    most = max(LIMIT, first.ms_per_kilobyte) if endpoint.bound and first else LIMIT
     return all(each is None or each.ms_per_kilobyte <= most for each in (first, more))
 
 
@@ -146,10 +146,10 @@ class _Cpu:
     def __init__(self) -> None:
         self._postmaster = postmaster()
 
-    def by(self, door: Door, body: bytes) -> float:
+    def by(self, endpoint: Endpoint, body: bytes) -> float:
         """Return the milliseconds of a request."""
         start, here = self._database(), time.process_time()
-        door.send(body)
+        endpoint.send(body)
         return (time.process_time() - here + self._database() - start) * 1_000
 
     def _database(self) -> float:
@@ -174,11 +174,11 @@ FORM: Final = "application/x-www-form-urlencoded"
 
 
 def _places(kind: str) -> str:
-    size = django_settings.WEB_PLACES[kind]
+    size = django_settings.WEB_SLOTS[kind]
     return f"{Bulkhead(kind, size=size).share} of {size} places at once for a client, in turn with others"
 
 
-def doors() -> list[Door]:
+def endpoints() -> list[Endpoint]:
     handed_out = json.loads(handout.path().read_text())
     person = demo_user()
     assert person is not None
@@ -192,55 +192,59 @@ def doors() -> list[Door]:
     inside, pages = f"/a/{SLUG}", _places("pages")
     questions = f"1,000 a minute and credential; {_places('mcp')}"
     return [
-        Door("MCP message", mcp, expensive.MESSAGES, 2**20),
-        Door("MCP question", mcp, expensive.QUESTIONS, 2**16, questions),
-        Door("MCP questions in a batch", mcp, expensive.BATCHES, 2**13, questions),
-        Door("MCP, no token", _post(stranger, "/api/mcp", "x"), expensive.MESSAGES, 2**20),
-        Door("OAuth token", _post(stranger, "/oauth/token", type_=FORM), expensive.FORMS, 2**20),
-        Door("OAuth registration", _post(stranger, "/oauth/register"), expensive.REGISTRATIONS, 2**20),
-        Door("OAuth authorization", _get(browser, "/oauth/authorize"), expensive.AUTHORIZATIONS, 2**16),
-        Door(
+        Endpoint("MCP message", mcp, expensive.MESSAGES, 2**20),
+        Endpoint("MCP question", mcp, expensive.QUESTIONS, 2**16, questions),
+        Endpoint("MCP questions in a batch", mcp, expensive.BATCHES, 2**13, questions),
+        Endpoint("MCP, no token", _post(stranger, "/api/mcp", "x"), expensive.MESSAGES, 2**20),
+        Endpoint("OAuth token", _post(stranger, "/oauth/token", type_=FORM), expensive.FORMS, 2**20),
+        Endpoint("OAuth registration", _post(stranger, "/oauth/register"), expensive.REGISTRATIONS, 2**20),
+        Endpoint("OAuth authorization", _get(browser, "/oauth/authorize"), expensive.AUTHORIZATIONS, 2**16),
+        Endpoint(
             "sign-in",
             _post(stranger, "/auth/login/", type_=FORM),
             expensive.TRIES,
             2**20,
             f"30 a minute and address, 10 of them failed; {_places('sign-in')}",
         ),
-        Door(
+        Endpoint(
             "sign-up",
             lambda body: _post(Client(), "/auth/signup/", type_=FORM)(body),
             expensive.SIGN_UPS,
             2**20,
             f"20 a minute and address; {_places('sign-in')}",
         ),
-        Door("password reset", _post(stranger, "/auth/password/reset/", type_=FORM), expensive.RESETS, 2**20),
-        Door("operators", _post(stranger, "/admin/login/", type_=FORM), expensive.FORMS, 2**20),
-        Door("metadata", _get(stranger, "/.well-known/oauth-authorization-server"), _OTHERS, 2**16),
-        Door("no such page", _get(stranger, "/nothing/"), _OTHERS, 2**16),
+        Endpoint(
+            "password reset", _post(stranger, "/auth/password/reset/", type_=FORM), expensive.RESETS, 2**20
+        ),
+        Endpoint("operators", _post(stranger, "/admin/login/", type_=FORM), expensive.FORMS, 2**20),
+        Endpoint("metadata", _get(stranger, "/.well-known/oauth-authorization-server"), _OTHERS, 2**16),
+        Endpoint("no such page", _get(stranger, "/nothing/"), _OTHERS, 2**16),
         *(
-            Door(f"page {page}", _get(browser, f"{inside}/{page}/"), expensive.QUERIES, 2**16, pages)
+            Endpoint(f"page {page}", _get(browser, f"{inside}/{page}/"), expensive.QUERIES, 2**16, pages)
             for page in ("cost-explorer", "usage", "unit-economics", "forecast", "spend-change")
         ),
-        Door(
+        Endpoint(
             "cost tag, preview",
             _post(browser, f"{inside}/cost-tags/preview/", type_=FORM),
             expensive.TAGS,
             2**20,
             pages,
         ),
-        Door(
+        Endpoint(
             "cost tag, YAML", _post(browser, f"{inside}/cost-tags/import/", type_=FORM), expensive.YAML, 2**20
         ),
-        Door(
+        Endpoint(
             "savings file",
             _post(browser, f"{inside}/savings/import/", type_=expensive.MULTIPART),
             expensive.files(costs),
             2**20,
         ),
         # Last: what they store waits in the inbox, where no answer is kept.
-        Door("push", _post(stranger, PUSH, key), {"usual": _usual, **expensive.PUSHES}, 2**22),
-        Door("push, gzip", _post(stranger, PUSH, key, HTTP_CONTENT_ENCODING="gzip"), expensive.PACKED, 2**24),
-        Door("push, no key", _post(stranger, PUSH, "x"), expensive.PUSHES, 2**20),
+        Endpoint("push", _post(stranger, PUSH, key), {"usual": _usual, **expensive.PUSHES}, 2**22),
+        Endpoint(
+            "push, gzip", _post(stranger, PUSH, key, HTTP_CONTENT_ENCODING="gzip"), expensive.PACKED, 2**24
+        ),
+        Endpoint("push, no key", _post(stranger, PUSH, "x"), expensive.PUSHES, 2**20),
     ]
 
 

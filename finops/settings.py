@@ -120,7 +120,7 @@ MIDDLEWARE = [
     "finops.connections.middleware.cost_push_door",  # and this one /api/costs
     "finops.change_events.middleware.event_push_door",  # and this one /api/events
     "accounts.sso.scim.middleware.scim_door",  # and this one /scim/v2
-    "finops.web.busy.answer_busy",  # what finops.web.admission has no place for; the doors above say it themselves
+    "finops.web.busy.answer_busy",  # what finops.web.admission has no slot for; the endpoints above have their own response
     "django.middleware.security.SecurityMiddleware",
     "finops.web.static_files.StaticFilesMiddleware",
     "finops.lib.call_stack.in_one_chunk",  # around pages, whose templates call deeply
@@ -200,7 +200,7 @@ WEB_PROCESSES: int = env.int("WEB_PROCESSES", 1)
 # How many requests of each kind run at once in a process: a share each of the database pool, so that none waits for a
 # connection that another kind holds. Of 11, one client has eight; whoever waits costs 0.2 ms of CPU more.
 # Files under /static/ need no database.
-WEB_PLACES: dict[str, int] = {
+WEB_SLOTS: dict[str, int] = {
     kind: max(1, share * (DATABASE_POOL or 40) // 40)
     for kind, share in {
         "push": 11,
@@ -369,7 +369,7 @@ JOB_MAX_SECONDS: float = env.float("JOB_MAX_SECONDS", 6 * 3600)
 # A fetch of a sync that no byte comes for in so long is ended; a look at what months there are may take so long.
 SYNC_STALL_SECONDS: float = env.float("SYNC_STALL_SECONDS", 900)
 SYNC_LOOK_SECONDS: float = env.float("SYNC_LOOK_SECONDS", 600)
-# A person waits for it, and it holds a place of the web server; proxies wait 60 seconds.
+# A person waits for it, and it holds a slot of the web server; proxies wait 60 seconds.
 CONNECTION_TEST_SECONDS: float = env.float("CONNECTION_TEST_SECONDS", 45)
 JOBS_PER_ACCOUNT: int = env.int("JOBS_PER_ACCOUNT", 20)
 

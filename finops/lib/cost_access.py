@@ -80,7 +80,7 @@ def current_limit() -> CostLimit | None:
     """Return the limit in force, None for the whole account. Raises NoCostAccess where nothing has decided."""
     decision = _scope.get() or _outside
     if decision is _Decision.UNDECIDED:
-        raise NoCostAccess("no door has decided whose cost may be read: wrap the call in cost_access(limit)")
+        raise NoCostAccess("it is not set whose cost may be read: wrap the call in cost_access(limit)")
     return decision if isinstance(decision, CostLimit) else None
 
 

@@ -36,7 +36,7 @@ class Turns:
             if self._holder is None:
                 self._pass_to(turn)
             else:
-                turn.gate.acquire()
+                turn.lock.acquire()
                 self._waiting.append(turn)
         if self._holder is not turn:
             self._wait(turn)
@@ -53,7 +53,7 @@ class Turns:
                 self._pass_to(self._waiting.popleft())
 
     def _wait(self, turn: Turn) -> None:
-        while not turn.gate.acquire(timeout=max(_MIN_WAIT, self._ends_at - time.monotonic())):
+        while not turn.lock.acquire(timeout=max(_MIN_WAIT, self._ends_at - time.monotonic())):
             with self._lock:
                 is_next = bool(self._waiting) and self._waiting[0] is turn
                 if is_next and time.monotonic() >= self._ends_at:
@@ -61,8 +61,8 @@ class Turns:
 
     def _pass_to(self, turn: Turn) -> None:
         self._holder, self._ends_at = turn, time.monotonic() + self._seconds
-        if turn.gate.locked():
-            turn.gate.release()
+        if turn.lock.locked():
+            turn.lock.release()
 
 
 class Turn:
@@ -70,7 +70,7 @@ class Turn:
 
     def __init__(self, turns: Turns) -> None:
         self._turns = turns
-        self.gate = threading.Lock()
+        self.lock = threading.Lock()
         """Locked while the request waits."""
 
     def __enter__(self) -> Turn:

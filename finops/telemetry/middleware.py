@@ -14,7 +14,7 @@ from finops.lib.telemetry.context import Work
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 HEADER: Final = "X-Request-Id"
 PAGES: Final = "pages"
-DOORS: Final = (
+ENDPOINTS: Final = (
     ("/api/usage/", "usage-push"),
     ("/api/costs/", "cost-push"),
     ("/api/events", "event-push"),
@@ -75,9 +75,9 @@ def _describe(span: Any, request: HttpRequest, status: int) -> None:
     )
 
 
-def _door(request: HttpRequest) -> str:
+def _endpoint(request: HttpRequest) -> str:
     path = request.path_info
-    for prefix, name in DOORS:
+    for prefix, name in ENDPOINTS:
         if path.startswith(prefix):
             return name
     return PAGES
@@ -85,13 +85,13 @@ def _door(request: HttpRequest) -> str:
 
 def _view(request: HttpRequest) -> str:
     """The name of a page's URL, the kind for other requests."""
-    door, match = _door(request), request.resolver_match
-    return ((match.view_name if match else "") or "unknown") if door == PAGES else door
+    endpoint, match = _endpoint(request), request.resolver_match
+    return ((match.view_name if match else "") or "unknown") if endpoint == PAGES else endpoint
 
 
 def _count(request: HttpRequest, status: int, seconds: float) -> None:
-    door = _door(request)
-    metrics.REQUESTS.inc(door, str(status))
-    metrics.REQUEST_SECONDS.observe(seconds, door)
-    if door == PAGES:
+    endpoint = _endpoint(request)
+    metrics.REQUESTS.inc(endpoint, str(status))
+    metrics.REQUEST_SECONDS.observe(seconds, endpoint)
+    if endpoint == PAGES:
         metrics.PAGE_SECONDS.observe(seconds, _view(request))

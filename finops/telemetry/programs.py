@@ -48,8 +48,8 @@ def _start_metrics(program: str, bulkheads: Sequence[Bulkhead]) -> None:
 
 def _sample_bulkheads(bulkheads: Sequence[Bulkhead]) -> None:
     for each in bulkheads:
-        metrics.PLACES.set(each.running, each.name)
-        metrics.PLACES_WAITING.set(each.queue_length, each.name)
+        metrics.RUNNING_REQUESTS.set(each.running, each.name)
+        metrics.WAITING_REQUESTS.set(each.queue_length, each.name)
 
 
 def _sample_result_cache() -> None:

@@ -1,9 +1,9 @@
-"""A WSGI application in front of Django. It reads the body before the request takes a place, and limits each kind of
+"""A WSGI application in front of Django. It reads the body before the request takes a slot, and limits each kind of
 request separately.
 
 The order of a request: it is counted (`requests`); its body is read in a thread that waits for the client and holds
-no other resource; it takes a place of its kind (`bulkheads`); Django responds; the place is released. Health checks
-take no place. If too many requests wait, a request is refused at once with `finops.busy` in its environment, for
+no other resource; it takes a slot of its kind (`bulkheads`); Django responds; the slot is released. Health checks
+take no slot. If too many requests wait, a request is refused at once with `finops.busy` in its environment, for
 which each kind has its own response (503 and Retry-After). docs/benchmarks.md has the measured overhead of a request.
 """
 
@@ -43,8 +43,8 @@ Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 
 
 @dataclass(frozen=True)
-class Door:
-    """A kind of requests: all paths with this prefix. `body`: bytes that are read before a place is taken, for a
+class RequestKind:
+    """A kind of requests: all paths with this prefix. `body`: bytes that are read before a slot is taken, for a
     credential that was valid before; `SMALL_BODY` for other credentials. `turns`: of requests with larger bodies, which
     compute in Python.
     """
@@ -57,7 +57,7 @@ class Door:
 
 @dataclass(frozen=True)
 class Uploads:
-    """Places for forms with a large file: the application reads the file itself and holds a place while it arrives.
+    """Slots for forms with a large file: the application reads the file itself and holds a slot while it arrives.
     `unknown`: the limit for credentials not seen before."""
 
     known: Bulkhead
@@ -65,25 +65,25 @@ class Uploads:
 
 
 class Admission:
-    """A WSGI application around another. The last door matches every path; `free` paths pass without a place."""
+    """A WSGI application around another. The last kind matches every path; `free` paths pass without a slot."""
 
     def __init__(
         self,
         application: Application,
         requests: OpenRequests,
-        doors: Sequence[Door],
+        kinds: Sequence[RequestKind],
         uploads: Uploads,
         free: Sequence[str],
         shares: ConnectionShares | None = None,
     ) -> None:
-        self._application, self._requests, self._doors, self._free = application, requests, doors, free
+        self._application, self._requests, self._kinds, self._free = application, requests, kinds, free
         self._uploads, self._shares = uploads, shares
         self._tenants = _Tenants()
 
     @property
     def bulkheads(self) -> list[Bulkhead]:
         uploads = self._uploads
-        return [*(door.bulkhead for door in self._doors), uploads.known, uploads.unknown]
+        return [*(kind.bulkhead for kind in self._kinds), uploads.known, uploads.unknown]
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         path = environ.get("PATH_INFO", "")
@@ -93,8 +93,8 @@ class Admission:
             start_response = _closing(start_response)
         credential = _credential(environ)
         tenant = self._tenants.of(credential)
-        door, length = self._door(path), _length(environ)
-        max_body = door.body if tenant else min(door.body, SMALL_BODY)
+        kind, length = self._kind(path), _length(environ)
+        max_body = kind.body if tenant else min(kind.body, SMALL_BODY)
         request = OpenRequest(
             peer=environ.get("REMOTE_ADDR", ""),
             client=tenant or client_network(environ),
@@ -107,8 +107,8 @@ class Admission:
         except TooMany:
             return self._busy(environ, start_response)
         try:
-            bulkhead = self._bulkhead(door, environ, request)
-            return self._admit(environ, start_response, bulkhead, door.turns, request)
+            bulkhead = self._bulkhead(kind, environ, request)
+            return self._admit(environ, start_response, bulkhead, kind.turns, request)
         finally:
             self._requests.remove(request)
             if credential and (resolved_tenant := environ.get(TENANT)):
@@ -142,16 +142,16 @@ class Admission:
                 bulkhead.release(request.client)
         return answer if isinstance(answer, list) else _StreamingAnswer(answer, bulkhead, request.client)
 
-    def _door(self, path: str) -> Door:
-        for door in self._doors:
-            if path.startswith(door.prefixes):
-                return door
-        return self._doors[-1]
+    def _kind(self, path: str) -> RequestKind:
+        for kind in self._kinds:
+            if path.startswith(kind.prefixes):
+                return kind
+        return self._kinds[-1]
 
-    def _bulkhead(self, door: Door, environ: Environ, request: OpenRequest) -> Bulkhead:
+    def _bulkhead(self, kind: RequestKind, environ: Environ, request: OpenRequest) -> Bulkhead:
         is_form_with_file = environ.get("CONTENT_TYPE", "").startswith("multipart/")
-        if not is_form_with_file or request.body_memory or door is not self._doors[-1]:
-            return door.bulkhead
+        if not is_form_with_file or request.body_memory or kind is not self._kinds[-1]:
+            return kind.bulkhead
         return self._uploads.known if request.is_known else self._uploads.unknown
 
     def _busy(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
@@ -169,7 +169,7 @@ def _closing(start_response: StartResponse) -> StartResponse:
 
 
 class _StreamingAnswer:
-    """A streamed response, which holds its place until it has been sent or the client has disconnected."""
+    """A streamed response, which holds its slot until it has been sent or the client has disconnected."""
 
     def __init__(self, answer: Iterable[bytes], bulkhead: Bulkhead, client: str) -> None:
         self._answer, self._bulkhead, self._client = answer, bulkhead, client

@@ -1,8 +1,8 @@
 """Limits of concurrent requests of each kind, so that one kind never takes the threads of another.
 
-The bulkhead pattern (Nygard, Release It!): each kind of request has a fixed number of places. A request without a
-free place waits in the queue of its client. Places go to the clients in turn, so a client with a hundred requests
-delays another client by one of them, not by a hundred. Acquiring a free place costs about a microsecond.
+The bulkhead pattern (Nygard, Release It!): each kind of request has a fixed number of slots. A request without a
+free slot waits in the queue of its client. Slots go to the clients in turn, so a client with a hundred requests
+delays another client by one of them, not by a hundred. Acquiring a free slot costs about a microsecond.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections import OrderedDict, deque
 
 
 class Busy(Exception):
-    """No place became free in time, or too many requests are waiting. Nothing of the request was processed."""
+    """No slot became free in time, or too many requests are waiting. Nothing of the request was processed."""
 
 
 class Bulkhead:
-    """`size` places. At most `waiting` requests wait, each for at most `seconds`; at most a quarter of them are of
+    """`size` slots. At most `waiting` requests wait, each for at most `seconds`; at most a quarter of them are of
     one client."""
 
     def __init__(self, name: str, *, size: int, waiting: int = 128, seconds: float = 20.0) -> None:
@@ -31,7 +31,7 @@ class Bulkhead:
         self._queued = 0
 
     def acquire(self, client: str) -> None:
-        """Take a place, or wait for one. Raises Busy."""
+        """Take a slot, or wait for one. Raises Busy."""
         with self._lock:
             if self._free and not self._queued and self._running.get(client, 0) < self.share:
                 self._take(client)
@@ -42,7 +42,7 @@ class Bulkhead:
         with self._lock:
             queue = self._queues.get(client)
             if queue is None or turn not in queue:
-                return  # another thread assigned the place meanwhile
+                return  # another thread assigned the slot meanwhile
             self._remove(client, turn)
         raise Busy(self.name)
 
@@ -77,12 +77,12 @@ class Bulkhead:
         turn.acquire()
         self._queues.setdefault(client, deque()).append(turn)
         self._queued += 1
-        # A client at its share waits even if places are free; clients behind it must not wait for that.
+        # A client at its share waits even if slots are free; clients behind it must not wait for that.
         self._hand_on()
         return turn
 
     def _hand_on(self) -> None:
-        """Assign free places to waiting clients in turn, to each client at most its share."""
+        """Assign free slots to waiting clients in turn, to each client at most its share."""
         for client in list(self._queues):
             if not self._free:
                 return

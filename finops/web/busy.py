@@ -1,4 +1,4 @@
-"""The response to a page's request when no place is free."""
+"""The response to a page's request when no slot is free."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The open requests of this process: those whose bodies are arriving, and those being processed.
 
-A thread that reads a body waits for the client. Such threads are cheap and limited here; a place of a bulkhead is
+A thread that reads a body waits for the client. Such threads are cheap and limited here; a slot of a bulkhead is
 taken after the body has arrived. `finops.web.connections` closes connections whose bodies are too slow.
 """
 
@@ -34,7 +34,7 @@ class OpenRequest:
     is_known: bool
     length: int | None
     body_memory: int = 0
-    """Bytes of memory for the body before the request gets a place."""
+    """Bytes of memory for the body before the request gets a slot."""
     started_at: float = field(default_factory=time.monotonic)
     received: int = 0
     is_arriving: bool = True
@@ -51,7 +51,7 @@ class OpenRequest:
 
 
 @dataclass(frozen=True)
-class Room:
+class RequestLimits:
     """Limits of open requests: in total, of unknown clients, and of one client; and of the bytes of waiting bodies,
     of which one client may have at most a quarter."""
 
@@ -62,8 +62,8 @@ class Room:
 
 
 class OpenRequests:
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, limits: RequestLimits) -> None:
+        self._limits = limits
         self._lock = threading.Lock()
         self._requests: set[OpenRequest] = set()
         self._of_client: dict[str, int] = {}
@@ -72,12 +72,12 @@ class OpenRequests:
 
     def add(self, request: OpenRequest) -> None:
         """Add a request. Raises TooMany."""
-        room, client = self._room, request.client
+        limits, client = self._limits, request.client
         with self._lock:
             of_client = self._of_client.get(client, 0)
-            if len(self._requests) >= room.requests or of_client >= room.of_client:
+            if len(self._requests) >= limits.requests or of_client >= limits.of_client:
                 raise TooMany
-            if not request.is_known and self._unknown >= room.of_unknown:
+            if not request.is_known and self._unknown >= limits.of_unknown:
                 raise TooMany
             if request.body_memory:
                 self._count_bytes(request)
@@ -102,7 +102,7 @@ class OpenRequests:
     def _count_bytes(self, request: OpenRequest) -> None:
         total = self._bytes + request.body_memory
         by_client = self._bytes_by_client.get(request.client, 0) + request.body_memory
-        if total > self._room.body_bytes or by_client > self._room.body_bytes // 4:
+        if total > self._limits.body_bytes or by_client > self._limits.body_bytes // 4:
             raise TooMany
         self._bytes, self._bytes_by_client[request.client] = total, by_client
 

@@ -24,7 +24,7 @@ from finops.supervisor import HEALTH, Backoff, Program
 from finops.web import shares
 
 # Threads start with requests and end when idle. The limit is far above the number that work at once, since most wait for
-# bodies (finops.web.requests.Room), so that health checks always get one.
+# bodies (finops.web.requests.RequestLimits), so that health checks always get one.
 THREADS: Final = 512
 CONNECTIONS: Final = 4096
 """The most open connections of a process (granian's backpressure); further connections wait to be accepted."""

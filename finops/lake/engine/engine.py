@@ -73,7 +73,7 @@ def run(
     them with 0. Then rollups that have the columns are read in place of the lines (ADR 0015).
 
     Inside a `currency_scope` cost is in that scope's currency, unless `in_own_currency` is set (for comparison with a
-    bill). Cost is limited to what the reader may see (raises NoCostAccess if no door has decided that), and is that
+    bill). Cost is limited to what the reader may see (raises NoCostAccess if that is not set), and is that
     of `manifest` or else of the current one: questions with the same manifest read the same files. A result over the
     same files is cached and not computed again.
 

@@ -140,9 +140,11 @@ class Gauge(Instrument):
         return child.set
 
 
-REQUESTS: Final = Counter("finops_http_requests_total", "Requests by endpoint and status.", "door", "status")
+REQUESTS: Final = Counter(
+    "finops_http_requests_total", "Requests by endpoint and status.", "endpoint", "status"
+)
 REQUEST_SECONDS: Final = Distribution(
-    "finops_http_request_duration_seconds", "From Django's first middleware to its last.", "door"
+    "finops_http_request_duration_seconds", "From Django's first middleware to its last.", "endpoint"
 )
 PAGE_SECONDS: Final = Distribution(
     "finops_page_duration_seconds", "Pages, by the name of their URL.", "view", buckets=()
@@ -188,8 +190,8 @@ LANE_WAIT: Final = Distribution(
 )
 LANE_WAITING: Final = Gauge("finops_worker_lane_waiting", "Tasks that wait for a thread.", "lane")
 LOG_RECORDS: Final = Counter("finops_log_records_total", "Log records from WARNING on.", "level")
-PLACES: Final = Gauge("finops_web_requests_running", "Requests that have a place.", "bulkhead")
-PLACES_WAITING: Final = Gauge("finops_web_requests_waiting", "Requests that wait for a place.", "bulkhead")
+RUNNING_REQUESTS: Final = Gauge("finops_web_requests_running", "Requests that have a slot.", "bulkhead")
+WAITING_REQUESTS: Final = Gauge("finops_web_requests_waiting", "Requests that wait for a slot.", "bulkhead")
 POOL: Final = Gauge(
     "finops_database_pool_connections", "Connections to PostgreSQL, open and in use.", "state"
 )

@@ -72,13 +72,13 @@ def test_counts_rise_by_exactly_the_calls_that_were_made(cast: Cast, client: Cli
     def rise(name: str, **labels: str) -> float:
         return after.value(name, **labels) - before.value(name, **labels)
 
-    assert rise("finops_http_requests_total", door="usage-push", status="200") == 4
-    assert rise("finops_http_requests_total", door="usage-push", status="401") == 1
-    assert rise("finops_http_request_duration_seconds_count", door="usage-push") == 5
+    assert rise("finops_http_requests_total", endpoint="usage-push", status="200") == 4
+    assert rise("finops_http_requests_total", endpoint="usage-push", status="401") == 1
+    assert rise("finops_http_request_duration_seconds_count", endpoint="usage-push") == 5
     assert rise("finops_usage_events_total", outcome="accepted") == 4
     assert rise("finops_usage_events_total", outcome="duplicate") == 2
     assert rise("finops_usage_events_total", outcome="rejected") == 1
-    assert rise("finops_http_requests_total", door="mcp", status="200") == 3
+    assert rise("finops_http_requests_total", endpoint="mcp", status="200") == 3
     assert rise("finops_mcp_calls_total", tool="listTeams", outcome="ok") == 2
     assert rise("finops_mcp_calls_total", tool="unknown", outcome="refused") == 1
     assert rise("finops_mcp_call_duration_seconds_count", tool="listTeams") == 2
@@ -161,7 +161,7 @@ def test_counts_are_served_while_the_database_is_away(client: Client) -> None:
     values = scrape(client)
 
     assert values.value("finops_database_up") == 0
-    assert values.value("finops_http_requests_total", door="probes", status="200") == 1
+    assert values.value("finops_http_requests_total", endpoint="probes", status="200") == 1
 
 
 @pytest.mark.django_db
@@ -195,7 +195,7 @@ from pathlib import Path
 from finops.lib.telemetry import metrics
 metrics.enable(Path(sys.argv[1]))
 metrics.FLUSHED.inc(by=5)
-metrics.PLACES.set(3, "pages")
+metrics.RUNNING_REQUESTS.set(3, "pages")
 print("counted", flush=True)
 sys.stdin.read()
 """
@@ -203,7 +203,7 @@ sys.stdin.read()
 
 def test_counts_of_processes_that_ended_stay_and_what_they_held_goes(counting: Path) -> None:
     metrics.FLUSHED.inc(by=2)
-    metrics.PLACES.set(1, "pages")
+    metrics.RUNNING_REQUESTS.set(1, "pages")
     for _ in range(3):
         with subprocess.Popen(
             [sys.executable, "-c", _COUNT, str(counting)],
@@ -287,8 +287,8 @@ def test_counts_of_a_forks_child_and_of_its_parent_add_up(counting: Path) -> Non
 
     scrape = Scrape(metrics.exposition()[1].decode())
     assert scrape.value("finops_usage_flushed_events_total") == 9
-    assert scrape.value("finops_http_request_duration_seconds_count", door="mcp") == 2
-    assert scrape.value("finops_http_request_duration_seconds_sum", door="mcp") == pytest.approx(0.32)
+    assert scrape.value("finops_http_request_duration_seconds_count", endpoint="mcp") == 2
+    assert scrape.value("finops_http_request_duration_seconds_sum", endpoint="mcp") == pytest.approx(0.32)
     (folder,) = counting.iterdir()
     assert len(list(folder.glob("counter_*.db"))) == 2
 

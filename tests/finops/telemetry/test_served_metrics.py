@@ -93,7 +93,7 @@ def test_two_web_processes_and_a_worker_are_one_scrape(tmp_path: Path) -> None:
             wait_until(lambda: scrape(first).value("finops_processes", program="worker-short") == 1)
         after = scrape(second)
 
-        signed_in = {"door": "sign-in", "status": "200"}
+        signed_in = {"endpoint": "sign-in", "status": "200"}
         assert after.value("finops_http_requests_total", **signed_in) == 7 + before.value(
             "finops_http_requests_total", **signed_in
         )

@@ -1,4 +1,4 @@
-"""Admission around a small application: what takes a place, what is refused, what is counted."""
+"""Admission around a small application: what takes a slot, what is refused, what is counted."""
 
 from __future__ import annotations
 
@@ -11,9 +11,18 @@ from typing import Any
 import pytest
 
 from finops.lib.turns import Turns
-from finops.web.admission import BUSY, SMALL_BODY, TENANT, Admission, Door, Environ, StartResponse, Uploads
+from finops.web.admission import (
+    BUSY,
+    SMALL_BODY,
+    TENANT,
+    Admission,
+    Environ,
+    RequestKind,
+    StartResponse,
+    Uploads,
+)
 from finops.web.bulkheads import Bulkhead
-from finops.web.requests import OpenRequests, Room
+from finops.web.requests import OpenRequests, RequestLimits
 from tests.waiting import wait_until
 
 
@@ -40,17 +49,17 @@ class Application:
 
 
 class Console:
-    def __init__(self, room: Room | None = None) -> None:
+    def __init__(self, limits: RequestLimits | None = None) -> None:
         self.application = Application()
-        self.requests = OpenRequests(room or Room())
+        self.requests = OpenRequests(limits or RequestLimits())
         self.push = Bulkhead("push", size=2, waiting=4, seconds=0.2)
         self.pages = Bulkhead("pages", size=2, waiting=4, seconds=0.2)
         self.uploads = Uploads(Bulkhead("uploads", size=1), Bulkhead("first", size=1))
         self.turns = Turns(60)
         doors = [
-            Door(("/push",), self.push, 1000),
-            Door(("/turns",), Bulkhead("turns", size=4), 10**6, self.turns),
-            Door(("/",), self.pages, 100),
+            RequestKind(("/push",), self.push, 1000),
+            RequestKind(("/turns",), Bulkhead("turns", size=4), 10**6, self.turns),
+            RequestKind(("/",), self.pages, 100),
         ]
         self.admission = Admission(self.application, self.requests, doors, self.uploads, ("/healthz",))
 
@@ -163,7 +172,7 @@ def test_an_application_that_fails_gives_its_place_back() -> None:
 
 
 def test_one_client_and_all_strangers_have_no_more_than_their_share_of_open_requests() -> None:
-    console = Console(Room(requests=5, of_unknown=3, of_client=2))
+    console = Console(RequestLimits(requests=5, of_unknown=3, of_client=2))
     assert console.ask("/push", HTTP_AUTHORIZATION="tenant")[0] == "200"
     with console.holding("/push/held", 2, HTTP_AUTHORIZATION="tenant"):
         assert console.ask("/page", HTTP_AUTHORIZATION="tenant")[0] == "503"
@@ -173,7 +182,7 @@ def test_one_client_and_all_strangers_have_no_more_than_their_share_of_open_requ
 def test_large_bodies_of_strangers_are_not_read_ahead() -> None:
     console = Console()
     big = b"x" * 900
-    console.admission._doors[0] = Door(("/push",), console.push, 1_000_000)  # type: ignore[index]
+    console.admission._kinds[0] = RequestKind(("/push",), console.push, 1_000_000)  # type: ignore[index]
     samples: list[bool] = []
 
     class Watching(io.BytesIO):

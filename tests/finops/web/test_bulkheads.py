@@ -14,7 +14,7 @@ def take(bulkhead: Bulkhead, client: str, times: int = 1) -> None:
 
 
 class Waiter:
-    """A thread that asks for a place and notes when it has it."""
+    """A thread that asks for a slot and notes when it has it."""
 
     def __init__(self, bulkhead: Bulkhead, client: str, order: list[str]) -> None:
         self.client, self.order = client, order
