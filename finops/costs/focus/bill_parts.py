@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
+from typing import NamedTuple
 
 import msgspec
 
@@ -43,25 +44,48 @@ class BillPart(msgspec.Struct, frozen=True, kw_only=True):
     too_many_keys: bool = False
     """Whether the part alone has more keys than an import keeps. The kept keys are then known only after the last
     file."""
+    summary: bytes | None = b""
+    """`NativeFormat.summary`; None if it is too large."""
+
+    @property
+    def needs_one_piece(self) -> bool:
+        """Whether the import must be read in one piece."""
+        return self.too_many_keys or self.summary is None
 
     @property
     def rows(self) -> int:
         return sum(sums.rows for month in self.months for sums in month.sums.values())
 
 
-def shared_columns(
+class SharedFacts(NamedTuple):
+    """What every part of an import must know of all its files."""
+
+    optional: tuple[str, ...]
+    """The optional columns of all files."""
+    last_needs_others: bool
+    """`NativeFormat.last_needs_others`."""
+
+
+def shared_facts(
     files: Sequence[FocusFile],
     defaults: Mapping[str, str],
     choice: FormatChoice,
     mapping: MappingDocument | None,
-) -> tuple[str, ...] | None:
-    """Return the optional columns of files that can be read in parts; None for files that cannot. Opens each file.
-    Raises FocusFileError as `normalise`."""
+) -> SharedFacts | None:
+    """Return the facts for files that can be read in parts; None for files that cannot. Opens each file. Raises
+    FocusFileError as `normalise`."""
     opened = open_files(files, check_defaults(defaults), choice, mapping)
-    for open_file in opened:
-        if isinstance(open_file.reader, NativeReader) or open_file.header.dataset != spec.COST_AND_USAGE:
-            return None
-    return optional_columns(open_file.header for open_file in opened)
+    if any(open_file.header.dataset != spec.COST_AND_USAGE for open_file in opened):
+        return None
+    native = [open_file.reader for open_file in opened if isinstance(open_file.reader, NativeReader)]
+    formats = {reader.native_format for reader in native}
+    is_divisible = not native or (
+        len(native) == len(opened) and len(formats) == 1 and native[0].native_format.can_be_in_parts
+    )
+    if not is_divisible:
+        return None
+    optional = optional_columns(open_file.header for open_file in opened)
+    return SharedFacts(optional, any(format_.last_needs_others for format_ in formats))
 
 
 def bill_part(bill: NormalisedBill) -> BillPart:
@@ -77,6 +101,7 @@ def bill_part(bill: NormalisedBill) -> BillPart:
         ],
         tag_rows=keys if len(keys) <= MAX_KEYS else [],
         too_many_keys=len(keys) > MAX_KEYS,
+        summary=bill.summary,
     )
 
 
@@ -99,7 +124,7 @@ class BillOfParts:
     @property
     def has_too_many_keys(self) -> bool:
         """Whether an import of all files in one piece would leave out tag keys."""
-        return len(self._tag_rows) > MAX_KEYS or any(part.too_many_keys for part in self._parts)
+        return len(self._tag_rows) > MAX_KEYS
 
     @property
     def report(self) -> ImportReport:

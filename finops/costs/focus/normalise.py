@@ -17,7 +17,17 @@ from finops.costs.focus.errors import BadCell, FocusFileError
 from finops.costs.focus.formats import AUTOMATIC, DATES_SHOWN, NUMBERS_SHOWN, FormatChoice, LateDecimalComma
 from finops.costs.focus.header import Header, check_defaults, optional_columns
 from finops.costs.focus.months import MonthInFiles
-from finops.costs.focus.open_files import FocusFile, OpenFile, Reader, Survey, cell_error, open_files, survey
+from finops.costs.focus.open_files import (
+    ALL_FILES,
+    FocusFile,
+    OpenFile,
+    PartOfFiles,
+    Reader,
+    Survey,
+    cell_error,
+    open_files,
+    survey,
+)
 from finops.costs.focus.prefetch_iterator import prefetch
 from finops.costs.focus.report import (
     FileReport,
@@ -32,7 +42,7 @@ from finops.costs.focus.spool import MonthRows, Spool, spool_schema
 from finops.costs.focus.tags import Tags
 from finops.costs.focus.values import NumberFormat
 from finops.costs.mapping.document import MappingDocument
-from finops.costs.native.native_reader import NativeReader
+from finops.costs.native.native_reader import NativeReader, summary_of
 
 __all__ = ["DEFAULT_ACTOR_TAG_KEYS", "FocusFile", "NormalisedBill", "month_report", "normalise"]
 
@@ -80,6 +90,13 @@ class NormalisedBill:
         return [opened.reader.text_hash for opened in self._run.files]
 
     @property
+    def summary(self) -> bytes | None:
+        """What the last file of the import needs to know of these (`NativeFormat.summary`); complete as `file_months` is."""
+        return summary_of(
+            [opened.reader for opened in self._run.files if isinstance(opened.reader, NativeReader)]
+        )
+
+    @property
     def file_months(self) -> Mapping[date, MonthInFiles]:
         """The content of the files by billing month; complete after every month's batches were consumed."""
         return self._run.months
@@ -101,24 +118,24 @@ def normalise(
     allow_empty: bool = False,
     only_month: date | None = None,
     mapping: MappingDocument | None = None,
-    optional: Sequence[str] | None = None,
+    part: PartOfFiles = ALL_FILES,
 ) -> NormalisedBill:
     """Read all files and spool their rows by billing month into `folder`, which the caller removes afterwards. Files
     that share a month form it together. FocusFileError names the file, row and column that cannot be imported;
     UserError is for `defaults`. Writes only to `folder`. A file with a header and no rows is an error unless
-    `allow_empty`; with `only_month`, so is a line of another billing month, and a file of another dataset. Where `files`
-    are a part of an import's, `optional` are the optional columns of all (`shared_columns`).
+    `allow_empty`; with `only_month`, so is a line of another billing month, and a file of another dataset.
 
     Parquet files that all have the same month are not spooled: a pass over two of their columns finds the tags, and
     then their rows go directly to the consumer of the batches.
     """
-    opened = open_files(files, check_defaults(defaults or {}), choice, mapping)
-    optional = optional_columns(open_file.header for open_file in opened) if optional is None else optional
+    opened = open_files(files, check_defaults(defaults or {}), choice, mapping, part.others)
+    optional = optional_columns(each.header for each in opened) if part.optional is None else part.optional
     run = _Run(opened, progress, optional, allow_empty=allow_empty, only_month=only_month)
     for open_file in opened:
         if open_file.reader.delimiter not in (",", ""):
             open_file.formats.number_format()
-    first_survey = survey(opened)
+    # The lines that a last file adds for the files before it may be of other months.
+    first_survey = None if part.others.earlier else survey(opened)
 
     def rows(month: date, parts: Callable[[], Generator[pa.RecordBatch]], keys: Sequence[str]) -> MonthRows:
         return MonthRows(

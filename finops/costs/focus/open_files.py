@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
@@ -23,7 +24,7 @@ from finops.costs.focus.sniff import Format, sniff
 from finops.costs.focus.tags import Tags
 from finops.costs.mapping.document import MappingDocument
 from finops.costs.mapping.document_reader import document_reader, is_of_a_format
-from finops.costs.native.native_format import TableFile
+from finops.costs.native.native_format import NO_OTHER_FILES, OtherFiles, TableFile
 from finops.costs.native.native_reader import NativeReader, native_reader, relate
 from finops.lake.schema import EXTENSION_PREFIX
 
@@ -36,6 +37,17 @@ class FocusFile:
 
     path: Path
     name: str
+
+
+class PartOfFiles(NamedTuple):
+    """What reading a part of an import's files depends on: the optional columns of all files (None: those of the read
+    files), and the other files."""
+
+    optional: Sequence[str] | None = None
+    others: OtherFiles = NO_OTHER_FILES
+
+
+ALL_FILES: Final = PartOfFiles()
 
 
 @dataclass(frozen=True)
@@ -83,11 +95,12 @@ def open_files(
     defaults: Mapping[str, str],
     choice: FormatChoice,
     mapping: MappingDocument | None = None,
+    others: OtherFiles = NO_OTHER_FILES,
 ) -> list[OpenFile]:
     """Open the files. FocusFileError for a file that is neither FOCUS nor of a native format nor has the columns of
     the `mapping`, or lacks mandatory columns."""
     readers = [_reader(file, defaults, mapping) for file in files]
-    relate([reader for reader in readers if isinstance(reader, NativeReader)], choice)
+    relate([reader for reader in readers if isinstance(reader, NativeReader)], choice, others)
     return [_open(reader, defaults, choice) for reader in readers]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 import pyarrow as pa
 
@@ -78,6 +78,10 @@ class NativeFormat(ABC):
     """The title in docs and on pages: "AWS Cost and Usage Report"."""
     order: ClassVar[int] = 100
     """The order in which formats are tried, lowest first; more specific formats are lower."""
+    can_be_in_parts: ClassVar[bool] = True
+    """Whether the files of an import may be read in parts, each by a process of its own."""
+    last_needs_others: ClassVar[bool] = False
+    """Whether the last file is read after all others, with their `summary`."""
     cell_error: ClassVar[type[FocusFileError]] = FocusFileError
     """Returns the error for a value that does not fit."""
 
@@ -89,13 +93,28 @@ class NativeFormat(ABC):
     def mapping(self, names: Sequence[str], file: str) -> NativeMapping:
         """Return the mapping of a recognised file. FocusFileError if it lacks columns without default."""
 
-    def relate(self, files: Sequence[NativeFile], choice: FormatChoice) -> None:
+    def relate(self, files: Sequence[NativeFile], choice: FormatChoice, others: OtherFiles) -> None:
         """Relate all files of this format in one import, before their columns are used, with the owner's choice of
-        number and date formats. May read the files and change the mappings.
+        number and date formats. May read the files and change the mappings. `others`: if these are a part of its files.
 
         For formats whose files belong together, such as Azure's actual and amortized cost. FocusFileError for others.
         """
         return
+
+    def summary(self, files: Sequence[NativeFile]) -> bytes | None:
+        """Return what the import's last file needs to know of these, which were read; None if it is too much to store."""
+        return b""
+
+
+class OtherFiles(NamedTuple):
+    """The other files of an import that is read in parts: the summaries of the parts before, in order, and whether
+    other files are read after these."""
+
+    earlier: tuple[bytes, ...] = ()
+    more_follow: bool = False
+
+
+NO_OTHER_FILES: Final = OtherFiles()
 
 
 class NativeFile(NamedTuple):

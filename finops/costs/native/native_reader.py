@@ -16,7 +16,7 @@ from finops.costs.focus.header import SET_HINT
 from finops.costs.focus.report import Findings
 from finops.costs.native.formats import format_of
 from finops.costs.native.native_batch import NativeBatch
-from finops.costs.native.native_format import NativeFile, NativeFormat, NativeMapping, TableFile
+from finops.costs.native.native_format import NativeFile, NativeFormat, NativeMapping, OtherFiles, TableFile
 from finops.lib.sentences import join_with_and
 
 
@@ -189,8 +189,23 @@ def native_reader(file: TableFile, defaults: Mapping[str, str]) -> NativeReader 
     return reader
 
 
-def relate(readers: Sequence[NativeReader], choice: FormatChoice) -> None:
+def relate(readers: Sequence[NativeReader], choice: FormatChoice, others: OtherFiles) -> None:
     """Let each format relate its files of an import. FocusFileError for files that do not belong together."""
-    for format_ in dict.fromkeys(reader.native_format for reader in readers):
-        own = [reader for reader in readers if reader.native_format is format_]
-        format_.relate([NativeFile(reader.mapping, reader.file) for reader in own], choice)
+    for format_, files in _files_by_format(readers).items():
+        format_.relate(files, choice, others)
+
+
+def summary_of(readers: Sequence[NativeReader]) -> bytes | None:
+    """Return the summary of files of one format, which were read; empty for files of several formats and for none."""
+    files_by_format = _files_by_format(readers)
+    if len(files_by_format) != 1:
+        return b""
+    [(format_, files)] = files_by_format.items()
+    return format_.summary(files)
+
+
+def _files_by_format(readers: Sequence[NativeReader]) -> dict[NativeFormat, list[NativeFile]]:
+    files: dict[NativeFormat, list[NativeFile]] = {}
+    for reader in readers:
+        files.setdefault(reader.native_format, []).append(NativeFile(reader.mapping, reader.file))
+    return files

@@ -19,9 +19,10 @@ import msgspec
 from django.conf import settings
 from django.db import transaction
 
-from finops.costs.focus.bill_parts import BillOfParts, BillPart, shared_columns
-from finops.costs.focus.normalise import FocusFile
+from finops.costs.focus.bill_parts import BillOfParts, BillPart, shared_facts
+from finops.costs.focus.open_files import FocusFile, PartOfFiles
 from finops.costs.models import CostImport
+from finops.costs.native.native_format import OtherFiles
 from finops.costs.services import claims
 from finops.costs.services.import_reading import Progress, options_of
 from finops.lake.storage import segments
@@ -69,17 +70,41 @@ class ImportPart(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class PartPlan(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """The plan for one set of files, read in one way (`key`). `optional`: the optional columns of all files. `error`:
-    why a part, and so the import, fails."""
+    """The plan for one set of files, read in one way (`key`). `optional`: the optional columns of all files.
+    `last_waits`: the last part is read after all others. `error`: why a part, and so the import, fails."""
 
     key: str
     optional: list[str]
-    parts: list[ImportPart]
+    # Versions that read each part for itself do not find the parts of this plan, and leave them.
+    parts: list[ImportPart] = msgspec.field(name="file_parts")
+    last_waits: bool = False
     error: str = ""
 
     @property
     def open_parts(self) -> list[int]:
-        return [number for number, part in enumerate(self.parts) if not part.is_done]
+        """The parts that can be read now."""
+        open_parts = [number for number, part in enumerate(self.parts) if not part.is_done]
+        last = len(self.parts) - 1
+        return [
+            number for number in open_parts if number != last or not self.last_waits or open_parts == [last]
+        ]
+
+    @property
+    def needs_one_piece(self) -> bool:
+        """Whether a part shows that the import must be read in one piece."""
+        return any(part.bill.needs_one_piece for part in self.parts if part.bill)
+
+    def part_of_files(self, number: int) -> PartOfFiles:
+        """Return what reading this part depends on. Raises PartsDiffer for the last part while it has to wait."""
+        if not self.last_waits:
+            return PartOfFiles(self.optional)
+        if number < len(self.parts) - 1:
+            return PartOfFiles(self.optional, OtherFiles(more_follow=True))
+        bills = [part.bill for part in self.parts[:-1]]
+        summaries = tuple(bill.summary for bill in bills if bill is not None and bill.summary is not None)
+        if len(summaries) < len(bills):
+            raise PartsDiffer(f"read {len(summaries)} of the {len(bills)} parts before the last")
+        return PartOfFiles(self.optional, OtherFiles(earlier=summaries))
 
 
 @dataclass(frozen=True)
@@ -120,13 +145,17 @@ def plan(job: CostImport) -> PartPlan | None:
         return None
     options = options_of(job)
     files = [FocusFile(Path(file["path"]), file["name"]) for file in job.files]
-    optional = shared_columns(files, options.defaults, options.formats, options.mapping)
-    if optional is None:
+    facts = shared_facts(files, options.defaults, options.formats, options.mapping)
+    if facts is None:
         return None
-    how = msgspec.json.encode([job.files, runs, optional, asdict(options)], enc_hook=repr, order="sorted")
+    if facts.last_needs_others:
+        runs = [*split(sizes[:-1], settings.IMPORT_PART_BYTES), (len(sizes) - 1, len(sizes))]
+        if len(runs) < 3:
+            return None
+    how = msgspec.json.encode([job.files, runs, facts, asdict(options)], enc_hook=repr, order="sorted")
     key = sha256(how).hexdigest()
     parts = [ImportPart(first=first, until=until, bytes=sum(sizes[first:until])) for first, until in runs]
-    new = PartPlan(key=key, optional=list(optional), parts=parts)
+    new = PartPlan(key=key, optional=list(facts.optional), parts=parts, last_waits=facts.last_needs_others)
     before = stored_plan(job.pk)
     if before is not None and before.key == key:
         new.error = before.error

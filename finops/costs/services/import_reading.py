@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -13,6 +14,7 @@ import pyarrow as pa
 
 from finops.costs.focus.formats import FormatChoice
 from finops.costs.focus.normalise import FocusFile, NormalisedBill, normalise
+from finops.costs.focus.open_files import ALL_FILES, PartOfFiles
 from finops.costs.focus.spool import MonthRows
 from finops.costs.mapping.document import MappingDocument
 from finops.costs.models import DEFAULT_ACTOR_TAG_KEYS, ColumnMapping, CostImport, CostView
@@ -125,10 +127,10 @@ def read_files(
     files: Sequence[dict[str, Any]],
     folder: Path,
     progress: ReadingProgress,
-    optional: Sequence[str] | None = None,
+    part: PartOfFiles = ALL_FILES,
 ) -> ReadFiles:
-    """Read files of the import and write a segment for each month; `optional` as for `normalise`. Raises the errors
-    of `normalise` and `progress`; all segments are removed then."""
+    """Read files of the import and write a segment for each month; `part` as for `normalise`. Raises the errors of
+    `normalise` and `progress`; all segments are removed then."""
     options = options_of(job)
     paths = [Path(file["path"]) for file in files]
     with hash_in_background(paths) as hashes:
@@ -143,13 +145,14 @@ def read_files(
             allow_empty=options.allow_empty,
             only_month=options.only_month,
             mapping=options.mapping,
-            optional=optional,
+            part=part,
         )
         new_segments: list[NewSegment] = []
         try:
             for month in bill.months:
                 progress.stage(f"writing {month.month:%Y-%m}")
-                new_segments.append(_write(job, month, progress))
+                if segment := _write(job, month, progress):
+                    new_segments.append(segment)
             pa.default_memory_pool().release_unused()  # frees memory for the lake queries that follow
             contents = [text or content for text, content in zip(bill.text_hashes, hashes, strict=True)]
         except BaseException:
@@ -158,12 +161,23 @@ def read_files(
     return ReadFiles(bill, new_segments, contents)
 
 
-def _write(job: CostImport, month: MonthRows, progress: ReadingProgress) -> NewSegment:
+def _write(job: CostImport, month: MonthRows, progress: ReadingProgress) -> NewSegment | None:
+    """Write the lines of a month; None without lines, such as those of a file with only negations."""
+    batches = progress.alive(month.batches())
+    first = list(islice(batches, 1))
+    if not first:
+        return None
     return segments.write_segment(
         account_id=job.account_id,
         kind=Kind.COST,
         source_id=job.source_id,
         month=month.month,
-        batches=progress.alive(month.batches()),
+        batches=chain(_drain(first), batches),
         schema=month.schema,
     )
+
+
+def _drain(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the batches and keep none: one may have 60 MB."""
+    while batches:
+        yield batches.pop(0)

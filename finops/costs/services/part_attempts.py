@@ -46,8 +46,8 @@ def read_in_parts(job: CostImport, folder: Path, progress: Progress) -> ReadPart
     try:
         _read_all(job, plan, folder, progress)
         current = _current(job, plan.key)
-        parts = import_parts.together(current.parts)
-        if parts.bill.has_too_many_keys:
+        parts = None if current.needs_one_piece else import_parts.together(current.parts)
+        if parts is None or parts.bill.has_too_many_keys:
             import_parts.close(job)
             return None
     except claims.ClaimLost:
@@ -63,7 +63,7 @@ def _read_all(job: CostImport, plan: PartPlan, folder: Path, progress: Progress)
         if plan.error:
             raise UserError(plan.error)
         done = [part for part in plan.parts if part.is_done]
-        if any(part.bill.too_many_keys for part in done if part.bill):
+        if plan.needs_one_piece:
             return
         progress.stage(f"reading, {len(done)} of {len(plan.parts)} parts done")
         own = _OwnProgress(
@@ -107,7 +107,9 @@ def read_part(
     inside = folder / f"part-{number}"
     inside.mkdir()
     try:
-        read = read_files(job, job.files[part.first : part.until], inside, progress, plan.optional)
+        read = read_files(
+            job, job.files[part.first : part.until], inside, progress, plan.part_of_files(number)
+        )
     finally:
         shutil.rmtree(inside, ignore_errors=True)
     try:
@@ -235,7 +237,7 @@ def read_part_in_child(import_id: int, key: str, number: int) -> None:
     # Unscoped: by the primary key from the parent process.
     job = CostImport.objects.unscoped().select_related("account", "source").get(pk=import_id)
     plan = import_parts.stored_plan(import_id)
-    if plan is None or plan.key != key:
+    if plan is None or plan.key != key or number not in plan.open_parts:
         return
     folder = _helpers_folder(import_id, number)
     folder.mkdir()

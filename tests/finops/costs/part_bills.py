@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import uuid
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from accounts.models import Account
+from accounts.scoping import account_scope
 from finops.costs import services
 from finops.costs.models import CostImport, CostSource
 from finops.costs.services import import_parts
@@ -80,3 +83,25 @@ def plan_of(job: CostImport) -> import_parts.PartPlan:
     plan = import_parts.stored_plan(job.pk)
     assert plan is not None
     return plan
+
+
+def other_source(cast: Cast) -> CostSource:
+    with account_scope(cast.other_account):
+        return CostSource.objects.create(account=cast.other_account, name=f"In one piece {uuid.uuid4()}")
+
+
+def import_in_one_piece(cast: Cast, paths: Sequence[Path], settings: Any) -> CostImport:
+    source = other_source(cast)
+    settings.IMPORT_PART_BYTES = 1 << 40
+    with account_scope(cast.other_account):
+        job = services.import_files(
+            account=cast.other_account, source=source, paths=paths, actor=cast.other_actor
+        )
+    settings.IMPORT_PART_BYTES = 1
+    return job
+
+
+def report_of(job: CostImport) -> dict[str, Any]:
+    job.refresh_from_db()
+    assert job.parts is None
+    return {**job.report, "hashes": job.content_hashes, "rows": job.rows, "months_of_job": job.months}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from accounts.scoping import account_scope
 from finops.costs import services
 from finops.costs.focus import bill_parts
 from finops.costs.models import CostImport, CostSource
@@ -23,7 +21,19 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast
 from tests.examples import examples
-from tests.finops.costs.part_bills import BILLS, JUNE, MAY, Bill, independent_sum, lines, live, write
+from tests.finops.costs.native import azure_export
+from tests.finops.costs.part_bills import (
+    BILLS,
+    JUNE,
+    MAY,
+    Bill,
+    import_in_one_piece,
+    independent_sum,
+    lines,
+    live,
+    report_of,
+    write,
+)
 from tests.world.imports import import_bill, total
 
 pytestmark = pytest.mark.django_db
@@ -33,28 +43,6 @@ pytestmark = pytest.mark.django_db
 def each_file_is_a_part(settings: Any) -> None:
     settings.IMPORT_PART_BYTES = 1
     settings.LAKE_ANSWERS_BYTES = 0
-
-
-def other_source(cast: Cast) -> CostSource:
-    with account_scope(cast.other_account):
-        return CostSource.objects.create(account=cast.other_account, name=f"In one piece {uuid.uuid4()}")
-
-
-def import_in_one_piece(cast: Cast, paths: Sequence[Path], settings: Any) -> CostImport:
-    source = other_source(cast)
-    settings.IMPORT_PART_BYTES = 1 << 40
-    with account_scope(cast.other_account):
-        job = services.import_files(
-            account=cast.other_account, source=source, paths=paths, actor=cast.other_actor
-        )
-    settings.IMPORT_PART_BYTES = 1
-    return job
-
-
-def report_of(job: CostImport) -> dict[str, Any]:
-    job.refresh_from_db()
-    assert job.parts is None
-    return {**job.report, "hashes": job.content_hashes, "rows": job.rows, "months_of_job": job.months}
 
 
 def test_parts_are_the_bill_in_one_piece_to_the_last_digit(
@@ -120,7 +108,7 @@ def test_a_month_in_parts_is_replaced_as_a_whole_and_compared_as_a_whole(
     assert len(lines(cast.account)) == 6
 
 
-def test_small_imports_native_files_and_one_file_are_read_in_one_piece(
+def test_small_imports_azure_exports_and_one_file_are_read_in_one_piece(
     cast: Cast, source: CostSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     plans: list[object] = []
@@ -136,20 +124,23 @@ def test_small_imports_native_files_and_one_file_are_read_in_one_piece(
     import_bill(cast, source, *paths)
     settings.IMPORT_PART_BYTES = 1
     import_bill(cast, source, paths[0])
-    cur = "lineItem/LineItemType,lineItem/UnblendedCost,lineItem/UsageStartDate,bill/BillingPeriodStartDate,lineItem/CurrencyCode,lineItem/ProductCode\n"
     for name in ("a", "b"):
-        (tmp_path / name).write_text(
-            f"{cur}Usage,{len(plans)},2026-05-02T00:00:00Z,2026-05-01T00:00:00Z,USD,Amazon{name}\n"
-        )
+        (tmp_path / name).write_bytes(azure_export.export({"MeterName": name}))
     import_bill(cast, source, tmp_path / "a", tmp_path / "b")
     assert plans == [None, None, None]
 
 
+@pytest.mark.parametrize("max_keys", [1, 2], ids=["of one part", "of all parts"])
 def test_an_import_of_more_tag_keys_than_are_kept_is_read_in_one_piece(
-    cast: Cast, source: CostSource, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+    cast: Cast,
+    source: CostSource,
+    tmp_path: Path,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    max_keys: int,
 ) -> None:
-    monkeypatch.setattr("finops.costs.focus.tags.MAX_KEYS", 2)
-    monkeypatch.setattr(bill_parts, "MAX_KEYS", 2)
+    monkeypatch.setattr("finops.costs.focus.tags.MAX_KEYS", max_keys)
+    monkeypatch.setattr(bill_parts, "MAX_KEYS", max_keys)
     paths = write(tmp_path, BILLS)
     whole = import_in_one_piece(cast, paths, settings)
     job = import_bill(cast, source, *paths)

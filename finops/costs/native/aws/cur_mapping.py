@@ -64,7 +64,11 @@ class CurMapping(NativeMapping):
         )
         self.plain = frozenset(self.report.present(*cur_values.AMOUNTS, cur_values.RESOURCE))
         self.reports: Sequence[CurMapping] = (self,)
-        """All reports of the import, in reading order."""
+        """All reports of the import, or of its part, in reading order."""
+        self.earlier: Sequence[cur_negations.Negations] = ()
+        """The negations of earlier parts of the import."""
+        self.more_follow = False
+        """Whether later parts of the import follow."""
         self.begin()
 
     def _columns(self) -> dict[str, tuple[str, ...]]:
@@ -132,7 +136,9 @@ class CurMapping(NativeMapping):
 
     def _all_negations(self) -> Sequence[cur_negations.Negations]:
         """Return all files' negations, with the last report: files of a month have negations of each other's usage."""
-        return [report.negations for report in self.reports] if self is self.reports[-1] else ()
+        if self.more_follow or self is not self.reports[-1]:
+            return ()
+        return [*self.earlier, *(report.negations for report in self.reports)]
 
     def column(self, name: str, batch: NativeBatch) -> pa.Array:
         if name == "Tags":

@@ -7,11 +7,13 @@ lines of its own: BilledCost always adds up to the unblended cost of the report.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Mapping
 from datetime import date
 from decimal import Decimal
 from typing import Final, NamedTuple, TypeVar
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -33,6 +35,8 @@ _TEXTS: Final[Mapping[str, str]] = {
 _COLUMNS: Final = (*_TEXTS, "ServiceName", "RegionId")
 _MOST_GROUPS: Final = 50_000
 """The maximum of groups; above it, they are grouped by month, account and currency only."""
+MAX_SUMMARY_GROUPS: Final = 5_000
+"""The maximum of groups in a summary, about 100 KB: the row of the import stores one for each part."""
 _Key = TypeVar("_Key")
 _SHOWN: Final = 5
 _CENT: Final = Decimal("0.01")
@@ -89,6 +93,40 @@ class Negations:
         if group not in self.differences and len(self.differences) >= _MOST_GROUPS:
             group = group._replace(other_values=(None,) * len(group.other_values))
         _add(self.differences, group, amount)
+
+
+class _Summary(msgspec.Struct, array_like=True):
+    """`Negations` of many files, without what only their own notes need."""
+
+    counts: dict[str, int]
+    covered: dict[str, Decimal]
+    differences: list[tuple[_Group, Decimal]]
+
+
+def summary_of(files: Iterable[Negations]) -> bytes | None:
+    """Return the negations of files for the process that reads the import's last file. None for more groups than
+    MAX_SUMMARY_GROUPS."""
+    summary = Negations()
+    for file in files:
+        for currency, count in file.counts.items():
+            summary.counts[currency] = summary.counts.get(currency, 0) + count
+        for currency, amount in file.covered.items():
+            _add(summary.covered, currency, amount)
+        for group, amount in file.differences.items():
+            _add(summary.differences, group, amount)
+    if len(summary.differences) > MAX_SUMMARY_GROUPS:
+        return None
+    encoded = _Summary(summary.counts, summary.covered, list(summary.differences.items()))
+    return zlib.compress(msgspec.msgpack.encode(encoded))
+
+
+def of_summary(summary: bytes) -> Negations:
+    """Return the negations in a summary."""
+    decoded = msgspec.msgpack.decode(zlib.decompress(summary), type=_Summary)
+    negations = Negations()
+    negations.counts, negations.covered = decoded.counts, decoded.covered
+    negations.differences = dict(decoded.differences)
+    return negations
 
 
 Differences = Mapping[_Group, Decimal]

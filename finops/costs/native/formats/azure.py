@@ -8,11 +8,12 @@ from finops.costs.focus.csvfile import CsvFile
 from finops.costs.focus.formats import FormatChoice
 from finops.costs.native.azure import columns, dates, pair
 from finops.costs.native.azure.mapping import AzureMapping
-from finops.costs.native.native_format import NativeFile, NativeFormat, TableFile
+from finops.costs.native.native_format import NativeFile, NativeFormat, OtherFiles, TableFile
 
 
 class AzureFormat(NativeFormat):
     title = "Azure cost export"
+    can_be_in_parts = False  # which of the two exports a file is depends on the others
 
     def recognises(self, names: Sequence[str]) -> bool:
         return columns.is_export(names)
@@ -20,7 +21,7 @@ class AzureFormat(NativeFormat):
     def mapping(self, names: Sequence[str], file: str) -> AzureMapping:
         return AzureMapping(names, file)
 
-    def relate(self, files: Sequence[NativeFile], choice: FormatChoice) -> None:
+    def relate(self, files: Sequence[NativeFile], choice: FormatChoice, others: OtherFiles) -> None:
         """Read each file up to the first date that decides their order; with more than one file, up to the line that
         decides which of the two exports it is."""
         azure = [(mapping, file) for mapping, file in files if isinstance(mapping, AzureMapping)]
