@@ -19,6 +19,14 @@ def bodies(size: int, *, wrong: int = 0, count: int = 8) -> list[bytes]:
     ]
 
 
+def with_event_ids(body: bytes, prefix: str) -> bytes:
+    """Return the body with an event_id in each event: the prefix and the event's number."""
+    events = json.loads(body)["events"]
+    return json.dumps(
+        {"events": [{**each, "event_id": f"{prefix}-{at}"} for at, each in enumerate(events)]}
+    ).encode()
+
+
 def _event(chance: random.Random, at: int, wrong: int) -> dict[str, Any]:
     customer, minute, second = chance.randrange(CUSTOMERS), chance.randrange(60), chance.randrange(60)
     moments = (

@@ -11,13 +11,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
+from typing import NamedTuple
 from uuid import uuid4
 
 import psycopg
 from django.db import connection
 from msgspec import structs
 
-from benchmarks.push_events import BATCH, bodies
+from benchmarks.push_events import BATCH, bodies, with_event_ids
 from finops.lib import clock
 from finops.lib.prepared_statements import UuidArray
 from ingestion import parsing
@@ -27,7 +28,7 @@ DROP TABLE IF EXISTS bench_event;
 CREATE TABLE bench_event (
     account_id bigint NOT NULL, source_id bigint NOT NULL, batch uuid NOT NULL, position integer NOT NULL,
     received_at timestamptz NOT NULL, event_time timestamptz NOT NULL, customer_id text NOT NULL, metric text NOT NULL,
-    unit text, quantity numeric(38, 12) NOT NULL, dimensions json
+    unit text, quantity numeric(38, 12) NOT NULL, dimensions json, event_id text
 ) PARTITION BY HASH (account_id);
 DROP TABLE IF EXISTS bench_event_id;
 CREATE TABLE bench_event_id (LIKE ingestion_usageeventid INCLUDING INDEXES)
@@ -37,7 +38,6 @@ _COLUMNS = (
     *("account_id", "source_id", "batch", "position", "received_at", "event_time", "customer_id"),
     *("metric", "unit", "quantity", "dimensions"),
 )
-_COPY = f"COPY bench_event ({', '.join(_COLUMNS)})"
 # Faster than COPY into a table with the index: 3.8 ms of PostgreSQL's processor time for a thousand ids instead of 4.2.
 _IDS = """
 INSERT INTO bench_event_id (account_id, digest, content, batch, received_on)
@@ -45,28 +45,51 @@ SELECT 1, given.digest, given.content, %s, %s FROM unnest(%s, %s) AS given(diges
 """
 
 
-def copy_buffer() -> bytes:
+class CopyBuffer(NamedTuple):
+    """Columns of bench_event, and rows in PostgreSQL's binary format."""
+
+    columns: str
+    data: bytes
+
+    @property
+    def statement(self) -> str:
+        return f"COPY bench_event ({self.columns}) FROM STDIN (FORMAT binary)"
+
+
+class CopyBuffers(NamedTuple):
+    """The events of one push, without and with their event_id."""
+
+    plain: CopyBuffer
+    with_ids: CopyBuffer
+
+
+def copy_buffers() -> CopyBuffers:
     """The events of one push as PostgreSQL itself writes them, of a table with a row an event, in 16 partitions, without index."""
-    events = parsing.check_batch(bodies(BATCH, count=1)[0]).events
+    push = parsing.check_batch(with_event_ids(bodies(BATCH, count=1)[0], f"{7919:016x}"))
     batch, now = uuid4(), clock.now()
     with connection.cursor() as cursor:
         for statement in (_EVENTS, *(_PARTITION.format(n, n) for n in range(16))):
             cursor.execute(statement)
-        with cursor.copy(f"{_COPY} FROM STDIN") as copy:
-            for event in events:
-                copy.write_row((1, 1, batch, event.position, now, *structs.astuple(event)[1:]))
-        with cursor.copy(
-            f"COPY (SELECT {', '.join(_COLUMNS)} FROM bench_event) TO STDOUT (FORMAT binary)"
-        ) as copy:
-            return b"".join(bytes(part) for part in copy)
+        with cursor.copy(f"COPY bench_event ({', '.join(_COLUMNS)}, event_id) FROM STDIN") as copy:
+            for event, event_id in zip(push.events, push.event_ids, strict=True):
+                copy.write_row((1, 1, batch, event.position, now, *structs.astuple(event)[1:], event_id))
+    return CopyBuffers(_written(", ".join(_COLUMNS)), _written(", ".join((*_COLUMNS, "event_id"))))
 
 
-def copy_rate(buffer: bytes, *, connections: int, seconds: float) -> float:
+def _written(columns: str) -> CopyBuffer:
+    with (
+        connection.cursor() as cursor,
+        cursor.copy(f"COPY (SELECT {columns} FROM bench_event) TO STDOUT (FORMAT binary)") as copy,
+    ):
+        return CopyBuffer(columns, b"".join(bytes(part) for part in copy))
+
+
+def copy_rate(buffer: CopyBuffer, *, connections: int, seconds: float) -> float:
     """Return the events a second of prebuilt buffers, a transaction each."""
     return _rate(buffer, connections, seconds, lambda _cursor: None)
 
 
-def copy_with_ids_rate(buffer: bytes, *, connections: int, seconds: float) -> float:
+def copy_with_ids_rate(buffer: CopyBuffer, *, connections: int, seconds: float) -> float:
     """Return the same with a new id for each event in the same transaction, in sorted order: random bytes, where a server hashes."""
     return _rate(buffer, connections, seconds, _insert_ids)
 
@@ -79,15 +102,15 @@ def _insert_ids(cursor: psycopg.Cursor) -> None:
 
 
 def _rate(
-    buffer: bytes, connections: int, seconds: float, insert_ids: Callable[[psycopg.Cursor], None]
+    buffer: CopyBuffer, connections: int, seconds: float, insert_ids: Callable[[psycopg.Cursor], None]
 ) -> float:
     def work(ends: float) -> int:
         turns = 0
         with psycopg.connect(os.environ["DATABASE_URL"], prepare_threshold=0) as own:
             while time.perf_counter() < ends:
                 with own.cursor() as cursor:
-                    with cursor.copy(f"{_COPY} FROM STDIN (FORMAT binary)") as copy:
-                        copy.write(buffer)
+                    with cursor.copy(buffer.statement) as copy:
+                        copy.write(buffer.data)
                     insert_ids(cursor)
                 own.commit()
                 turns += 1
