@@ -19,7 +19,7 @@ from finops.costs.focus.normalise import LISTED_KEYS, MAX_MONTHS, NormalisedBill
 from finops.costs.focus.open_files import FocusFile, open_files
 from finops.costs.focus.report import FileReport, Finding, ImportReport, merge_findings
 from finops.costs.mapping.document import MappingDocument
-from finops.costs.native.native_reader import NativeReader
+from finops.costs.native.native_reader import NativeReader, facts_of
 from finops.lake.schema import MAX_KEYS
 
 
@@ -62,7 +62,9 @@ class SharedFacts(NamedTuple):
 
     optional: tuple[str, ...]
     """The optional columns of all files."""
-    last_needs_others: bool
+    decisions: Sequence[str] = ()
+    """`NativeFormat.decisions`."""
+    last_needs_others: bool = False
     """`NativeFormat.last_needs_others`."""
 
 
@@ -77,15 +79,12 @@ def shared_facts(
     opened = open_files(files, check_defaults(defaults), choice, mapping)
     if any(open_file.header.dataset != spec.COST_AND_USAGE for open_file in opened):
         return None
-    native = [open_file.reader for open_file in opened if isinstance(open_file.reader, NativeReader)]
-    formats = {reader.native_format for reader in native}
-    is_divisible = not native or (
-        len(native) == len(opened) and len(formats) == 1 and native[0].native_format.can_be_in_parts
-    )
-    if not is_divisible:
-        return None
     optional = optional_columns(open_file.header for open_file in opened)
-    return SharedFacts(optional, any(format_.last_needs_others for format_ in formats))
+    native = [open_file.reader for open_file in opened if isinstance(open_file.reader, NativeReader)]
+    if not native:
+        return SharedFacts(optional)
+    facts = facts_of(native) if len(native) == len(opened) else None
+    return None if facts is None else SharedFacts(optional, *facts)
 
 
 def bill_part(bill: NormalisedBill) -> BillPart:

@@ -78,10 +78,6 @@ class NativeFormat(ABC):
     """The title in docs and on pages: "AWS Cost and Usage Report"."""
     order: ClassVar[int] = 100
     """The order in which formats are tried, lowest first; more specific formats are lower."""
-    can_be_in_parts: ClassVar[bool] = True
-    """Whether the files of an import may be read in parts, each by a process of its own."""
-    last_needs_others: ClassVar[bool] = False
-    """Whether the last file is read after all others, with their `summary`."""
     cell_error: ClassVar[type[FocusFileError]] = FocusFileError
     """Returns the error for a value that does not fit."""
 
@@ -95,11 +91,20 @@ class NativeFormat(ABC):
 
     def relate(self, files: Sequence[NativeFile], choice: FormatChoice, others: OtherFiles) -> None:
         """Relate all files of this format in one import, before their columns are used, with the owner's choice of
-        number and date formats. May read the files and change the mappings. `others`: if these are a part of its files.
+        number and date formats. May read the files and change the mappings. `others`: if these are a part of its files,
+        with the decisions about these.
 
         For formats whose files belong together, such as Azure's actual and amortized cost. FocusFileError for others.
         """
         return
+
+    def decisions(self, files: Sequence[NativeFile]) -> Sequence[str]:
+        """Return what `relate` decided about each of all files, for processes that read a part of them. Empty: nothing."""
+        return ()
+
+    def last_needs_others(self, files: Sequence[NativeFile]) -> bool:
+        """Return whether the last of all files is read after the others, with their `summary`. Called after `relate`."""
+        return False
 
     def summary(self, files: Sequence[NativeFile]) -> bytes | None:
         """Return what the import's last file needs to know of these, which were read; None if it is too much to store."""
@@ -107,9 +112,10 @@ class NativeFormat(ABC):
 
 
 class OtherFiles(NamedTuple):
-    """The other files of an import that is read in parts: the summaries of the parts before, in order, and whether
-    other files are read after these."""
+    """The other files of an import that is read in parts: `NativeFormat.decisions` about the files of this part, the
+    summaries of the parts before, in order, and whether other files are read after these."""
 
+    decisions: tuple[str, ...] = ()
     earlier: tuple[bytes, ...] = ()
     more_follow: bool = False
 

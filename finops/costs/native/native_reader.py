@@ -195,6 +195,15 @@ def relate(readers: Sequence[NativeReader], choice: FormatChoice, others: OtherF
         format_.relate(files, choice, others)
 
 
+def facts_of(readers: Sequence[NativeReader]) -> tuple[Sequence[str], bool] | None:
+    """Return `NativeFormat.decisions` and `last_needs_others` of related files of one format; None for several formats."""
+    files_by_format = _files_by_format(readers)
+    if len(files_by_format) != 1:
+        return None
+    [(format_, files)] = files_by_format.items()
+    return format_.decisions(files), format_.last_needs_others(files)
+
+
 def summary_of(readers: Sequence[NativeReader]) -> bytes | None:
     """Return the summary of files of one format, which were read; empty for files of several formats and for none."""
     files_by_format = _files_by_format(readers)

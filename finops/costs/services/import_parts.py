@@ -71,12 +71,14 @@ class ImportPart(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 class PartPlan(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The plan for one set of files, read in one way (`key`). `optional`: the optional columns of all files.
-    `last_waits`: the last part is read after all others. `error`: why a part, and so the import, fails."""
+    `decisions`: what all files decided about each. `last_waits`: the last part is read after all others. `error`: why
+    a part, and so the import, fails."""
 
     key: str
     optional: list[str]
     # Versions that read each part for itself do not find the parts of this plan, and leave them.
     parts: list[ImportPart] = msgspec.field(name="file_parts")
+    decisions: list[str] = []
     last_waits: bool = False
     error: str = ""
 
@@ -96,15 +98,16 @@ class PartPlan(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     def part_of_files(self, number: int) -> PartOfFiles:
         """Return what reading this part depends on. Raises PartsDiffer for the last part while it has to wait."""
-        if not self.last_waits:
-            return PartOfFiles(self.optional)
-        if number < len(self.parts) - 1:
-            return PartOfFiles(self.optional, OtherFiles(more_follow=True))
+        part = self.parts[number]
+        decisions = tuple(self.decisions[part.first : part.until])
+        is_last = number == len(self.parts) - 1
+        if not is_last or not self.last_waits:
+            return PartOfFiles(self.optional, OtherFiles(decisions, more_follow=not is_last))
         bills = [part.bill for part in self.parts[:-1]]
         summaries = tuple(bill.summary for bill in bills if bill is not None and bill.summary is not None)
         if len(summaries) < len(bills):
             raise PartsDiffer(f"read {len(summaries)} of the {len(bills)} parts before the last")
-        return PartOfFiles(self.optional, OtherFiles(earlier=summaries))
+        return PartOfFiles(self.optional, OtherFiles(decisions, earlier=summaries))
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,13 @@ def plan(job: CostImport) -> PartPlan | None:
     how = msgspec.json.encode([job.files, runs, facts, asdict(options)], enc_hook=repr, order="sorted")
     key = sha256(how).hexdigest()
     parts = [ImportPart(first=first, until=until, bytes=sum(sizes[first:until])) for first, until in runs]
-    new = PartPlan(key=key, optional=list(facts.optional), parts=parts, last_waits=facts.last_needs_others)
+    new = PartPlan(
+        key=key,
+        optional=list(facts.optional),
+        parts=parts,
+        decisions=list(facts.decisions),
+        last_waits=facts.last_needs_others,
+    )
     before = stored_plan(job.pk)
     if before is not None and before.key == key:
         new.error = before.error

@@ -108,7 +108,7 @@ def test_a_month_in_parts_is_replaced_as_a_whole_and_compared_as_a_whole(
     assert len(lines(cast.account)) == 6
 
 
-def test_small_imports_azure_exports_and_one_file_are_read_in_one_piece(
+def test_small_imports_one_file_and_files_of_several_formats_are_read_in_one_piece(
     cast: Cast, source: CostSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     plans: list[object] = []
@@ -124,9 +124,9 @@ def test_small_imports_azure_exports_and_one_file_are_read_in_one_piece(
     import_bill(cast, source, *paths)
     settings.IMPORT_PART_BYTES = 1
     import_bill(cast, source, paths[0])
-    for name in ("a", "b"):
-        (tmp_path / name).write_bytes(azure_export.export({"MeterName": name}))
-    import_bill(cast, source, tmp_path / "a", tmp_path / "b")
+    mixed = tmp_path / "mixed.csv"
+    mixed.write_bytes(azure_export.export({}))
+    import_bill(cast, source, paths[1], mixed)
     assert plans == [None, None, None]
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import enum
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,7 +23,7 @@ from finops.costs.focus.report import Findings
 from finops.costs.native.azure.charges import CHARGE, Charges
 from finops.costs.native.azure.decimals import decimals
 from finops.costs.native.native_batch import NativeBatch
-from finops.costs.native.native_format import TableFile
+from finops.costs.native.native_format import OtherFiles, TableFile
 from finops.lake.schema import MONEY
 from finops.lib.money import exact_sum
 
@@ -98,22 +99,71 @@ def _plain(values: pa.Array) -> pa.Array:
     return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
 
-class Pair:
-    """The files of both exports in one import, in reading order."""
+class EarlierFile(NamedTuple):
+    """A file of an earlier part of the import."""
 
-    def __init__(self, mappings: Sequence[AzureMapping]) -> None:
-        self._mappings = mappings
+    role: ExportRole
+    tally: Tally
+
+
+class _Summary(msgspec.Struct, array_like=True):
+    """`EarlierFile` for another process."""
+
+    role: ExportRole
+    has_unknown: bool
+    keys: list[str]
+    on_demand: list[tuple[tuple[str, str], Decimal]]
+    left_out: list[tuple[tuple[str, str], Decimal]]
+
+
+def summary_of(mappings: Iterable[AzureMapping]) -> bytes:
+    """Return what the notes on how the exports match need of these files, which were read."""
+    tallies = [(mapping.role, mapping.tally) for mapping in mappings]
+    summaries = [
+        _Summary(
+            role,
+            tally.has_unknown,
+            sorted(tally.keys),
+            list(tally.on_demand.items()),
+            list(tally.left_out.items()),
+        )
+        for role, tally in tallies
+    ]
+    return msgspec.msgpack.encode(summaries)
+
+
+def _of_summary(summary: bytes) -> Iterator[EarlierFile]:
+    for file in msgspec.msgpack.decode(summary, type=list[_Summary]):
+        tally = Tally()
+        tally.has_unknown, tally.keys = file.has_unknown, set(file.keys)
+        tally.on_demand.update(file.on_demand)
+        tally.left_out.update(file.left_out)
+        yield EarlierFile(file.role, tally)
+
+
+class Pair:
+    """The files of both exports in one import, or in a part of it, in reading order. `more_follow`: later parts follow."""
+
+    def __init__(
+        self,
+        mappings: Sequence[AzureMapping],
+        earlier: Sequence[EarlierFile] = (),
+        *,
+        more_follow: bool = False,
+    ) -> None:
+        self._last, self._more_follow = mappings[-1], more_follow
+        self._files: list[AzureMapping | EarlierFile] = [*earlier, *mappings]
 
     def notes(self, of: AzureMapping) -> list[str]:
         """Return, with the last file, notes on how the exports match. FocusFileError if their months differ."""
-        if of is not self._mappings[-1]:
+        if self._more_follow or of is not self._last:
             return []
         actual, amortized = self._sums(ExportRole.ACTUAL), self._sums(ExportRole.AMORTIZED)
         self._refuse_other_months(of)
         notes = [
             "BilledCost is of the actual cost, EffectiveCost of the amortized cost. Lines that both have count once."
         ]
-        if any(mapping.tally.has_unknown for mapping in self._mappings):
+        if any(file.tally.has_unknown for file in self._files):
             return [
                 *notes,
                 "The exports were not compared: their numbers are ambiguous.",
@@ -132,9 +182,9 @@ class Pair:
             ExportRole.AMORTIZED: "Purchases of reservations and savings plans in the amortized cost",
         }
         return [
-            f"{charges[mapping.role]} was left out: {_short(amount)} {currency} in {month}."
-            for mapping in self._mappings
-            for (month, currency), amount in sorted(mapping.tally.left_out.items())
+            f"{charges[file.role]} was left out: {_short(amount)} {currency} in {month}."
+            for file in self._files
+            for (month, currency), amount in sorted(file.tally.left_out.items())
             if amount
         ]
 
@@ -147,13 +197,13 @@ class Pair:
             )
 
     def _months(self, role: ExportRole) -> set[str]:
-        return {month for mapping in self._mappings if mapping.role is role for month in mapping.tally.keys}
+        return {month for file in self._files if file.role is role for month in file.tally.keys}
 
     def _sums(self, role: ExportRole) -> Sums:
         sums: Sums = defaultdict(Decimal)
-        for mapping in self._mappings:
-            if mapping.role is role:
-                for key, amount in mapping.tally.on_demand.items():
+        for file in self._files:
+            if file.role is role:
+                for key, amount in file.tally.on_demand.items():
                     sums[key] = exact_sum([sums[key], amount])
         return sums
 
@@ -226,6 +276,17 @@ def assign_roles(mappings: Sequence[AzureMapping], paths: Sequence[Path], tallie
     pair = Pair(mappings)
     for mapping in mappings:
         mapping.join(pair)
+
+
+def assign_part(mappings: Sequence[AzureMapping], others: OtherFiles) -> None:
+    """Assign files of a part of an import the exports that were decided by all files."""
+    for mapping, role in zip(mappings, others.decisions, strict=True):
+        mapping.role = ExportRole(role)
+    if any(mapping.role is not ExportRole.ALONE for mapping in mappings):
+        earlier = [file for summary in others.earlier for file in _of_summary(summary)]
+        pair = Pair(mappings, earlier, more_follow=others.more_follow)
+        for mapping in mappings:
+            mapping.join(pair)
 
 
 def _role_by_name(name: str) -> ExportRole | None:

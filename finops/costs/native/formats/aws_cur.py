@@ -16,7 +16,6 @@ class AwsCur(NativeFormat):
     """Recognised by two columns of line items; their spelling differs by report and by file type."""
 
     title: ClassVar[str] = "AWS Cost and Usage Report"
-    last_needs_others: ClassVar[bool] = True
 
     def recognises(self, names: Sequence[str]) -> bool:
         folded = {fold(name) for name in names}
@@ -32,6 +31,9 @@ class AwsCur(NativeFormat):
         earlier = [cur_negations.of_summary(summary) for summary in others.earlier]
         for report in reports:
             report.reports, report.earlier, report.more_follow = reports, earlier, others.more_follow
+
+    def last_needs_others(self, files: Sequence[NativeFile]) -> bool:
+        return True
 
     def summary(self, files: Sequence[NativeFile]) -> bytes | None:
         """Return the negations of these files; their differences are lines of the import's last file."""

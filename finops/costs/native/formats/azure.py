@@ -8,12 +8,12 @@ from finops.costs.focus.csvfile import CsvFile
 from finops.costs.focus.formats import FormatChoice
 from finops.costs.native.azure import columns, dates, pair
 from finops.costs.native.azure.mapping import AzureMapping
+from finops.costs.native.azure.pair import ExportRole
 from finops.costs.native.native_format import NativeFile, NativeFormat, OtherFiles, TableFile
 
 
 class AzureFormat(NativeFormat):
     title = "Azure cost export"
-    can_be_in_parts = False  # which of the two exports a file is depends on the others
 
     def recognises(self, names: Sequence[str]) -> bool:
         return columns.is_export(names)
@@ -28,11 +28,28 @@ class AzureFormat(NativeFormat):
         for mapping, file in azure:
             mapping.has_text_numbers = _has_text_numbers(mapping, file)
             mapping.date_order, mapping.date_note = dates.order_of(mapping, file, choice.dates)
-        if len(azure) > 1:
-            paths = [file.path for _, file in azure]
+        mappings = [mapping for mapping, _ in azure]
+        if others.decisions:
+            pair.assign_part(mappings, others)
+        elif len(azure) > 1:
             pair.assign_roles(
-                [mapping for mapping, _ in azure], paths, [pair.survey(*each) for each in azure]
+                mappings, [file.path for _, file in azure], [pair.survey(*each) for each in azure]
             )
+
+    def decisions(self, files: Sequence[NativeFile]) -> Sequence[str]:
+        """Return which of the two exports each file is."""
+        return [mapping.role.value for mapping in _mappings(files)]
+
+    def last_needs_others(self, files: Sequence[NativeFile]) -> bool:
+        """Return whether there are files of both exports: the last file has the notes on how they match."""
+        return any(mapping.role is not ExportRole.ALONE for mapping in _mappings(files))
+
+    def summary(self, files: Sequence[NativeFile]) -> bytes | None:
+        return pair.summary_of(_mappings(files))
+
+
+def _mappings(files: Sequence[NativeFile]) -> list[AzureMapping]:
+    return [mapping for mapping, _ in files if isinstance(mapping, AzureMapping)]
 
 
 def _has_text_numbers(mapping: AzureMapping, file: TableFile) -> bool:

@@ -20,9 +20,11 @@ from finops.costs.native.aws import cur_negations
 from finops.costs.services import claims, import_parts, part_attempts
 from finops.lake.models import LakeSegment
 from finops.lib import clock
+from finops.lib.errors import UserError
 from tests.cast import Cast
 from tests.examples import examples
 from tests.finops.costs.native import cur_files
+from tests.finops.costs.native.azure_export import PURCHASE, REFUND, UNUSED, USED, export, of
 from tests.finops.costs.native.cur_files import PLAN, Line, as_csv, as_legacy_csv, as_parquet, line, usage
 from tests.finops.costs.native.test_google import bill as google_bill
 from tests.finops.costs.part_bills import import_in_one_piece, lines, live, plan_of, queue_paths, report_of
@@ -187,6 +189,67 @@ def test_exports_of_google_are_read_in_parts(
     assert report_of(job) == report_of(whole)
     assert lines(cast.account) == lines(cast.other_account)
     assert total(cast.account) == Decimal("0.5") + Decimal("1.5") + Decimal("2.5") + 3 * Decimal("10.5")
+
+
+PAIR = {
+    "actual-0.csv": export(of(PURCHASE, "100"), of(USED, "0"), {}),
+    "amortized-0.csv": export(of(USED, "2.5"), of(UNUSED, "0.75")),
+    "actual-1.csv": export(of(REFUND, "-20"), of({}, "0.4", SubscriptionId="ed570627"), of(USED, "0.125")),
+    "amortized-1.csv": export({}, of({}, "0.5", SubscriptionId="ed570627")),
+}
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_azure_exports_of_actual_and_amortized_cost_are_read_in_parts(
+    cast: Cast,
+    source: CostSource,
+    tmp_path: Path,
+    settings: Any,
+    plans: list[import_parts.PartPlan | None],
+    order: int,
+) -> None:
+    paths = [tmp_path / name for name in PAIR][::order]
+    for path in paths:
+        path.write_bytes(PAIR[path.name])
+    whole = import_in_one_piece(cast, paths, settings)
+    job = import_bill(cast, source, *paths)
+
+    assert [len(plan.parts) if plan else 0 for plan in plans] == [0, 4]
+    assert report_of(job) == report_of(whole)
+    assert lines(cast.account) == lines(cast.other_account)
+    assert "The exports differ in 2023-09" in str(job.report["files"][-1]["notes"])
+    assert "was left out: 0.125 USD" in str(job.report["files"][-1]["notes"])
+
+
+def test_files_of_one_azure_export_are_read_in_parts_and_none_waits(
+    cast: Cast,
+    source: CostSource,
+    tmp_path: Path,
+    settings: Any,
+    plans: list[import_parts.PartPlan | None],
+) -> None:
+    files = [export(of(USED, "2.5"), {"MeterName": f"file {number}"}) for number in range(3)]
+    paths = write(tmp_path / "amortized", files, ".csv")
+    whole = import_in_one_piece(cast, paths, settings)
+    job = import_bill(cast, source, *paths)
+
+    assert [plan and (len(plan.parts), plan.last_waits) for plan in plans] == [None, (3, False)]
+    assert report_of(job) == report_of(whole)
+    assert lines(cast.account) == lines(cast.other_account)
+
+
+def test_exports_of_azure_for_other_months_are_refused_in_parts(
+    cast: Cast, source: CostSource, tmp_path: Path, plans: list[import_parts.PartPlan | None]
+) -> None:
+    paths = [tmp_path / name for name in PAIR]
+    for path in paths:
+        path.write_bytes(PAIR[path.name])
+    paths[0].write_bytes(export(of(PURCHASE, "100", Date="10/01/2023", BillingPeriodStartDate="10/01/2023")))
+    with pytest.raises(
+        UserError, match="the actual cost has lines of 2023-09, 2023-10, the amortized cost of 2023-09"
+    ):
+        import_bill(cast, source, *paths)
+    assert live(cast.account) == []
 
 
 def test_reports_beside_focus_files_are_read_in_one_piece(
