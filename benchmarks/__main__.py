@@ -67,6 +67,7 @@ def _world() -> Iterator[None]:
     for name in PRODUCT_VARIABLES:
         os.environ.pop(name, None)
     cluster = embedded.throwaway_cluster(directory)
+    cluster.shared_buffers = embedded.machine_buffers()
     try:
         cluster.create()
         cluster.start()

@@ -32,6 +32,15 @@ def cores() -> int:
     return max(1, count)
 
 
+def machine_memory() -> int:
+    """Return the memory of the machine or the container, in bytes."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = Path("/sys/fs/cgroup/memory.max")
+    if limit.is_file() and (text := limit.read_text().strip()).isdigit():
+        total = min(total, int(text))
+    return total
+
+
 def start_time(pid: int) -> str:
     """The start time of a process, as text for comparison only; empty when there is no such process.
 

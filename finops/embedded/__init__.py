@@ -11,7 +11,7 @@ and a copy of the binaries are in /var/lib/finops-<digest>, and `var/postgres` i
 
 from __future__ import annotations
 
-from finops.embedded.cluster import Cluster, EmbeddedError, Owner
+from finops.embedded.cluster import Cluster, EmbeddedError, Owner, machine_buffers
 from finops.embedded.paths import database_url, development_cluster, prepare, throwaway_cluster
 from finops.embedded.redis_server import RedisServer, development_redis, lasting_redis, running_redis_url
 
@@ -24,6 +24,7 @@ __all__ = [
     "development_cluster",
     "development_redis",
     "lasting_redis",
+    "machine_buffers",
     "prepare",
     "running_redis_url",
     "throwaway_cluster",

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from finops.embedded.cluster import MAJOR, Cluster, EmbeddedError, Owner
+from finops.embedded.cluster import MAJOR, Cluster, EmbeddedError, Owner, machine_buffers
 from finops.lib.secrets import development_secret, make_private_dir
 
 # struct sockaddr_un holds 108 bytes on Linux and 104 on macOS, with the name ".s.PGSQL.5432" and a NUL.
@@ -38,6 +38,7 @@ def development_cluster(var_dir: Path) -> Cluster:
         log=var_dir / "log" / "postgres.log",
         owner=owner,
         binaries=_reachable_binaries(home, owner),
+        shared_buffers=machine_buffers(),
     )
 
 

@@ -37,7 +37,8 @@ from django.db import connection, connections
 from django.utils.module_loading import import_string
 
 from finops.lib.call_stack import in_one_chunk
-from finops.lib.memory import limit_lake_memory, machine_memory
+from finops.lib.memory import limit_lake_memory
+from finops.processes import machine_memory
 
 logger = logging.getLogger(__name__)
 

@@ -7,15 +7,15 @@ thread that merges usage and then waits keeps its freed memory: 100 MB after one
 from __future__ import annotations
 
 import ctypes
-import os
 import threading
 import time
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 from django.conf import settings
+
+from finops.processes import machine_memory
 
 MB: Final = 2**20
 LEAST_LAKE_MEMORY: Final = 64 * MB
@@ -24,15 +24,6 @@ RETURN_SECONDS = 30.0
 """Seconds between two returns of memory. Each takes 5 ms of a core."""
 
 _lake_ceiling = 0
-
-
-def machine_memory() -> int:
-    """Return the memory of the machine or the container, in bytes."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    limit = Path("/sys/fs/cgroup/memory.max")
-    if limit.is_file() and (text := limit.read_text().strip()).isdigit():
-        total = min(total, int(text))
-    return total
 
 
 def lake_memory() -> int:

@@ -13,6 +13,7 @@ import pytest
 from finops.embedded import Cluster, EmbeddedError, Owner, development_cluster, prepare
 from finops.embedded.paths import SOCKET_DIR_LIMIT, may_enter, short_socket_dir, unprivileged_owner
 from finops.embedded.watch import ServerWatch
+from finops.processes import machine_memory
 from finops.supervisor import Backoff
 from tests.waiting import wait_until
 
@@ -61,6 +62,16 @@ class TestServer:
         assert value_of(cluster, "SHOW server_encoding") == "UTF8"
         assert value_of(cluster, "SHOW timezone") == "UTC"
         assert value_of(cluster, "SELECT current_database()") == "finops"
+
+    def test_buffers_and_log_are_as_large_as_the_machine_allows(self, cluster: Cluster) -> None:
+        buffers = value_of(
+            cluster, "SELECT setting::bigint * 8192 FROM pg_settings WHERE name = 'shared_buffers'"
+        )
+        wal = value_of(cluster, "SELECT setting::bigint << 20 FROM pg_settings WHERE name = 'max_wal_size'")
+        assert isinstance(buffers, int)
+        assert isinstance(wal, int)
+        assert buffers == min(2 << 30, max(128 << 20, machine_memory() // 16 // 8192 * 8192))
+        assert 1 << 30 <= wal <= max(1 << 30, shutil.disk_usage(cluster.home).total // 20)
 
     def test_a_wrong_password_is_refused(self, cluster: Cluster) -> None:
         url = cluster.url().replace(cluster.password, "wrong")
