@@ -58,7 +58,9 @@ AccessKeyId = Annotated[
         examples=["AKIAIOSFODNN7EXAMPLE"],
         pattern=r"^[A-Za-z0-9_-]{0,128}$",
         # An access key can be used to assume the role.
-        extra_json_schema=shown_for("access", "access_key", "role", required=["access_key"]),
+        extra_json_schema=shown_for(
+            "access", "access_key", "role", required=["access_key"], pair="secret_access_key"
+        ),
     ),
 ]
 SecretAccessKey = Annotated[
@@ -66,7 +68,9 @@ SecretAccessKey = Annotated[
     msgspec.Meta(
         title="Secret access key",
         max_length=256,
-        extra_json_schema=shown_for("access", "access_key", "role", required=["access_key"]),
+        extra_json_schema=shown_for(
+            "access", "access_key", "role", required=["access_key"], pair="access_key_id"
+        ),
     ),
 ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -109,29 +109,33 @@ def entered_config(
     their own.
     """
     config = config_of_values(connector, values, external_id=external_id, stored_secrets=stored_secrets)
-    missing = missing_fields(connector, msgspec.structs.asdict(config))
+    kept_secrets = [name for name in stored_secrets or {} if _is_blank(values.get(name, ""))]
+    missing = missing_fields(connector, msgspec.structs.asdict(config), kept_secrets=kept_secrets)
     fields_by_name = {each.name: each for each in fields_of(connector)}
     if stored_config is not None:
-        missing_before = missing_fields(connector, {**stored_config, **(stored_secrets or {})})
+        stored = {**stored_config, **(stored_secrets or {})}
+        missing_before = missing_fields(connector, stored, kept_secrets=list(stored_secrets or {}))
         missing = [name for name in missing if name not in missing_before]
-        kept_secrets = [name for name in stored_secrets or {} if _is_blank(values.get(name, ""))]
         _check_receiver(fields_by_name, config, stored_config, kept_secrets)
     if missing:
         raise UserError(missing_text(title_of(fields_by_name[missing[0]])), field=missing[0])
     return config
 
 
-def missing_fields(connector: Configurable, values: Mapping[str, Any]) -> list[str]:
+def missing_fields(
+    connector: Configurable, values: Mapping[str, Any], *, kept_secrets: Collection[str] = ()
+) -> list[str]:
     """Return the empty fields that the values of other fields require (`connector.required_for`), in order. A field
-    without a value has its default."""
+    without a value has its default. The `kept_secrets`, which were not entered again, require no field."""
     fields = list(fields_of(connector))
     complete = {each.name: each.default for each in fields} | dict(values)
+    entered = complete | dict.fromkeys(kept_secrets, "")
     return [
         each.name
         for each in fields
         if (condition := requirement_of(each))
         and complete[each.name] in _EMPTY
-        and is_required(condition, complete)
+        and is_required(condition, entered)
     ]
 
 
@@ -143,8 +147,10 @@ def requirement_of(field: msgspec.structs.FieldInfo) -> Mapping[str, Any] | None
 
 def is_required(condition: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
     """Return whether the condition of `connector.required_for` holds for the values."""
-    is_chosen = values[condition["field"]] in condition["choices"]
-    return is_chosen and not (condition["unless"] and values[condition["unless"]])
+    choice = values[condition["field"]]
+    if choice in condition["choices"]:
+        return not (condition["unless"] and values[condition["unless"]])
+    return choice in condition["pair_choices"] and bool(values[condition["pair"]])
 
 
 def missing_text(title: str) -> str:

@@ -65,17 +65,22 @@ class ConnectorConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     __str__ = __repr__
 
 
-def shown_for(field: str, *choices: str, required: Sequence[str] = ()) -> dict[str, Any]:
+def shown_for(field: str, *choices: str, required: Sequence[str] = (), pair: str = "") -> dict[str, Any]:
     """Return a `msgspec.Meta`'s extra_json_schema: forms show the field only with these choices of another field, and
-    it must be entered with the choices `required`."""
+    it must be entered with the choices `required`, and with all `choices` if the field `pair` is entered."""
     shown = {"shown_for": {"field": field, "choices": list(choices)}}
-    return {**shown, **required_for(field, *required)} if required else shown
+    condition = required_for(field, *required, pair=pair, pair_choices=choices)
+    return {**shown, **condition} if required else shown
 
 
-def required_for(field: str, *choices: str, unless: str = "") -> dict[str, Any]:
+def required_for(
+    field: str, *choices: str, unless: str = "", pair: str = "", pair_choices: Sequence[str] = ()
+) -> dict[str, Any]:
     """Return a `msgspec.Meta`'s extra_json_schema: the field must be entered with these choices of another field, unless
-    the field `unless` is entered. New connections are checked, stored ones are not (`configs.entered_config`)."""
-    return {"required_for": {"field": field, "choices": list(choices), "unless": unless}}
+    the field `unless` is entered; and with `pair_choices`, if the field `pair` is entered. New connections are checked,
+    stored ones are not (`configs.entered_config`)."""
+    condition = {"field": field, "choices": list(choices), "unless": unless}
+    return {"required_for": {**condition, "pair": pair, "pair_choices": list(pair_choices) if pair else []}}
 
 
 class ConfigError(ValueError):

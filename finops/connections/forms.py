@@ -202,6 +202,16 @@ class BoundConfigField:
         name = self.required_for["unless"] if self.required_for else ""
         return self.bound.form[name].auto_id if name else ""
 
+    @property
+    def required_pair(self) -> str:
+        """The HTML ID of the field with which the field is required on the choices `pair_choices`; empty for none."""
+        name = self.required_for["pair"] if self.required_for else ""
+        return self.bound.form[name].auto_id if name else ""
+
+    @property
+    def pair_choices(self) -> str:
+        return " ".join(self.required_for["pair_choices"]) if self.required_for else ""
+
 
 class _FormValues(Mapping[str, Any]):
     """The current values of a form: entered, or else initial."""
@@ -326,9 +336,7 @@ class ConfigForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.connector, self.exists = connector, stored is not None
         self._stored_secrets = dict.fromkeys(stored_secrets, KEEP_HINT)
-        self._missing_before = (
-            missing_fields(connector, {**stored, **self._stored_secrets}) if stored is not None else []
-        )
+        self._missing_before = self._missing(stored) if stored is not None else []
         if self.exists:
             del self.fields["name"]
         self.config_fields = config_fields(connector)
@@ -355,13 +363,20 @@ class ConfigForm(forms.Form):
             for each in self.config_fields
         ]
 
+    def _missing(self, values: Mapping[str, Any]) -> list[str]:
+        return missing_fields(
+            self.connector,
+            {**self._stored_secrets, **values},
+            kept_secrets=self._stored_secrets.keys() - values.keys(),
+        )
+
     def _may_be_empty(self, name: str) -> bool:
         return name in self._missing_before or name in self._stored_secrets
 
     def clean(self) -> None:
         """Add an error to each empty field that the values of other fields require."""
         entered = {name: value for name, value in self.config_values().items() if value != ""}
-        for name in missing_fields(self.connector, {**self._stored_secrets, **entered}):
+        for name in self._missing(entered):
             if name not in self._missing_before and name not in self.errors:
                 self.add_error(name, missing_text(str(self.fields[name].label)))
 

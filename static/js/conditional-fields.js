@@ -13,7 +13,9 @@ function updateRequirement(part) {
   const choice = document.getElementById(part.dataset.requiredWith);
   const replacement = document.getElementById(part.dataset.requiredUnless);
   const isChosen = listOf(part.dataset.requiredChoices).includes(choice.value);
-  const isRequired = isChosen && !replacement?.value.trim();
+  const pair = document.getElementById(part.dataset.requiredPair);
+  const isPaired = listOf(part.dataset.pairChoices ?? "").includes(choice.value) && pair.value.trim() !== "";
+  const isRequired = isChosen ? !replacement?.value.trim() : isPaired;
   // Browsers and screen readers treat it as any required field.
   part.querySelector("input, select, textarea").required = isRequired;
   part.querySelector("label").classList.toggle("required", isRequired);
@@ -32,4 +34,5 @@ for (const part of document.querySelectorAll("[data-required-with]")) {
   updateRequirement(part);
   follow(part.dataset.requiredWith, () => updateRequirement(part));
   follow(part.dataset.requiredUnless, () => updateRequirement(part));
+  follow(part.dataset.requiredPair, () => updateRequirement(part));
 }

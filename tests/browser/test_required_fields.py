@@ -49,3 +49,23 @@ def test_fields_are_required_only_for_the_selected_access(new_page: NewPage, wid
     expect(page.locator("#id_tenant_id")).to_be_hidden()
     page.locator("#id_access").select_option("service_principal")
     assert_required(page, "container", *principal)
+
+
+def test_the_parts_of_an_access_key_require_each_other(new_page: NewPage) -> None:
+    page = new_page("member")
+    page.goto("/a/acme/connections/new/?connector=aws_data_exports")
+    key_id, secret = page.locator("#id_access_key_id"), page.locator("#id_secret_access_key")
+    page.locator("#id_access").select_option("role")
+    expect(key_id).to_have_js_property("required", False)
+    expect(secret).to_have_js_property("required", False)
+
+    key_id.fill("AKIAIOSFODNN7EXAMPLE")
+    expect(secret).to_have_js_property("required", True)
+    expect(page.locator("label[for=id_secret_access_key]")).to_have_class(re.compile(r"\brequired\b"))
+    key_id.fill("")
+    expect(secret).to_have_js_property("required", False)
+
+    secret.fill("s")
+    expect(key_id).to_have_js_property("required", True)
+    secret.fill("")
+    expect(key_id).to_have_js_property("required", False)

@@ -50,7 +50,9 @@ class S3Config(ConnectorConfig, frozen=True, kw_only=True):
             description="Of a user with write access to this folder only.",
             examples=["AKIAIOSFODNN7EXAMPLE"],
             pattern=r"^[A-Za-z0-9_-]{0,128}$",
-            extra_json_schema=shown_for("access", "access_key", "role", required=["access_key"]),
+            extra_json_schema=shown_for(
+                "access", "access_key", "role", required=["access_key"], pair="secret_access_key"
+            ),
         ),
     ] = ""
     secret_access_key: SecretAccessKey = ""

@@ -266,7 +266,9 @@ def _needed(connector: Connector[Any], field: msgspec.structs.FieldInfo) -> str:
         return "yes" if field.required else ""
     other = next(each for each in fields_of(connector) if each.name == condition["field"])
     choices = " or ".join(name.replace("_", " ") for name in condition["choices"])
-    return f"if {title_of(other)} is {choices}{', without Endpoint' if condition['unless'] else ''}"
+    pair = next((each for each in fields_of(connector) if each.name == condition["pair"]), None)
+    needed = f"if {title_of(other)} is {choices}{', without Endpoint' if condition['unless'] else ''}"
+    return f"{needed}, or with {title_of(pair)}" if pair else needed
 
 
 def _cell(text: str) -> str:

@@ -105,6 +105,12 @@ def test_a_condition_names_a_choice_of_the_same_form(kind: Configurable) -> None
                 each.described.shown_for["choices"]
             )
             assert condition["unless"] in {"", *described}
+            if pair := condition["pair"]:
+                other = described[pair].required_for
+                assert other is not None
+                assert other["pair"] == each.described.name
+                assert described[pair].shown_for == each.described.shown_for
+                assert set(condition["choices"]) <= set(condition["pair_choices"])
             assert not each.described.required
 
 

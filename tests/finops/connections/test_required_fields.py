@@ -26,6 +26,9 @@ BUCKET = {"bucket": "acme-billing"}
 PRINCIPAL = {"tenant_id": GUID, "client_id": GUID, "client_secret": "s"}
 AZURE = {"account": "acmebilling", "container": "exports", "access": "service_principal", **PRINCIPAL}
 ROLE = "arn:aws:iam::123456789012:role/finops-console"
+ROLE_WITH_ID = {"access": "role", "role_arn": ROLE, "access_key_id": "AKIAIOSFODNN7EXAMPLE"}
+ROLE_WITH_SECRET = {"access": "role", "role_arn": ROLE, "secret_access_key": "s"}
+EVENT_HISTORY = {"read_from": "event_history", "regions": "eu-west-1"}
 
 MISSING_OF_CONNECTIONS: list[tuple[str, dict[str, str], list[str]]] = [
     ("aws_data_exports", {**BUCKET, "access": "role"}, ["role_arn"]),
@@ -43,6 +46,9 @@ MISSING_OF_CONNECTIONS: list[tuple[str, dict[str, str], list[str]]] = [
     ),
     ("google_bucket", {**BUCKET, "access": "service_account_key"}, ["key"]),
     ("bucket_focus", {**BUCKET, "access": "role"}, ["role_arn"]),
+    ("aws_data_exports", {**BUCKET, **ROLE_WITH_ID}, ["secret_access_key"]),
+    ("bucket_focus", {**BUCKET, **ROLE_WITH_SECRET}, ["access_key_id"]),
+    ("aws_cloudtrail", {**EVENT_HISTORY, **ROLE_WITH_ID}, ["secret_access_key"]),
     ("oci_focus", {"report": "focus"}, ["tenancy", "user", "fingerprint", "private_key", "region"]),
     ("github", {"repositories": "acme/checkout", "access": "token"}, ["token"]),
     (
@@ -56,6 +62,8 @@ MISSING_OF_CONNECTIONS: list[tuple[str, dict[str, str], list[str]]] = [
 MISSING_OF_EXPORTS: list[tuple[str, dict[str, str], list[str]]] = [
     ("s3", {**BUCKET, "access": "access_key"}, ["access_key_id", "secret_access_key"]),
     ("s3", {**BUCKET, "access": "role"}, ["role_arn"]),
+    ("s3", {**BUCKET, **ROLE_WITH_ID}, ["secret_access_key"]),
+    ("s3", {**BUCKET, **ROLE_WITH_SECRET}, ["access_key_id"]),
     ("azure_blob", {"access": "sas_url"}, ["sas_url"]),
     ("google_storage", {**BUCKET, "access": "service_account_key"}, ["key"]),
 ]
@@ -199,6 +207,33 @@ def test_a_stored_secret_counts_as_entered_for_its_own_access_only(cast: Cast) -
     assert same_access.status_code == 302
     assert errors_by_field(other_access.content.decode()) == {"sas_url": "Enter the SAS URL."}
     assert other_access.content.decode().count("Stored. Leave empty to keep it.") == 1
+
+
+def test_a_role_keeps_changes_and_loses_its_access_key(cast: Cast) -> None:
+    values = {**BUCKET, **ROLE_WITH_ID, "secret_access_key": "first"}
+    connection = services.create_connection(
+        account=cast.account, actor=cast.actor, name="AWS", connector="aws_data_exports", values=values
+    )
+    client = signed_in(cast.member)
+
+    response = client.post(edit_url(connection), edit_form(connection, prefix="bills"))
+    without_id = client.post(
+        edit_url(connection), edit_form(connection, access_key_id="", secret_access_key="second")
+    )
+    with pytest.raises(UserError, match=r"^Enter the access key ID\.$"):
+        services.change_connection(
+            connection=connection,
+            actor=cast.actor,
+            values={**values, "access_key_id": ""},
+            interval_minutes=60,
+            first_month=None,
+        )
+    removed = client.post(edit_url(connection), edit_form(connection, access_key_id=""))
+
+    assert (response.status_code, removed.status_code) == (302, 302)
+    assert errors_by_field(without_id.content.decode()) == {"access_key_id": "Enter the access key ID."}
+    with account_scope(cast.account):
+        assert CostConnection.objects.get().config["access_key_id"] == ""
 
 
 @pytest.mark.parametrize(
