@@ -48,3 +48,17 @@ def test_no_button_says_yes_ok_or_submit() -> None:
     vague = re.compile(r"<button\b[^>]*>\s*(OK|Yes|No|Submit)\s*</button>", re.IGNORECASE)
 
     assert [str(path) for path in TEMPLATES.rglob("*.html") if vague.search(path.read_text())] == []
+
+
+def test_every_select_of_a_period_says_that_days_are_utc() -> None:
+    selects = [
+        (path.relative_to(TEMPLATES), tag)
+        for path in sorted(TEMPLATES.rglob("*.html"))
+        for tag in re.findall(
+            r'<select\b[^>]*\bname="period"[^>]*>|\{% include "_select.html" with name="period"[^%]*%\}',
+            path.read_text(),
+        )
+    ]
+
+    assert len(selects) >= 4
+    assert [str(path) for path, tag in selects if "Days are UTC" not in tag] == []
