@@ -55,9 +55,18 @@ class SeriesTable:
     currency: str = ""
 
     @property
+    def names(self) -> list[str]:
+        return [name or "Total" for name, _values, _whole in self.rows]
+
+    @property
+    def fits_phones(self) -> bool:
+        """Whether a phone shows the table without scrolling; others are blocks there, one a row."""
+        return len(self.rows) <= FEW_SERIES
+
+    @property
     def by_bucket_rows(self) -> list[tuple[str, Values, Decimal | None]]:
-        """Few series over many buckets as one row a bucket, which a phone shows without scrolling; else no rows."""
-        if len(self.rows) > FEW_SERIES or len(self.labels) <= FEW_SERIES:
+        """The figures as one row a bucket, if there are more buckets than series; else no rows."""
+        if len(self.labels) <= max(FEW_SERIES, len(self.rows)):
             return []
         values = [row_values for _name, row_values, _whole in self.rows]
         return [

@@ -129,6 +129,12 @@ def figure(value: Decimal | None, currency: str) -> SafeString:
 
 
 @register.filter
+def with_labels(values: Sequence[object], labels: Sequence[str]) -> list[tuple[str, object]]:
+    """Pairs of a label and its value, for cells that name their column."""
+    return list(zip(labels, values, strict=True))
+
+
+@register.filter
 def percent(ratio: Decimal | float | None) -> str:
     """0.1234 → `12.3%`: a share."""
     return "—" if ratio is None else numbers.percent(ratio)
