@@ -14,7 +14,8 @@ from django.test import Client
 def text_of(response: Any, *, status: int = 200) -> str:
     """Return the text of a page without markup, with single spaces. Raises AssertionError for another status."""
     assert response.status_code == status, response.content
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", response.content.decode())).split())
+    page = response.content.decode().replace("<wbr>", "")  # where a word may break
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
 
 
 def get_page(client: Client, url: str, **query: Any) -> str:

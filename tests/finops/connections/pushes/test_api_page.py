@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from typing import Any
 
@@ -11,6 +12,7 @@ from jsonschema import Draft202012Validator
 
 from finops.connections.openapi import document
 from finops.connections.push_reference import PATHS, ApiOperation, push_reference
+from finops.connections.views.cost_keys import push_url
 from finops.lib import clock
 from tests.cast import Cast, signed_in
 from tests.finops.connections.pushes.push_steps import CostDoor, csv_rows, run_pushes
@@ -42,6 +44,14 @@ def test_it_has_every_endpoint_field_column_and_status_of_the_document(cast: Cas
     assert [name for name in names if name not in page] == []
     assert "at most 67.1 MB" in page
     assert "`" not in page
+
+
+def test_its_base_url_breaks_only_between_the_parts_of_its_path(cast: Cast) -> None:
+    answer = signed_in(cast.viewer).get(PAGE).content.decode()
+
+    (shown,) = re.findall(r"<dt>Base URL</dt>\s*<dd>\s*<code[^>]*>(.*?)</code>", answer)
+    assert shown.replace("<wbr>", "") == push_url()
+    assert shown.split("<wbr>")[:2] == [settings.PUBLIC_URL, "/api"]
 
 
 def test_its_example_of_a_push_is_one() -> None:
