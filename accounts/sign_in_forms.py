@@ -1,17 +1,23 @@
-"""Forms for django-allauth with the project's rules on addresses (settings.ACCOUNT_FORMS)."""
+"""Forms for django-allauth with this product's words and rules on addresses (settings.ACCOUNT_FORMS)."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
+from allauth.account.forms import AddEmailForm as DefaultAddEmailForm
+from allauth.account.forms import ChangePasswordForm as DefaultChangePasswordForm
 from allauth.account.forms import LoginForm as DefaultLoginForm
+from allauth.account.forms import ReauthenticateForm as DefaultReauthenticateForm
 from allauth.account.forms import ResetPasswordForm as DefaultResetPasswordForm
 from allauth.account.forms import ResetPasswordKeyForm as DefaultResetPasswordKeyForm
+from allauth.account.forms import SetPasswordForm as DefaultSetPasswordForm
 from allauth.account.forms import SignupForm as DefaultSignupForm
 from allauth.account.models import EmailAddress
 from django import forms
 from django.core.exceptions import ValidationError
 
+from accounts.entry_texts import EntryTexts
 from accounts.models import User
 from accounts.services.addresses import free_address, verify_by_reset
 from accounts.sso.enforcement import refusal_text
@@ -25,7 +31,7 @@ def _check_enforcement(email: str) -> None:
         raise ValidationError(refusal_text(provider, email), code="sso")
 
 
-class LoginForm(DefaultLoginForm):  # type: ignore[misc]
+class LoginForm(EntryTexts, DefaultLoginForm):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.is_owners = bool(self.data.get("owner") or (self.request and self.request.GET.get("owner")))
@@ -40,7 +46,12 @@ class LoginForm(DefaultLoginForm):  # type: ignore[misc]
         return cleaned
 
 
-class SignupForm(DefaultSignupForm):  # type: ignore[misc]
+class SignupForm(EntryTexts, DefaultSignupForm):  # type: ignore[misc]
+    required_texts: ClassVar[Mapping[str, str]] = {
+        **EntryTexts.required_texts,
+        "password1": "Enter a password.",
+    }
+
     def validate_unique_email(self, value: str) -> str:
         """Treat an address that another person added and never verified as free."""
         _check_enforcement(value)
@@ -48,7 +59,7 @@ class SignupForm(DefaultSignupForm):  # type: ignore[misc]
         return str(super().validate_unique_email(value))
 
 
-class ResetPasswordForm(DefaultResetPasswordForm):  # type: ignore[misc]
+class ResetPasswordForm(EntryTexts, DefaultResetPasswordForm):  # type: ignore[misc]
     def clean_email(self) -> str:
         """Ignore unverified addresses for a password reset: they may belong to another person."""
         email = str(super().clean_email())
@@ -64,7 +75,23 @@ def _signs_in_with(user: User, email: str) -> bool:
     )
 
 
-class ResetPasswordKeyForm(DefaultResetPasswordKeyForm):  # type: ignore[misc]
+class ResetPasswordKeyForm(EntryTexts, DefaultResetPasswordKeyForm):  # type: ignore[misc]
     def save(self) -> None:
         super().save()
         verify_by_reset(user=self.user)
+
+
+class AddEmailForm(EntryTexts, DefaultAddEmailForm):  # type: ignore[misc]
+    required_texts: ClassVar[Mapping[str, str]] = {"email": "Enter an email address."}
+
+
+class ChangePasswordForm(EntryTexts, DefaultChangePasswordForm):  # type: ignore[misc]
+    pass
+
+
+class SetPasswordForm(EntryTexts, DefaultSetPasswordForm):  # type: ignore[misc]
+    pass
+
+
+class ReauthenticateForm(EntryTexts, DefaultReauthenticateForm):  # type: ignore[misc]
+    pass

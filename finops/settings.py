@@ -12,6 +12,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from whitenoise.compress import Compressor
 
+from accounts import form_classes
 from accounts.oauth.provider import provider_settings
 from finops import embedded
 from finops.environment import Environment
@@ -295,12 +296,7 @@ PASSWORD_HASHERS = [*global_settings.PASSWORD_HASHERS, "accounts.oauth.hashers.R
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "home"
 ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
-ACCOUNT_FORMS = {
-    "login": "accounts.sign_in_forms.LoginForm",
-    "signup": "accounts.sign_in_forms.SignupForm",
-    "reset_password": "accounts.sign_in_forms.ResetPasswordForm",
-    "reset_password_from_key": "accounts.sign_in_forms.ResetPasswordKeyForm",
-}
+ACCOUNT_FORMS, MFA_FORMS = form_classes.ACCOUNT_FORMS, form_classes.MFA_FORMS
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None

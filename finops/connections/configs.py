@@ -24,7 +24,7 @@ from finops.connections.connector import (
     with_external_id,
 )
 from finops.lib.errors import UserError
-from finops.lib.sentences import quote
+from finops.lib.sentences import missing_text, quote
 
 _SALT: Final = "finops.connections.external_id"
 _EMPTY: Final = (None, "")
@@ -151,13 +151,6 @@ def is_required(condition: Mapping[str, Any], values: Mapping[str, Any]) -> bool
     if choice in condition["choices"]:
         return not (condition["unless"] and values[condition["unless"]])
     return choice in condition["pair_choices"] and bool(values[condition["pair"]])
-
-
-def missing_text(title: str) -> str:
-    """Return the error of an empty field with this title: 'Enter the role ARN.'"""
-    first_word = title.split(" ")[0]
-    text = title if first_word != first_word.capitalize() else f"{title[:1].lower()}{title[1:]}"
-    return f"Enter the {text}."
 
 
 def _check_receiver(

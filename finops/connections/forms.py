@@ -20,11 +20,12 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from msgspec import inspect
 
-from finops.connections.configs import is_required, missing_fields, missing_text
+from finops.connections.configs import is_required, missing_fields
 from finops.connections.connector import Configurable, Connector, fields_of, secret_fields
 from finops.connections.models import DEFAULT_INTERVAL, INTERVALS
 from finops.lib import clock
 from finops.lib.periods import add_months, month_start
+from finops.lib.sentences import missing_text
 
 AMBIENT: Final = "server_identity"
 """The choice of this server's own identity at the provider."""
@@ -124,6 +125,7 @@ class ConfigField:
             "label": self.title,
             "help_text": self.description,
             "required": self.required,
+            "error_messages": {"required": missing_text(self.title)},
         }
         kind = self.type
         if isinstance(kind, inspect.BoolType):
@@ -157,7 +159,6 @@ class ConfigField:
             widget=SuggestingInput(self.suggestions, self.example)
             if self.suggestions
             else _text_widget(self.secret, several_lines, self.example),
-            error_messages={"required": missing_text(self.title)},
             **common,
         )
 

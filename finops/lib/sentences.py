@@ -119,6 +119,13 @@ def truncate(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
+def missing_text(title: str, verb: str = "Enter") -> str:
+    """The error of an empty field with this title: `Enter the role ARN.`"""
+    first_word = title.split(" ")[0]
+    text = title if first_word != first_word.capitalize() else f"{title[:1].lower()}{title[1:]}"
+    return f"{verb} the {text}."
+
+
 _TITLE_WORD = re.compile(r"(?<=[a-z’'][ \-])[A-Z](?=[a-z]+\b)|(?<=[a-z’'] )A(?= )")
 _KEPT = re.compile(r"(<[^>]*>|FinOps Console)")
 

@@ -6,11 +6,13 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from allauth.account.models import EmailAddress
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.test import Client
 
-from tests.cast import Cast, signed_in
+from tests.cast import PASSWORD, Cast, reauthenticated, signed_in
 from tests.isolation.walk import account_routes
-from tests.pages import get_page
+from tests.pages import get_page, text_of
 
 OPEN = [
     "/auth/login/",
@@ -135,3 +137,66 @@ def test_every_form_of_the_console_marks_what_is_required(cast: Cast) -> None:
 
     assert {name: fields for name, fields in forms.items() if fields} == {}
     assert len(forms) > 50
+
+
+EMPTY_EMAIL, EMPTY_PASSWORD, EMPTY_CODE = (
+    "Enter your email address.",
+    "Enter your password.",
+    "Enter the 6-digit code from your authenticator app.",
+)
+
+
+@pytest.mark.parametrize(
+    ("url", "errors"),
+    [
+        ("/auth/login/", [EMPTY_EMAIL, EMPTY_PASSWORD]),
+        ("/auth/signup/", [EMPTY_EMAIL, "Enter a password."]),
+        ("/auth/password/reset/", [EMPTY_EMAIL]),
+    ],
+)
+def test_an_empty_form_before_sign_in_says_what_to_enter(db: None, url: str, errors: list[str]) -> None:
+    page = text_of(Client().post(url, {}))
+
+    assert [text for text in errors if text not in page] == []
+    assert "This field is required" not in page
+
+
+@pytest.mark.parametrize(
+    ("url", "data", "errors"),
+    [
+        ("/auth/reauthenticate/", {}, [EMPTY_PASSWORD]),
+        (
+            "/auth/password/change/",
+            {},
+            ["Enter your current password.", "Enter a new password.", "Enter the new password again."],
+        ),
+        (
+            "/auth/password/change/",
+            {"oldpassword": "x", "password1": "correct-horse-9", "password2": "battery-staple-9"},
+            ["Enter the same password in both fields."],
+        ),
+        ("/auth/email/", {"action_add": "", "email": ""}, ["Enter an email address."]),
+        ("/auth/2fa/totp/activate/", {"code": ""}, [EMPTY_CODE]),
+    ],
+)
+def test_an_empty_form_of_ones_own_says_what_to_enter(
+    cast: Cast, url: str, data: dict[str, str], errors: list[str]
+) -> None:
+    EmailAddress.objects.create(user=cast.viewer, email=cast.viewer.email, verified=True, primary=True)
+    client = reauthenticated(signed_in(cast.viewer), cast.viewer)
+
+    page = text_of(client.post(url, data))
+
+    assert [text for text in errors if text not in page] == []
+    assert "This field is required" not in page
+
+
+def test_a_second_factor_is_requested_in_plain_words(cast: Cast) -> None:
+    TOTP.activate(cast.viewer, generate_totp_secret())
+    signing_in = Client()
+    signing_in.post("/auth/login/", {"login": cast.viewer.email, "password": PASSWORD})
+    cast.viewer.refresh_from_db()  # signing in replaces the outdated hash
+    confirming = reauthenticated(signed_in(cast.viewer), cast.viewer)
+
+    assert EMPTY_CODE in text_of(signing_in.post("/auth/2fa/authenticate/", {"code": ""}))
+    assert EMPTY_CODE in text_of(confirming.post("/auth/2fa/reauthenticate/", {"code": ""}))
