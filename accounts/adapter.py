@@ -32,12 +32,27 @@ from finops.lib.sentences import sentence_case
 
 NOT_SENT_YET: Final = "The email was not sent yet. It is sent when the mail server is available."
 CONFIRMATION_SENT: Final = "account/messages/email_confirmation_sent.txt"
+METHODS: Final = {
+    "mfa_reauthenticate": "Use an authenticator app or recovery code",
+    "mfa_reauthenticate:webauthn": "Use a security key",
+    "reauthenticate": "Use your password",
+}
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     error_messages: ClassVar[dict[str, Any]] = {
         **DefaultAccountAdapter.error_messages,
+        "account_inactive": "Your user is deactivated. Ask the operator of this server to activate it.",
+        "cannot_remove_primary_email": "Make another address primary before you remove this one.",
+        "duplicate_email": "Your sign-in has this email address already.",
         "email_password_mismatch": "The email or password is incorrect.",
+        "enter_current_password": "The current password is incorrect.",
+        "incorrect_code": "The code is incorrect.",
+        "incorrect_password": "The password is incorrect.",
+        "max_email_addresses": "A sign-in has at most %d email addresses.",
+        "rate_limited": "Too many attempts. Try again later.",
+        "too_many_login_attempts": "Too many failed attempts to sign in. Try again later.",
+        "unverified_primary_email": "Verify the address before you make it primary.",
     }
     _quiet = False
 
@@ -90,6 +105,11 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         if matches and user.password != before:
             update_session_auth_hash(current.request, user)
         return matches
+
+    def get_reauthentication_methods(self, user: User) -> list[dict[str, Any]]:
+        """Return allauth's methods with the names that the page 'Confirm access' gives its buttons."""
+        methods: list[dict[str, Any]] = super().get_reauthentication_methods(user)
+        return [{**each, "description": METHODS.get(each["id"], each["description"])} for each in methods]
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """The client's address, for limits of sign-in, sign-up, reset and confirmation mails, and for security mails."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
@@ -24,6 +24,20 @@ _PURPOSE = "second factor"
 
 
 class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]
+    error_messages: ClassVar[dict[str, Any]] = {
+        **DefaultMFAAdapter.error_messages,
+        "add_email_blocked": "Remove your second factors before you add an email address.",
+        "cannot_delete_authenticator": "This second factor cannot be removed.",
+        "cannot_generate_recovery_codes": "Add an authenticator app or a security key first.",
+        "incorrect_code": "The code is incorrect. Enter the current one.",
+        "unverified_email": "Verify your email address before you add a second factor.",
+    }
+
+    def generate_authenticator_name(self, user: Any, kind: Authenticator.Type) -> str:
+        """The name of a new security key that the person does not name: `Security key 2`."""
+        count: int = Authenticator.objects.filter(user=user, type=kind).count()
+        return f"Security key {count + 1}" if count else "Security key"
+
     def get_totp_issuer(self) -> str:
         return "FinOps Console"
 

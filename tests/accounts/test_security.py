@@ -186,7 +186,7 @@ def test_a_second_factor_is_sealed_logged_told_and_works(
     assert secret not in str(row.data)
     assert {"add_second_factor", "generate_recovery_codes"} <= set(kinds(member))
     assert audit_entries(cast, "user.add_second_factor")
-    assert "Authenticator app activated" in [email.subject for email in mail.outbox]
+    assert "Authenticator app added" in [email.subject for email in mail.outbox]
     cache.clear()
     challenged = Client()
     answer = challenged.post("/auth/login/", {"login": member.email, "password": PASSWORD})

@@ -104,7 +104,7 @@ def test_where_the_mail_server_answers_nothing_is_kept_and_the_page_says_sent(
 ) -> None:
     settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
     page = sign_up(client).content.decode()
-    assert "Confirmation email sent to ann@example.com" in page
+    assert "Verification email sent to ann@example.com" in page
     assert NOT_YET not in page
     assert len(mail.outbox) == 1
     assert not UnsentMail.objects.exists()
