@@ -76,7 +76,7 @@ def _days() -> DateRange:
 def _columns(metrics: list[UsageMetric], units: Mapping[str, list[str]]) -> list[Column[CustomerUsage]]:
     """Return the columns. Metrics beyond the first METRICS_SHOWN are in the export only."""
     return [
-        Column("id", "Customer", lambda row: row.customer_id),
+        Column("id", "Customer", lambda row: row.customer_id, css="cell-break"),
         Column("name", "Name", lambda row: row.name, css="cell-name"),
         *[
             Column(
