@@ -6,7 +6,7 @@ No config has a field with the name of one of the form's own fields; a contract 
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
@@ -16,13 +16,12 @@ from django import forms
 from django.conf import settings
 from django.core.validators import RegexValidator
 from django.forms import BoundField
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
 from msgspec import inspect
 
 from finops.connections.configs import is_required, missing_fields
 from finops.connections.connector import Configurable, Connector, fields_of, secret_fields
 from finops.connections.models import DEFAULT_INTERVAL, INTERVALS
+from finops.connections.widgets import SuggestingInput, quiet, text_widget
 from finops.lib import clock
 from finops.lib.periods import add_months, month_start
 from finops.lib.sentences import missing_text
@@ -35,34 +34,6 @@ LONG_TEXT: Final = 500
 MAX_TEXT: Final = 20_000
 MONTHS_OFFERED: Final = 60
 SEVERAL = (inspect.ListType, inspect.VarTupleType, inspect.SetType, inspect.FrozenSetType)
-
-
-class SecretTextarea(forms.Textarea):
-    """A multi-line input whose value is never sent back to a page."""
-
-    def format_value(self, value: Any) -> str:
-        return ""
-
-
-class SuggestingInput(forms.TextInput):
-    """A text input followed by a select of suggested values, which console.js copies into the input."""
-
-    def __init__(self, suggestions: Sequence[tuple[str, str]], example: str) -> None:
-        super().__init__(attrs=_quiet(example))
-        self._suggestions = suggestions
-
-    def render(
-        self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
-    ) -> SafeString:
-        field = super().render(name, value, attrs, renderer)
-        options = format_html_join("", '<option value="{}">{}</option>', self._suggestions)
-        return format_html(
-            '{}<select class="form-select mt-1" aria-label="Layout" data-copies-to="{}">'
-            '<option value="">Choose a layout</option>{}</select>',
-            field,
-            (attrs or {}).get("id", ""),
-            options,
-        )
 
 
 class LinesField(forms.CharField):
@@ -141,7 +112,7 @@ class ConfigField:
         if isinstance(kind, inspect.IntType):
             return forms.IntegerField(min_value=kind.ge, max_value=kind.le, **common)
         if isinstance(kind, SEVERAL):
-            return LinesField(widget=forms.Textarea(attrs={"rows": 3, **_quiet(self.example)}), **common)
+            return LinesField(widget=forms.Textarea(attrs={"rows": 3, **quiet(self.example)}), **common)
         if isinstance(kind, inspect.StrType):
             return self._text_field(kind, common)
         raise TypeError(f"{self.name}: no form field is of the type {kind}")
@@ -158,7 +129,7 @@ class ConfigField:
             validators=validators,
             widget=SuggestingInput(self.suggestions, self.example)
             if self.suggestions
-            else _text_widget(self.secret, several_lines, self.example),
+            else text_widget(self.secret, several_lines, self.example),
             **common,
         )
 
@@ -270,22 +241,6 @@ def _offer_ambient(field: forms.ChoiceField, *, is_stored: bool) -> None:
         field.choices = [*choices, (AMBIENT, _choice_text(AMBIENT))]
     elif not is_stored and values[:1] == [AMBIENT]:
         field.initial = AMBIENT
-
-
-def _text_widget(secret: bool, several_lines: bool, example: str) -> forms.Widget:
-    if secret and several_lines:
-        return SecretTextarea(attrs={"rows": 4, **_quiet(example)})
-    if secret:
-        return forms.PasswordInput(attrs={**_quiet(example), "autocomplete": "new-password"})
-    if several_lines:
-        return forms.Textarea(attrs={"rows": 4, **_quiet(example)})
-    return forms.TextInput(attrs=_quiet(example))
-
-
-def _quiet(example: str) -> dict[str, str]:
-    """Return attributes that turn off completion and spelling correction in browsers."""
-    attrs = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
-    return {**attrs, "placeholder": example} if example else attrs
 
 
 def config_fields(connector: Configurable) -> list[ConfigField]:
