@@ -76,13 +76,13 @@ def measure() -> list[Row]:
     key = json.loads(handout.path().read_text())["mcp_key_read"]
     credential = authenticate_bearer(key)
     assert credential is not None
-    return [*_door(key, credential), *_questions(key, credential), *_over_http(key)]
+    return [*_protocol(key, credential), *_questions(key, credential), *_over_http(key)]
 
 
-# The door itself
+# The protocol
 
 
-def _door(key: str, credential: Credential) -> Iterator[Row]:
+def _protocol(key: str, credential: Credential) -> Iterator[Row]:
     """Measure a tool that does nothing and each step around it."""
     toys = make_toys()
     toys.freeze()

@@ -20,7 +20,7 @@ from accounts.keys import mint_mcp_key
 from benchmarks.table import Row, timings
 from tests.accounts.oauth.flow import OAuthClient, tokens_of
 from tests.cast import Cast, make_cast
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 
 TURNS = 60  # of the token calls together: well within the grace that one of them measures
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
@@ -36,8 +36,8 @@ def measure() -> list[Row]:
         "credential: MCP key": lambda: authenticate_bearer(key, client="bench"),
         "credential: OAuth token": lambda: authenticate_bearer(token, client="bench"),
         "credential: neither": lambda: authenticate_bearer("garbage"),
-        "HTTP ping with an MCP key": lambda: Door(key).http(PING),
-        "HTTP ping with an OAuth token": lambda: Door(token).http(PING),
+        "HTTP ping with an MCP key": lambda: McpClient(key).http(PING),
+        "HTTP ping with an OAuth token": lambda: McpClient(token).http(PING),
     }
     return [*_rows(calls), *_rows(_token_calls(cast, client))]
 

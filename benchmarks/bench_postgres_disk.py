@@ -29,10 +29,10 @@ from finops.notifications.services import notify
 from finops.receipts import records
 from tests.cast import Cast, make_cast
 from tests.finops.change_events.event_client import event as change_event
-from tests.finops.change_events.event_client import open_event_door
-from tests.ingestion.push_client import event, open_door
+from tests.finops.change_events.event_client import create_event_client
+from tests.ingestion.push_client import event, create_push_client
 from tests.live_settings import STORAGES
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.alerts import create_channel
 from tests.world.costs import add_source, cost
 
@@ -78,7 +78,7 @@ def _sizes() -> dict[str, int]:
 
 
 def _usage_events(cast: Cast) -> tuple[str, int]:
-    door = open_door(cast)
+    push_client = create_push_client(cast)
     for push in range(ROWS // EVENTS_OF_A_PUSH):
         events = [
             event(
@@ -89,15 +89,15 @@ def _usage_events(cast: Cast) -> tuple[str, int]:
             )
             for number in range(EVENTS_OF_A_PUSH)
         ]
-        assert door.push(*events).status_code == 200
+        assert push_client.push(*events).status_code == 200
     return "usage event", ROWS
 
 
 def _pushes(cast: Cast) -> tuple[str, int]:
-    door = open_door(cast, name="Small pushes")
+    push_client = create_push_client(cast, name="Small pushes")
     for number in range(PUSHES):
         assert (
-            door.push(event(event_id=f"one_{number}"), idempotency_key=f"push-{number:032}").status_code
+            push_client.push(event(event_id=f"one_{number}"), idempotency_key=f"push-{number:032}").status_code
             == 200
         )
     return "push of one event", PUSHES
@@ -119,10 +119,10 @@ def _mcp_calls(cast: Cast) -> tuple[str, int]:
     """Create tool calls of an assistant, each with its activity log entry and receipt."""
     first = date(2026, 1, 1)
     add_source(cast.account, [cost(first + timedelta(days=day), 10 + day) for day in range(60)])
-    door = Door(mint(cast))
+    mcp_client = McpClient(mint(cast))
     for number in range(QUESTIONS):
         start = first + timedelta(days=number % 50)
-        door.ask(
+        mcp_client.ask(
             "querySpend",
             start_date=start.isoformat(),
             end_date=(start + timedelta(days=number // 50 % 9)).isoformat(),
@@ -163,7 +163,7 @@ def _deliveries(cast: Cast) -> tuple[str, int]:
 
 
 def _change_events(cast: Cast) -> tuple[str, int]:
-    door = open_event_door(cast)
+    event_client = create_event_client(cast)
     moment = datetime(2026, 11, 1, tzinfo=UTC)
     for push in range(ROWS // 100):
         events = [
@@ -176,7 +176,7 @@ def _change_events(cast: Cast) -> tuple[str, int]:
             )
             for number in range(100)
         ]
-        answer = door.push(*events)
+        answer = event_client.push(*events)
         assert json.loads(answer.content)["accepted"] == len(events), answer.content
     return "change event", ROWS
 

@@ -100,7 +100,7 @@ def by_customer(usage: Any) -> Any:
 
 
 def push(account: Account, count: int) -> None:
-    """Let so many events of March wait, without the door, a thousand to a push."""
+    """Let so many events of March wait, without HTTP, a thousand to a push."""
     for first in range(0, count, inbox.ROW_EVENTS):
         with transaction.atomic():
             inbox.append(

@@ -2,7 +2,7 @@
 
 `python -m benchmarks.sdk_server PORT`: uvicorn with uvloop and httptools, stateless, JSON answers. The tool is a
 sync function with Pydantic types (the same fields as our Structs), which the SDK runs in its thread pool; the bearer
-token is checked by `authenticate_mcp_key`, which blocks and so runs there too. What our door does besides (READ ONLY
+token is checked by `authenticate_mcp_key`, which blocks and so runs there too. What our endpoint does besides (READ ONLY
 transaction, statement timeout, rate limit, the 25 KB limit of an answer) this server does not.
 """
 

@@ -16,4 +16,4 @@ PASSWORD_HASHERS = ["tests.hashers.QuickHasher", *HASHERS]
 ALERT_ALLOWED_NETWORKS = ["127.0.0.1/32"]
 
 # An additional MCP endpoint with the prompts that the official conformance suite requires.
-MIDDLEWARE = ["tests.conformance.fixtures.door", *OF_THE_PRODUCT]
+MIDDLEWARE = ["tests.conformance.fixtures.add_suite_fixtures", *OF_THE_PRODUCT]

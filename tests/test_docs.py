@@ -45,14 +45,14 @@ def test_every_file_that_the_interface_names_exists() -> None:
 def test_every_file_and_door_of_the_threat_model_is_there() -> None:
     text = (ROOT / "docs" / "threat-model.md").read_text()
     files = re.findall(r"`((?:tests|finops|accounts)/[\w/.]+)`", text)
-    doors = {
+    paths = {
         path.split("/<")[0] for path in _paths(get_resolver().url_patterns) if not path.startswith(PAGES)
     }
     named = [name.rstrip("/") for name in re.findall(r"`(/[\w./-]+)`", text)]
 
     assert files
     assert [path for path in files if not (ROOT / path).exists()] == []
-    assert [door for door in doors if "^" not in door and not door.startswith((*named, "/favicon"))] == ["/"]
+    assert [path for path in paths if "^" not in path and not path.startswith((*named, "/favicon"))] == ["/"]
 
 
 def _rows() -> list[list[str]]:
@@ -93,11 +93,11 @@ def _paths(patterns: Iterable[URLPattern | URLResolver], prefix: str = "/") -> I
 
 def test_every_path_outside_the_console_is_in_the_interface() -> None:
     """Pages below /a/ and those of signing in are for people: the walk of tests/isolation has them."""
-    doors = [path for path in _paths(get_resolver().url_patterns) if not path.startswith(PAGES)]
+    paths = [path for path in _paths(get_resolver().url_patterns) if not path.startswith(PAGES)]
     text = INTERFACE.read_text()
 
-    assert doors
-    assert [path for path in doors if f"`{path}`" not in text] == []
+    assert paths
+    assert [path for path in paths if f"`{path}`" not in text] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

@@ -12,7 +12,7 @@ import pytest
 from tests.test_size import sources
 
 DJANGO = frozenset({"ValidationError", "PermissionDenied", "AuthenticationFailed"})
-"""Errors of the frameworks that doors answer in words."""
+"""Errors of the frameworks that endpoints answer in words."""
 HANDLERS = frozenset({"FormErrors", "ErrorMessages"})
 SAYS = re.compile(r"\b(?:raises|refuses|refused)\b", re.IGNORECASE)
 

@@ -21,8 +21,8 @@ from accounts.keys import mint_mcp_key
 from mcpserver.registry import ToolAccess, registry
 from tests.cast import Cast, signed_in
 from tests.finops.connections.pushes.push_steps import csv_rows
-from tests.finops.connections.pushes.push_steps import open_door as open_cost_door
-from tests.ingestion.push_client import event, open_door
+from tests.finops.connections.pushes.push_steps import create_cost_client
+from tests.ingestion.push_client import event, create_push_client
 from tests.isolation.marks import fill_with_marks
 from tests.isolation.rows import MAKERS
 from tests.isolation.walk import account_routes, fill
@@ -57,11 +57,11 @@ def count_tools(cast: Cast) -> dict[str, int]:
 
 def count_pushes(cast: Cast) -> dict[str, int]:
     """Of one event by a key that is new, each beside its transaction, which is a savepoint here."""
-    door = open_door(cast, name="budget")
+    push_client = create_push_client(cast, name="budget")
 
     def count(**fields: Any) -> int:
         with CaptureQueriesContext(connection) as queries:
-            assert door.push(event(**fields)).json()["accepted"] == 1
+            assert push_client.push(event(**fields)).json()["accepted"] == 1
         return sum("SAVEPOINT" not in str(query["sql"]) for query in queries.captured_queries)
 
     return {
@@ -74,21 +74,21 @@ def count_pushes(cast: Cast) -> dict[str, int]:
 
 def count_cost_pushes(cast: Cast) -> dict[str, int]:
     """Of a push in parts, each beside its transaction."""
-    door = open_cost_door(cast, name="budget of cost")
+    cost_client = create_cost_client(cast, name="budget of cost")
 
     def count(send: Callable[[], Any]) -> int:
         with CaptureQueriesContext(connection) as queries:
             assert send().status_code < 300
         return sum("SAVEPOINT" not in str(query["sql"]) for query in queries.captured_queries)
 
-    first = door.open()
+    first = cost_client.open()
     return {
-        "cost push, open": count(lambda: door.send("POST", "/api/costs/pushes", {"month": "2026-05"})),
-        "cost push, a part": count(lambda: door.put(first, 1, csv_rows("1"))),
-        "cost push, commit": count(lambda: door.commit(first, 1)),
-        "cost push, status": count(lambda: door.send("GET", first)),
-        "cost push, list": count(lambda: door.send("GET", "/api/costs/pushes")),
-        "cost push, one call": count(lambda: door.send("POST", "/api/costs/months/2026-05", csv_rows("1"))),
+        "cost push, open": count(lambda: cost_client.send("POST", "/api/costs/pushes", {"month": "2026-05"})),
+        "cost push, a part": count(lambda: cost_client.put(first, 1, csv_rows("1"))),
+        "cost push, commit": count(lambda: cost_client.commit(first, 1)),
+        "cost push, status": count(lambda: cost_client.send("GET", first)),
+        "cost push, list": count(lambda: cost_client.send("GET", "/api/costs/pushes")),
+        "cost push, one call": count(lambda: cost_client.send("POST", "/api/costs/months/2026-05", csv_rows("1"))),
     }
 
 

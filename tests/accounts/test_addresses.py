@@ -103,7 +103,7 @@ def test_nothing_that_was_left_behind_leads_back(cast: Cast, settings: object) -
     invite(account=account, actor=Actor.of_user(user), email="accomplice@example.com", role="admin")
     offer_ownership(account=account, to=cast.stranger, by=user)
     Membership.objects.create(account=cast.account, user=user, role="viewer")
-    mint_mcp_key(account=account, actor=Actor.of_user(user), name="back door")
+    mint_mcp_key(account=account, actor=Actor.of_user(user), name="second key")
     Authenticator.objects.create(user=user, type="totp", data={})
     EmailAddress.objects.create(user=user, email="squatter@example.com")
 
@@ -114,7 +114,7 @@ def test_nothing_that_was_left_behind_leads_back(cast: Cast, settings: object) -
     assert squatter.get("/", follow=True).redirect_chain[-1][0].startswith("/auth/login/")
     assert list(EmailAddress.objects.filter(user=user).values_list("email", "verified")) == [(EMAIL, True)]
     assert not Authenticator.objects.exists()
-    assert MCPKey.objects.unscoped().get(name="back door").state == "revoked"
+    assert MCPKey.objects.unscoped().get(name="second key").state == "revoked"
     rows = Membership.objects.filter(user=user).order_by("account__slug")
     assert list(rows.values_list("account__slug", "role")) == [("acme", "viewer"), ("trap", "owner")]
     assert Invitation.objects.unscoped().get().state == "withdrawn"

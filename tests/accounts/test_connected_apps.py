@@ -10,7 +10,7 @@ from accounts.scoping import account_scope
 from accounts.services import change_role
 from accounts.snippets import hints_for
 from finops.lib import clock
-from tests.accounts.oauth.flow import OAuthClient, Tokens, status_at_door
+from tests.accounts.oauth.flow import OAuthClient, Tokens, mcp_status
 from tests.cast import Cast, signed_in
 
 LIST = "/a/acme/settings/connected-apps/"
@@ -55,7 +55,7 @@ def test_a_program_on_a_device_has_no_host_to_go_by(cast: Cast) -> None:
 def test_last_use_and_its_client_show(cast: Cast) -> None:
     tokens = connect(cast.member)
 
-    assert status_at_door(tokens.access) == 200
+    assert mcp_status(tokens.access) == 200
 
     assert "just now" in page_for(cast.member)
 
@@ -95,12 +95,12 @@ def test_the_connections_to_another_account_are_not_there(cast: Cast) -> None:
 def test_disconnecting_ends_access_and_refresh_at_once(cast: Cast) -> None:
     client = OAuthClient()
     tokens = client.connect(cast.viewer)
-    assert status_at_door(tokens.access) == 200
+    assert mcp_status(tokens.access) == 200
 
     answer = signed_in(cast.viewer).post(end_url(only_connection(cast)), follow=True)
 
     assert "App disconnected." in answer.content.decode()
-    assert status_at_door(tokens.access) == 401
+    assert mcp_status(tokens.access) == 401
     refusal = client.refresh(tokens.refresh)
     assert (refusal.status_code, b"invalid_grant" in refusal.content) == (400, True)
 
@@ -122,7 +122,7 @@ def test_only_an_admin_ends_what_somebody_else_connected(cast: Cast, who: str, s
 
     assert signed_in(cast.person(who)).post(end_url(only_connection(cast))).status_code == status
 
-    assert status_at_door(tokens.access) == (401 if status == 302 else 200)
+    assert mcp_status(tokens.access) == (401 if status == 302 else 200)
 
 
 def test_a_connection_of_another_account_is_not_found(cast: Cast) -> None:
@@ -131,7 +131,7 @@ def test_a_connection_of_another_account_is_not_found(cast: Cast) -> None:
 
     assert signed_in(cast.stranger).post(elsewhere).status_code == 404
 
-    assert status_at_door(tokens.access) == 200
+    assert mcp_status(tokens.access) == 200
 
 
 def test_connecting_and_disconnecting_are_in_the_audit_log(cast: Cast) -> None:

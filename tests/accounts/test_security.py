@@ -23,7 +23,7 @@ from accounts.models import AuditEntry, MCPKey, Membership, SecurityEvent, Sessi
 from accounts.scoping import account_scope
 from accounts.security import mfa, services
 from finops.lib import clock
-from tests.accounts.oauth.flow import OAuthClient, json_of, status_at_door, tokens_of
+from tests.accounts.oauth.flow import OAuthClient, json_of, mcp_status, tokens_of
 from tests.cast import PASSWORD, Cast, reauthenticated, signed_in
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -326,16 +326,16 @@ def test_what_a_member_connected_follows_her_second_factor_and_keys_of_the_accou
     _key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="k")
     require_second_factor(cast)
 
-    assert status_at_door(tokens.access) == 401
+    assert mcp_status(tokens.access) == 401
     refusal = client.refresh(tokens.refresh)
     assert (refusal.status_code, json_of(refusal)["error"]) == (400, "invalid_grant")
-    assert status_at_door(plaintext) == 200
+    assert mcp_status(plaintext) == 200
     page = client.consent(cast.member)
     assert page.status_code == 422
     assert "requires two-factor sign-in" in page.content.decode()
     TOTP.activate(cast.member, generate_totp_secret())
-    assert status_at_door(tokens.access) == 200
-    assert status_at_door(tokens_of(client.refresh(tokens.refresh)).access) == 200
+    assert mcp_status(tokens.access) == 200
+    assert mcp_status(tokens_of(client.refresh(tokens.refresh)).access) == 200
 
 
 def test_a_refreshed_token_says_what_it_may_do_now(cast: Cast) -> None:

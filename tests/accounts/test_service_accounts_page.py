@@ -15,7 +15,7 @@ from accounts.oauth.service_accounts import create_service_account
 from accounts.scoping import account_scope
 from accounts.services import remove_member
 from finops.lib import clock
-from tests.accounts.oauth.flow import OAuthClient, json_of, status_at_door, token_request
+from tests.accounts.oauth.flow import OAuthClient, json_of, mcp_status, token_request
 from tests.cast import ACTOR, Cast, reauthenticated, signed_in
 
 LIST = "/a/acme/settings/service-accounts/"
@@ -66,7 +66,7 @@ def test_an_admin_creates_one_whose_secret_works_and_is_shown_once(cast: Cast) -
     assert "no-store" in answer.headers["Cache-Control"]
     assert row.connection.application.client_id in page
     assert row.connection.access == "read_write"
-    assert status_at_door(token_with(row, secret_on(page))) == 200
+    assert mcp_status(token_with(row, secret_on(page))) == 200
     listing = client.get(LIST).content.decode()
     assert row.connection.application.client_id in listing
     assert not SECRET.search(listing)
@@ -123,7 +123,7 @@ def test_rotating_shows_another_secret(cast: Cast) -> None:
     after = secret_on(client.post(f"{LIST}{row.pk}/rotate/").content.decode())
 
     assert after != before
-    assert status_at_door(token_with(row, after)) == 200
+    assert mcp_status(token_with(row, after)) == 200
     assert "secret replaced" in client.get(LIST).content.decode()
 
 

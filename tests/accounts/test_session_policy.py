@@ -16,7 +16,7 @@ from accounts.scoping import account_scope
 from accounts.security.policy import session_factors
 from accounts.security.services import change_security_policy
 from finops.lib import clock
-from tests.accounts.oauth.flow import OAuthClient, json_of, status_at_door
+from tests.accounts.oauth.flow import OAuthClient, json_of, mcp_status
 from tests.cast import PASSWORD, Cast, signed_in
 from tests.pages import csv_rows, text_of
 
@@ -115,13 +115,13 @@ def test_members_have_the_grace_period_and_are_told_until_when(cast: Cast) -> No
     assert page.status_code == 200
     assert "Acme requires two-factor authentication. Set it up before" in text_of(page)
     assert "requires two-factor" not in text_of(signed_in(cast.owner).get(ACME))
-    assert status_at_door(tokens.access) == 200
+    assert mcp_status(tokens.access) == 200
     assert apps.refresh(tokens.refresh).status_code == 200
 
     _move_requirement(cast, days=8)
 
     assert client.get(ACME).status_code == 403
-    assert status_at_door(tokens.access) == 401
+    assert mcp_status(tokens.access) == 401
     assert json_of(apps.refresh(tokens.refresh))["error"] == "invalid_grant"
     TOTP.activate(cast.member, generate_totp_secret())
     assert "requires two-factor" not in text_of(client.get(ACME))
@@ -169,7 +169,7 @@ def test_a_session_that_the_account_takes_for_a_second_factor_opens_its_pages_an
 
     assert browser.get(ACME).status_code == 200
     tokens = OAuthClient().connect(cast.member, browser=browser)
-    assert status_at_door(tokens.access) == 200
+    assert mcp_status(tokens.access) == 200
     assert signed_in(cast.member).get(ACME).status_code == 403, "another session has no such sign-in"
 
 

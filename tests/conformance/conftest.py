@@ -8,21 +8,21 @@ import pytest
 from tests.accounts.oauth.documents import Documents, LocalFetcher, local_documents
 from tests.cast import Cast
 from tests.conformance.documents import CERTIFICATE
-from tests.mcpserver.door import Door, mint, toy_server
+from tests.mcpserver.mcp_client import McpClient, mint, toy_server
 from tests.mcpserver.toys import make_toys
 from tests.servers import LiveServer, serve
 
 
 @pytest.fixture
-def door(cast: Cast) -> Door:
-    """The door to the toy tools and a prompt, with a Read key."""
-    return Door(mint(cast), toy_server(make_toys(prompts=True)))
+def mcp_client(cast: Cast) -> McpClient:
+    """A client of the toy tools and a prompt, with a Read key."""
+    return McpClient(mint(cast), toy_server(make_toys(prompts=True)))
 
 
 @pytest.fixture
-def bare(cast: Cast) -> Door:
+def bare(cast: Cast) -> McpClient:
     """The same without prompts."""
-    return Door(mint(cast), toy_server(make_toys()))
+    return McpClient(mint(cast), toy_server(make_toys()))
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """The official suite's own prompts beside ours, on a path of their own of the live server.
 
-The suite asks for prompts of fixed names; with these it can try `prompts/get` and `completion/complete` on the door's own
+The suite asks for prompts of fixed names; with these it can try `prompts/get` and `completion/complete` on the endpoint's own
 code. All else at this path is the product's.
 """
 
@@ -20,7 +20,7 @@ from mcpserver.views import make_endpoint
 PATH = "/api/mcp-with-fixtures"
 
 
-def door(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+def add_suite_fixtures(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     endpoint = make_endpoint(_server)
     return lambda request: endpoint(request) if request.path_info == PATH else get_response(request)
 

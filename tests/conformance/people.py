@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.cast import make_cast
 from tests.isolation.marks import fill_with_marks
-from tests.mcpserver.door import mint
+from tests.mcpserver.mcp_client import mint
 
 
 def with_keys() -> dict[str, str]:

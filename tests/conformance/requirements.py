@@ -1,4 +1,4 @@
-"""What the MCP door must do: one line each, where it is written, and (by decorator) the tests that show it.
+"""What the MCP endpoint must do: one line each, where it is written, and (by decorator) the tests that show it.
 
 `test_requirements.py` checks both ways: each requirement has a test, each test names known requirements.
 Sources: `<revision> <page>` is a page below https://modelcontextprotocol.io/specification/; `product` is a decision

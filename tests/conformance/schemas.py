@@ -1,4 +1,4 @@
-"""Checks what the door sends against the official JSON Schema of its revision (tests/data/mcp-schemas)."""
+"""Checks what the endpoint sends against the official JSON Schema of its revision (tests/data/mcp-schemas)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever comes in, the door answers in JSON, with a status below 500, and never with a fault of ours.
+"""Whatever comes in, the endpoint answers in JSON, with a status below 500, and never with a fault of ours.
 
 8,000 inputs in the suite; `make soak` runs a million (SOAK=1), or as many as SOAK_INPUTS says.
 """
@@ -35,7 +35,7 @@ from tests.cast import Cast
 from tests.conformance import schemas
 from tests.conformance.requirements import requirement
 from tests.isolation.marks import fill_with_marks
-from tests.mcpserver.door import META, mint
+from tests.mcpserver.mcp_client import META, mint
 from tests.mcpserver.toys import EchoAnswer, EchoArguments, make_toys
 
 SOAK = bool(os.environ.get("SOAK"))

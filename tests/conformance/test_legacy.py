@@ -9,7 +9,7 @@ import pytest
 
 from tests.conformance import schemas
 from tests.conformance.requirements import requirement
-from tests.mcpserver.door import META, Door
+from tests.mcpserver.mcp_client import META, McpClient
 
 each_revision = pytest.mark.parametrize("revision", schemas.LEGACY)
 OLDEST = schemas.LEGACY[-1]
@@ -21,8 +21,8 @@ def hello(version: object = "2025-11-25") -> dict[str, Any]:
 
 @requirement("legacy:initialize", "methods:capabilities", "methods:instructions")
 @each_revision
-def test_initialize_echoes_a_version_that_we_speak(door: Door, revision: str) -> None:
-    result = door.result("initialize", hello(revision), revision=revision)
+def test_initialize_echoes_a_version_that_we_speak(mcp_client: McpClient, revision: str) -> None:
+    result = mcp_client.result("initialize", hello(revision), revision=revision)
 
     assert result["protocolVersion"] == revision
     assert result["capabilities"] == {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}
@@ -32,42 +32,42 @@ def test_initialize_echoes_a_version_that_we_speak(door: Door, revision: str) ->
 @requirement("legacy:initialize")
 @pytest.mark.parametrize("asked", ["2024-11-05", "2026-07-28", "2099-01-01", ""])
 def test_initialize_offers_the_newest_legacy_version_instead_of_one_that_we_do_not_speak(
-    door: Door, asked: str
+    mcp_client: McpClient, asked: str
 ) -> None:
-    assert door.result("initialize", hello(asked), revision="2025-11-25")["protocolVersion"] == "2025-11-25"
+    assert mcp_client.result("initialize", hello(asked), revision="2025-11-25")["protocolVersion"] == "2025-11-25"
 
 
 @requirement("legacy:initialize")
 @pytest.mark.parametrize("version", [*schemas.REVISIONS, "v999"])
-def test_initialize_may_come_with_any_version_header(door: Door, version: str) -> None:
+def test_initialize_may_come_with_any_version_header(mcp_client: McpClient, version: str) -> None:
     sent = {"mcp-protocol-version": version}
 
-    assert door.result("initialize", hello(), revision="2025-11-25", headers=sent)
+    assert mcp_client.result("initialize", hello(), revision="2025-11-25", headers=sent)
 
 
 @requirement("legacy:initialize", "legacy:errors-200")
-def test_initialize_without_a_version_is_told_what_it_lacks(door: Door) -> None:
-    assert door.error("initialize", {}, revision="2025-11-25")["code"] == -32602
+def test_initialize_without_a_version_is_told_what_it_lacks(mcp_client: McpClient) -> None:
+    assert mcp_client.error("initialize", {}, revision="2025-11-25")["code"] == -32602
 
 
 @requirement("legacy:ping", "legacy:stateless")
 @each_revision
-def test_ping_is_answered_without_a_handshake(door: Door, revision: str) -> None:
-    assert door.result("ping", revision=revision) == {}
+def test_ping_is_answered_without_a_handshake(mcp_client: McpClient, revision: str) -> None:
+    assert mcp_client.result("ping", revision=revision) == {}
 
 
 @requirement("legacy:errors-200", "rpc:id-echo")
 @each_revision
 @pytest.mark.parametrize("method", ["unknown/method", "server/discover", "logging/setLevel"])
-def test_an_unknown_method_is_an_error_with_status_200(door: Door, revision: str, method: str) -> None:
-    assert door.error(method, revision=revision, status=200)["code"] == -32601
+def test_an_unknown_method_is_an_error_with_status_200(mcp_client: McpClient, revision: str, method: str) -> None:
+    assert mcp_client.error(method, revision=revision, status=200)["code"] == -32601
 
 
 @requirement("legacy:missing-header", "legacy:fields")
-def test_without_a_version_header_the_oldest_revision_is_assumed(door: Door) -> None:
+def test_without_a_version_header_the_oldest_revision_is_assumed(mcp_client: McpClient) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
-    answer = json.loads(door.http(json.dumps(body).encode()).content)
+    answer = json.loads(mcp_client.http(json.dumps(body).encode()).content)
 
     schemas.check_answer(OLDEST, "tools/list", answer)
     assert "outputSchema" not in answer["result"]["tools"][0]
@@ -75,37 +75,37 @@ def test_without_a_version_header_the_oldest_revision_is_assumed(door: Door) -> 
 
 @requirement("legacy:bad-header")
 @pytest.mark.parametrize("version", ["2024-11-05", "v999", ""])
-def test_an_unsupported_version_header_is_refused(door: Door, version: str) -> None:
+def test_an_unsupported_version_header_is_refused(mcp_client: McpClient, version: str) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     note = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
     answers = [
-        door.http(json.dumps(sent).encode(), {"mcp-protocol-version": version}) for sent in (body, note)
+        mcp_client.http(json.dumps(sent).encode(), {"mcp-protocol-version": version}) for sent in (body, note)
     ]
 
     assert [answer.status_code for answer in answers] == [400, 400]
 
 
 @requirement("legacy:stateless")
-def test_modern_routing_headers_on_a_legacy_request_mean_nothing(door: Door) -> None:
+def test_modern_routing_headers_on_a_legacy_request_mean_nothing(mcp_client: McpClient) -> None:
     """mcp-remote sends them always, and one notification without a version."""
     sent = {"mcp-method": "other", "mcp-name": "other"}
 
-    assert door.result("tools/list", revision="2025-11-25", headers=sent)["tools"]
+    assert mcp_client.result("tools/list", revision="2025-11-25", headers=sent)["tools"]
 
 
 @requirement("rpc:response")
 @each_revision
-def test_a_response_is_accepted_and_dropped(door: Door, revision: str) -> None:
-    response = door.http(b'{"jsonrpc":"2.0","id":1,"result":{}}', {"mcp-protocol-version": revision})
+def test_a_response_is_accepted_and_dropped(mcp_client: McpClient, revision: str) -> None:
+    response = mcp_client.http(b'{"jsonrpc":"2.0","id":1,"result":{}}', {"mcp-protocol-version": revision})
 
     assert (response.status_code, response.content) == (202, b"")
 
 
 @requirement("legacy:fields")
 @each_revision
-def test_the_server_describes_itself_in_the_fields_of_the_revision(door: Door, revision: str) -> None:
-    info = door.result("initialize", hello(revision), revision=revision)["serverInfo"]
+def test_the_server_describes_itself_in_the_fields_of_the_revision(mcp_client: McpClient, revision: str) -> None:
+    info = mcp_client.result("initialize", hello(revision), revision=revision)["serverInfo"]
 
     assert ("title" in info) == (revision >= "2025-06-18")
     assert (
@@ -115,10 +115,10 @@ def test_the_server_describes_itself_in_the_fields_of_the_revision(door: Door, r
 
 @requirement("legacy:fields")
 @each_revision
-def test_tools_prompts_and_answers_have_the_fields_of_the_revision(door: Door, revision: str) -> None:
-    tool = door.result("tools/list", revision=revision)["tools"][0]
-    prompt = door.result("prompts/list", revision=revision)["prompts"][0]
-    answer = door.result("tools/call", {"name": "echo"}, revision=revision)
+def test_tools_prompts_and_answers_have_the_fields_of_the_revision(mcp_client: McpClient, revision: str) -> None:
+    tool = mcp_client.result("tools/list", revision=revision)["tools"][0]
+    prompt = mcp_client.result("prompts/list", revision=revision)["prompts"][0]
+    answer = mcp_client.result("tools/call", {"name": "echo"}, revision=revision)
     later = revision >= "2025-06-18"
 
     assert ("title" in tool) == ("outputSchema" in tool) == later
@@ -128,7 +128,7 @@ def test_tools_prompts_and_answers_have_the_fields_of_the_revision(door: Door, r
 
 
 @requirement("rpc:batch")
-def test_a_batch_of_the_oldest_revision_is_answered_as_one(door: Door) -> None:
+def test_a_batch_of_the_oldest_revision_is_answered_as_one(mcp_client: McpClient) -> None:
     batch = [
         {"jsonrpc": "2.0", "id": 1, "method": "ping"},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
@@ -139,7 +139,7 @@ def test_a_batch_of_the_oldest_revision_is_answered_as_one(door: Door) -> None:
     ]
 
     for headers in ({}, {"mcp-protocol-version": OLDEST}):
-        response = door.http(json.dumps(batch).encode(), headers)
+        response = mcp_client.http(json.dumps(batch).encode(), headers)
         answers = json.loads(response.content)
 
         assert response.status_code == 200
@@ -155,32 +155,32 @@ def test_a_batch_of_the_oldest_revision_is_answered_as_one(door: Door) -> None:
 
 
 @requirement("rpc:batch", "rpc:notification")
-def test_a_batch_of_notifications_is_accepted_without_a_body(door: Door) -> None:
-    response = door.http(b'[{"jsonrpc":"2.0","method":"notifications/initialized"}]')
+def test_a_batch_of_notifications_is_accepted_without_a_body(mcp_client: McpClient) -> None:
+    response = mcp_client.http(b'[{"jsonrpc":"2.0","method":"notifications/initialized"}]')
 
     assert (response.status_code, response.content) == (202, b"")
 
 
 @requirement("rpc:batch")
 @pytest.mark.parametrize("size", [0, 51])
-def test_an_empty_or_endless_batch_is_refused(door: Door, size: int) -> None:
+def test_an_empty_or_endless_batch_is_refused(mcp_client: McpClient, size: int) -> None:
     batch = [{"jsonrpc": "2.0", "id": index, "method": "ping"} for index in range(size)]
 
-    assert door.http(json.dumps(batch).encode()).status_code == 400
+    assert mcp_client.http(json.dumps(batch).encode()).status_code == 400
 
 
 @requirement("rpc:no-batch")
 @pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25"])
-def test_a_batch_is_refused_since_it_was_removed(door: Door, revision: str) -> None:
-    response = door.http(b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', {"mcp-protocol-version": revision})
+def test_a_batch_is_refused_since_it_was_removed(mcp_client: McpClient, revision: str) -> None:
+    response = mcp_client.http(b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', {"mcp-protocol-version": revision})
 
     assert response.status_code == 400
     schemas.check_error(revision, json.loads(response.content))
 
 
-def test_a_legacy_header_with_a_modern_body_is_a_mismatch(door: Door) -> None:
+def test_a_legacy_header_with_a_modern_body_is_a_mismatch(mcp_client: McpClient) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": META}}
 
-    answer = door.http(json.dumps(body).encode(), {"mcp-protocol-version": "2025-11-25"})
+    answer = mcp_client.http(json.dumps(body).encode(), {"mcp-protocol-version": "2025-11-25"})
 
     assert json.loads(answer.content)["error"]["code"] == -32020

@@ -12,7 +12,7 @@ from mcpserver.method_context import Server
 from tests.cast import Cast
 from tests.conformance import schemas
 from tests.conformance.requirements import requirement
-from tests.mcpserver.door import Door, mint, toy_server
+from tests.mcpserver.mcp_client import McpClient, mint, toy_server
 from tests.mcpserver.toys import make_toys
 
 each_revision = pytest.mark.parametrize("revision", schemas.REVISIONS)
@@ -20,8 +20,8 @@ each_revision = pytest.mark.parametrize("revision", schemas.REVISIONS)
 
 @requirement("tools:order")
 @each_revision
-def test_tools_are_listed_in_the_same_order_every_time(door: Door, revision: str) -> None:
-    first, second = (door.result("tools/list", revision=revision)["tools"] for _ in range(2))
+def test_tools_are_listed_in_the_same_order_every_time(mcp_client: McpClient, revision: str) -> None:
+    first, second = (mcp_client.result("tools/list", revision=revision)["tools"] for _ in range(2))
 
     assert first == second
     names = [tool["name"] for tool in first]
@@ -34,7 +34,7 @@ def test_a_read_key_is_shown_read_tools_and_a_write_key_all(cast: Cast, revision
     shown = {
         scope: {
             tool["name"]
-            for tool in Door(mint(cast, scope), toy_server(make_toys())).result(
+            for tool in McpClient(mint(cast, scope), toy_server(make_toys())).result(
                 "tools/list", revision=revision
             )["tools"]
         }
@@ -46,8 +46,8 @@ def test_a_read_key_is_shown_read_tools_and_a_write_key_all(cast: Cast, revision
 
 @requirement("tools:schemas", "tools:annotations")
 @each_revision
-def test_tools_are_described_so_that_every_client_can_read_them(door: Door, revision: str) -> None:
-    for tool in door.result("tools/list", revision=revision)["tools"]:
+def test_tools_are_described_so_that_every_client_can_read_them(mcp_client: McpClient, revision: str) -> None:
+    for tool in mcp_client.result("tools/list", revision=revision)["tools"]:
         Draft202012Validator.check_schema(tool["inputSchema"])
         assert tool["inputSchema"]["type"] == "object"
         assert tool["inputSchema"]["additionalProperties"] is False
@@ -64,9 +64,9 @@ def test_tools_are_described_so_that_every_client_can_read_them(door: Door, revi
 @pytest.mark.parametrize(
     "method", ["tools/list", "prompts/list", "resources/list", "resources/templates/list"]
 )
-def test_a_cursor_that_was_never_given_out_is_refused(door: Door, revision: str, method: str) -> None:
-    assert door.error(method, {"cursor": ""}, revision=revision)["code"] == -32602
-    assert "nextCursor" not in door.result(method, revision=revision)
+def test_a_cursor_that_was_never_given_out_is_refused(mcp_client: McpClient, revision: str, method: str) -> None:
+    assert mcp_client.error(method, {"cursor": ""}, revision=revision)["code"] == -32602
+    assert "nextCursor" not in mcp_client.result(method, revision=revision)
 
 
 @requirement("tools:unknown")
@@ -82,9 +82,9 @@ def test_a_cursor_that_was_never_given_out_is_refused(door: Door, revision: str,
     ],
 )
 def test_an_unknown_tool_or_a_malformed_call_is_refused(
-    door: Door, revision: str, params: dict[str, Any], says: str
+    mcp_client: McpClient, revision: str, params: dict[str, Any], says: str
 ) -> None:
-    error = door.error("tools/call", params, revision=revision)
+    error = mcp_client.error("tools/call", params, revision=revision)
 
     assert error["code"] == -32602
     assert says in error["message"]
@@ -92,9 +92,9 @@ def test_an_unknown_tool_or_a_malformed_call_is_refused(
 
 @requirement("tools:answer", "tools:output-schema")
 @each_revision
-def test_text_and_structured_content_carry_the_complete_answer(door: Door, revision: str) -> None:
+def test_text_and_structured_content_carry_the_complete_answer(mcp_client: McpClient, revision: str) -> None:
     arguments = {"filters": [{"dimension": "service", "values": ["EC2"]}], "start_date": "2026-11-01"}
-    result = door.result("tools/call", {"name": "echo", "arguments": arguments}, revision=revision)
+    result = mcp_client.result("tools/call", {"name": "echo", "arguments": arguments}, revision=revision)
     answer = json.loads(result["content"][0]["text"])
 
     assert result["isError"] is False
@@ -103,14 +103,14 @@ def test_text_and_structured_content_carry_the_complete_answer(door: Door, revis
     assert answer["account"] == "acme"
     if revision != "2025-03-26":
         assert result["structuredContent"] == answer
-        listing = {tool["name"]: tool for tool in door.result("tools/list", revision=revision)["tools"]}
+        listing = {tool["name"]: tool for tool in mcp_client.result("tools/list", revision=revision)["tools"]}
         Draft202012Validator(listing["echo"]["outputSchema"]).validate(answer)
 
 
 @requirement("tools:arguments")
 @each_revision
-def test_a_refusal_is_an_error_result_that_says_all_in_its_text(door: Door, revision: str) -> None:
-    result = door.result("tools/call", {"name": "echo", "arguments": {"top": "many"}}, revision=revision)
+def test_a_refusal_is_an_error_result_that_says_all_in_its_text(mcp_client: McpClient, revision: str) -> None:
+    result = mcp_client.result("tools/call", {"name": "echo", "arguments": {"top": "many"}}, revision=revision)
 
     assert result["isError"] is True
     assert result["content"] == [
@@ -121,8 +121,8 @@ def test_a_refusal_is_an_error_result_that_says_all_in_its_text(door: Door, revi
 
 @requirement("prompts:list")
 @each_revision
-def test_prompts_are_listed_with_their_arguments(door: Door, revision: str) -> None:
-    (prompt,) = door.result("prompts/list", revision=revision)["prompts"]
+def test_prompts_are_listed_with_their_arguments(mcp_client: McpClient, revision: str) -> None:
+    (prompt,) = mcp_client.result("prompts/list", revision=revision)["prompts"]
 
     assert prompt["name"] == "weekly"
     arguments = [(argument["name"], argument["required"]) for argument in prompt["arguments"]]
@@ -131,10 +131,10 @@ def test_prompts_are_listed_with_their_arguments(door: Door, revision: str) -> N
 
 @requirement("prompts:get")
 @each_revision
-def test_a_prompt_is_rendered_with_its_arguments(door: Door, revision: str) -> None:
+def test_a_prompt_is_rendered_with_its_arguments(mcp_client: McpClient, revision: str) -> None:
     params = {"name": "weekly", "arguments": {"team": "Core"}}
 
-    (message,) = door.result("prompts/get", params, revision=revision)["messages"]
+    (message,) = mcp_client.result("prompts/get", params, revision=revision)["messages"]
 
     assert message == {"role": "user", "content": {"type": "text", "text": "How was the week of Core?"}}
 
@@ -162,23 +162,23 @@ def test_a_prompt_is_rendered_with_its_arguments(door: Door, revision: str) -> N
     ],
 )
 def test_an_unknown_prompt_or_argument_is_refused(
-    door: Door, revision: str, params: dict[str, Any], says: str
+    mcp_client: McpClient, revision: str, params: dict[str, Any], says: str
 ) -> None:
-    error = door.error("prompts/get", params, revision=revision)
+    error = mcp_client.error("prompts/get", params, revision=revision)
 
     assert error["code"] == -32602
     assert says in error["message"]
 
 
 def completion(
-    door: Door, typed: str, *, argument: str = "team", context: Any = None, revision: str = schemas.MODERN
+    mcp_client: McpClient, typed: str, *, argument: str = "team", context: Any = None, revision: str = schemas.MODERN
 ) -> dict[str, Any]:
     extra = {} if context is None else {"context": context}
     params = {
         "ref": {"type": "ref/prompt", "name": "weekly"},
         "argument": {"name": argument, "value": typed},
     }
-    values: dict[str, Any] = door.result("completion/complete", {**params, **extra}, revision=revision)[
+    values: dict[str, Any] = mcp_client.result("completion/complete", {**params, **extra}, revision=revision)[
         "completion"
     ]
     return values
@@ -186,9 +186,9 @@ def completion(
 
 @requirement("completion:complete", "completion:limit")
 @each_revision
-def test_an_argument_is_completed_with_a_hundred_values_at_most(door: Door, revision: str) -> None:
-    everything = completion(door, "", revision=revision)
-    few = completion(door, "team 14", revision=revision)
+def test_an_argument_is_completed_with_a_hundred_values_at_most(mcp_client: McpClient, revision: str) -> None:
+    everything = completion(mcp_client, "", revision=revision)
+    few = completion(mcp_client, "team 14", revision=revision)
 
     assert (len(everything["values"]), everything["total"], everything["hasMore"]) == (100, 150, True)
     assert few == {"values": [f"team {number}" for number in range(140, 150)], "total": 10, "hasMore": False}
@@ -196,8 +196,8 @@ def test_an_argument_is_completed_with_a_hundred_values_at_most(door: Door, revi
 
 @requirement("completion:context")
 @each_revision
-def test_other_arguments_given_already_count_for_a_completion(door: Door, revision: str) -> None:
-    values = completion(door, "", context={"arguments": {"mood": "happy"}}, revision=revision)
+def test_other_arguments_given_already_count_for_a_completion(mcp_client: McpClient, revision: str) -> None:
+    values = completion(mcp_client, "", context={"arguments": {"mood": "happy"}}, revision=revision)
 
     assert values["values"][0] == "happy 000"
 
@@ -206,14 +206,14 @@ def test_other_arguments_given_already_count_for_a_completion(door: Door, revisi
 @pytest.mark.parametrize(
     "context", [{}, {"arguments": {}}, {"arguments": {"mood": 7, "nope": "x"}}, {"arguments": {"mood": ""}}]
 )
-def test_other_arguments_that_say_nothing_narrow_nothing(door: Door, context: Any) -> None:
-    assert completion(door, "", context=context)["values"][0] == "team 000"
+def test_other_arguments_that_say_nothing_narrow_nothing(mcp_client: McpClient, context: Any) -> None:
+    assert completion(mcp_client, "", context=context)["values"][0] == "team 000"
 
 
 @requirement("completion:complete")
 @pytest.mark.parametrize(("argument", "typed"), [("mood", "gl"), ("team", "x" * 301), ("team", "nothing")])
-def test_where_nothing_is_known_nothing_is_suggested(door: Door, argument: str, typed: str) -> None:
-    assert completion(door, typed, argument=argument) == {"values": [], "total": 0, "hasMore": False}
+def test_where_nothing_is_known_nothing_is_suggested(mcp_client: McpClient, argument: str, typed: str) -> None:
+    assert completion(mcp_client, typed, argument=argument) == {"values": [], "total": 0, "hasMore": False}
 
 
 @requirement("completion:complete")
@@ -235,7 +235,7 @@ def test_where_nothing_is_known_nothing_is_suggested(door: Door, argument: str, 
     ],
 )
 def test_a_malformed_completion_is_refused(
-    door: Door, revision: str, changes: dict[str, Any], says: str
+    mcp_client: McpClient, revision: str, changes: dict[str, Any], says: str
 ) -> None:
     params = {
         "ref": {"type": "ref/prompt", "name": "weekly"},
@@ -243,7 +243,7 @@ def test_a_malformed_completion_is_refused(
         **changes,
     }
 
-    error = door.error("completion/complete", params, revision=revision)
+    error = mcp_client.error("completion/complete", params, revision=revision)
 
     assert error["code"] == -32602
     assert says in error["message"]
@@ -251,17 +251,17 @@ def test_a_malformed_completion_is_refused(
 
 @requirement("methods:capabilities", "prompts:list", "prompts:get")
 @each_revision
-def test_without_prompts_the_list_of_them_is_empty(bare: Door, revision: str) -> None:
+def test_without_prompts_the_list_of_them_is_empty(bare: McpClient, revision: str) -> None:
     assert bare.result("prompts/list", revision=revision)["prompts"] == []
     assert bare.error("prompts/get", {"name": "weekly"}, revision=revision)["code"] == -32602
 
 
 @requirement("resources:empty")
 @each_revision
-def test_there_are_no_resources(door: Door, revision: str) -> None:
-    assert door.result("resources/list", revision=revision)["resources"] == []
-    assert door.result("resources/templates/list", revision=revision)["resourceTemplates"] == []
-    error = door.error("resources/read", {"uri": "file:///etc/passwd"}, revision=revision)
+def test_there_are_no_resources(mcp_client: McpClient, revision: str) -> None:
+    assert mcp_client.result("resources/list", revision=revision)["resources"] == []
+    assert mcp_client.result("resources/templates/list", revision=revision)["resourceTemplates"] == []
+    error = mcp_client.error("resources/read", {"uri": "file:///etc/passwd"}, revision=revision)
     assert error["code"] == (-32602 if revision == schemas.MODERN else -32002)
 
 
@@ -270,7 +270,7 @@ def test_there_are_no_resources(door: Door, revision: str) -> None:
 def test_a_fault_of_ours_is_an_internal_error_with_an_incident(
     cast: Cast, revision: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    error = Door(mint(cast), toy_server(_Broken())).error("tools/list", revision=revision)  # type: ignore[arg-type]
+    error = McpClient(mint(cast), toy_server(_Broken())).error("tools/list", revision=revision)  # type: ignore[arg-type]
 
     assert error["code"] == -32603
     incident = error["message"].removeprefix("Internal error (incident ").removesuffix(")")

@@ -11,25 +11,25 @@ import pytest
 from accounts.oauth.metadata import MCP_EXTENSIONS
 from tests.conformance import schemas
 from tests.conformance.requirements import requirement
-from tests.mcpserver.door import META, Door
+from tests.mcpserver.mcp_client import META, McpClient
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 
 
 def send(
-    door: Door, method: str, params: dict[str, Any], headers: dict[str, str]
+    mcp_client: McpClient, method: str, params: dict[str, Any], headers: dict[str, str]
 ) -> tuple[int, dict[str, Any]]:
     message = {"jsonrpc": "2.0", "id": "a-1", "method": method, "params": params}
-    response = door.http(json.dumps(message).encode(), headers)
+    response = mcp_client.http(json.dumps(message).encode(), headers)
     answer = json.loads(response.content)
     schemas.check_answer(schemas.MODERN, method, answer)
     assert answer["id"] == "a-1"
     return response.status_code, answer
 
 
-def error_of(door: Door, method: str, params: dict[str, Any], headers: dict[str, str]) -> tuple[int, int]:
-    status, answer = send(door, method, params, headers)
+def error_of(mcp_client: McpClient, method: str, params: dict[str, Any], headers: dict[str, str]) -> tuple[int, int]:
+    status, answer = send(mcp_client, method, params, headers)
     return status, answer["error"]["code"]
 
 
@@ -56,56 +56,56 @@ def meta_without(key: str) -> dict[str, Any]:
         {"_meta": {**META, VERSION: 7}},
     ],
 )
-def test_the_meta_of_a_request_is_required(door: Door, params: dict[str, Any]) -> None:
-    assert error_of(door, "tools/list", params, headers("tools/list")) == (400, -32602)
+def test_the_meta_of_a_request_is_required(mcp_client: McpClient, params: dict[str, Any]) -> None:
+    assert error_of(mcp_client, "tools/list", params, headers("tools/list")) == (400, -32602)
 
 
 @requirement("modern:client-info", "modern:extra-params")
-def test_client_info_may_be_missing_and_unknown_params_are_ignored(door: Door) -> None:
+def test_client_info_may_be_missing_and_unknown_params_are_ignored(mcp_client: McpClient) -> None:
     meta = {VERSION: schemas.MODERN, CAPABILITIES: {"made": "up"}, "progressToken": 1, "x/y": [1]}
     params = {"_meta": meta, "requestState": "s", "inputResponses": {}, "name": "echo"}
 
-    status, answer = send(door, "tools/call", params, headers("tools/call", **{"mcp-name": "echo"}))
+    status, answer = send(mcp_client, "tools/call", params, headers("tools/call", **{"mcp-name": "echo"}))
 
     assert (status, answer["result"]["isError"]) == (200, False)
 
 
 @requirement("modern:version-header")
 @pytest.mark.parametrize("version", [None, "2025-11-25", "v999", ""])
-def test_the_version_header_equals_the_bodys(door: Door, version: str | None) -> None:
+def test_the_version_header_equals_the_bodys(mcp_client: McpClient, version: str | None) -> None:
     sent_headers = headers("tools/list", version or "")
     if version is None:
         del sent_headers["mcp-protocol-version"]
 
-    assert error_of(door, "tools/list", {"_meta": META}, sent_headers) == (400, -32020)
+    assert error_of(mcp_client, "tools/list", {"_meta": META}, sent_headers) == (400, -32020)
 
 
 @requirement("modern:version-header", "modern:unsupported-version")
-def test_a_mismatch_is_seen_before_an_unsupported_version(door: Door) -> None:
+def test_a_mismatch_is_seen_before_an_unsupported_version(mcp_client: McpClient) -> None:
     unknown = {"_meta": {**META, VERSION: "v999"}}
 
-    assert error_of(door, "tools/list", unknown, headers("tools/list")) == (400, -32020)
-    assert error_of(door, "tools/list", unknown, headers("tools/call", "v999")) == (400, -32020)
+    assert error_of(mcp_client, "tools/list", unknown, headers("tools/list")) == (400, -32020)
+    assert error_of(mcp_client, "tools/list", unknown, headers("tools/call", "v999")) == (400, -32020)
 
 
 @requirement("modern:unsupported-version", "rpc:id-echo")
-def test_an_unsupported_version_is_told_what_is_supported(door: Door) -> None:
+def test_an_unsupported_version_is_told_what_is_supported(mcp_client: McpClient) -> None:
     unknown = {"_meta": {**META, VERSION: "v999"}}
 
-    status, answer = send(door, "tools/list", unknown, headers("tools/list", "v999"))
+    status, answer = send(mcp_client, "tools/list", unknown, headers("tools/list", "v999"))
 
     assert (status, answer["error"]["code"]) == (400, -32022)
     assert answer["error"]["data"] == {"supported": [schemas.MODERN], "requested": "v999"}
-    discovered = door.result("server/discover")["supportedVersions"]
+    discovered = mcp_client.result("server/discover")["supportedVersions"]
     assert set(answer["error"]["data"]["supported"]) <= set(discovered)
 
 
 @requirement("modern:method-header")
 @pytest.mark.parametrize("given", [None, "tools/call", "TOOLS/LIST", ""])
-def test_the_method_header_equals_the_method(door: Door, given: str | None) -> None:
+def test_the_method_header_equals_the_method(mcp_client: McpClient, given: str | None) -> None:
     sent = {"mcp-protocol-version": schemas.MODERN} | ({} if given is None else {"mcp-method": given})
 
-    assert error_of(door, "tools/list", {"_meta": META}, sent) == (400, -32020)
+    assert error_of(mcp_client, "tools/list", {"_meta": META}, sent) == (400, -32020)
 
 
 @requirement("modern:name-header")
@@ -115,30 +115,30 @@ def test_the_method_header_equals_the_method(door: Door, given: str | None) -> N
 )
 @pytest.mark.parametrize("given", [None, "other", "ECHO", "echo,echo"])
 def test_the_name_header_equals_the_name(
-    door: Door, method: str, field: str, value: str, given: str | None
+    mcp_client: McpClient, method: str, field: str, value: str, given: str | None
 ) -> None:
     sent = headers(method) | ({} if given is None else {"mcp-name": given})
 
-    assert error_of(door, method, {"_meta": META, field: value}, sent) == (400, -32020)
+    assert error_of(mcp_client, method, {"_meta": META, field: value}, sent) == (400, -32020)
 
 
 @requirement("modern:name-header", "modern:method-header")
-def test_edge_whitespace_of_headers_does_not_count(door: Door) -> None:
+def test_edge_whitespace_of_headers_does_not_count(mcp_client: McpClient) -> None:
     sent = {
         "mcp-protocol-version": f" {schemas.MODERN}",
         "mcp-method": "tools/call ",
         "mcp-name": "\t echo  ",
     }
 
-    assert send(door, "tools/call", {"_meta": META, "name": "echo"}, sent)[0] == 200
+    assert send(mcp_client, "tools/call", {"_meta": META, "name": "echo"}, sent)[0] == 200
 
 
 @requirement("modern:name-base64")
-def test_a_name_may_come_wrapped_in_base64(door: Door) -> None:
+def test_a_name_may_come_wrapped_in_base64(mcp_client: McpClient) -> None:
     wrapped = f"=?base64?{base64.b64encode(b'echo').decode()}?="
 
     status, answer = send(
-        door, "tools/call", {"_meta": META, "name": "echo"}, headers("tools/call", **{"mcp-name": wrapped})
+        mcp_client, "tools/call", {"_meta": META, "name": "echo"}, headers("tools/call", **{"mcp-name": wrapped})
     )
 
     assert (status, answer["result"]["isError"]) == (200, False)
@@ -148,10 +148,10 @@ def test_a_name_may_come_wrapped_in_base64(door: Door) -> None:
 @pytest.mark.parametrize(
     "wrapped", ["=?base64?!?=", "=?base64?ZWNobw?=", "=?base64?/w==?=", "=?BASE64?ZWNobw==?="]
 )
-def test_a_broken_wrapping_is_a_mismatch(door: Door, wrapped: str) -> None:
+def test_a_broken_wrapping_is_a_mismatch(mcp_client: McpClient, wrapped: str) -> None:
     sent_headers = headers("tools/call", **{"mcp-name": wrapped})
 
-    assert error_of(door, "tools/call", {"_meta": META, "name": "echo"}, sent_headers) == (400, -32020)
+    assert error_of(mcp_client, "tools/call", {"_meta": META, "name": "echo"}, sent_headers) == (400, -32020)
 
 
 @requirement("modern:unknown-method")
@@ -168,20 +168,20 @@ def test_a_broken_wrapping_is_a_mismatch(door: Door, wrapped: str) -> None:
         "tasks/get",
     ],
 )
-def test_an_unknown_or_removed_method_is_not_found(door: Door, method: str) -> None:
-    assert error_of(door, method, {"_meta": META}, headers(method)) == (404, -32601)
+def test_an_unknown_or_removed_method_is_not_found(mcp_client: McpClient, method: str) -> None:
+    assert error_of(mcp_client, method, {"_meta": META}, headers(method)) == (404, -32601)
 
 
 @requirement("modern:initialize")
-def test_initialize_that_claims_the_modern_era_is_not_found(door: Door) -> None:
+def test_initialize_that_claims_the_modern_era_is_not_found(mcp_client: McpClient) -> None:
     params = {"_meta": META, "protocolVersion": "2025-11-25", "capabilities": {}}
 
-    assert error_of(door, "initialize", params, headers("initialize")) == (404, -32601)
+    assert error_of(mcp_client, "initialize", params, headers("initialize")) == (404, -32601)
 
 
 @requirement("modern:discover", "methods:capabilities", "methods:instructions", "modern:caching")
-def test_discover_says_who_we_are(door: Door, bare: Door) -> None:
-    result = door.result("server/discover")
+def test_discover_says_who_we_are(mcp_client: McpClient, bare: McpClient) -> None:
+    result = mcp_client.result("server/discover")
 
     assert result["supportedVersions"] == ["2026-07-28"]
     lists: dict[str, dict[str, str]] = {name: {} for name in ("tools", "prompts", "resources", "completions")}
@@ -210,9 +210,9 @@ def test_discover_says_who_we_are(door: Door, bare: Door) -> None:
     ],
 )
 def test_a_result_says_its_kind_who_answered_and_how_long_it_keeps(
-    door: Door, method: str, params: dict[str, Any], cached: str | None
+    mcp_client: McpClient, method: str, params: dict[str, Any], cached: str | None
 ) -> None:
-    result = door.result(method, params)
+    result = mcp_client.result(method, params)
 
     assert result["resultType"] == "complete"
     info = result["_meta"]["io.modelcontextprotocol/serverInfo"]
@@ -223,8 +223,8 @@ def test_a_result_says_its_kind_who_answered_and_how_long_it_keeps(
 
 
 @requirement("rpc:no-batch")
-def test_a_batch_is_refused(door: Door) -> None:
-    response = door.http(
+def test_a_batch_is_refused(mcp_client: McpClient) -> None:
+    response = mcp_client.http(
         b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', {"mcp-protocol-version": schemas.MODERN}
     )
 
@@ -235,18 +235,18 @@ def test_a_batch_is_refused(door: Door) -> None:
 @requirement("rpc:notification")
 @pytest.mark.parametrize("method", ["notifications/cancelled", "notifications/made-up", "tools/call"])
 @pytest.mark.parametrize("version", [None, *schemas.REVISIONS])
-def test_a_notification_is_accepted_without_a_body(door: Door, method: str, version: str | None) -> None:
+def test_a_notification_is_accepted_without_a_body(mcp_client: McpClient, method: str, version: str | None) -> None:
     body = json.dumps({"jsonrpc": "2.0", "method": method}).encode()
 
-    response = door.http(body, {"mcp-protocol-version": version} if version else {})
+    response = mcp_client.http(body, {"mcp-protocol-version": version} if version else {})
 
     assert (response.status_code, response.content) == (202, b"")
     assert "Content-Type" not in response
 
 
 @requirement("rpc:response")
-def test_a_client_sends_no_responses(door: Door) -> None:
-    response = door.http(b'{"jsonrpc":"2.0","id":1,"result":{}}', {"mcp-protocol-version": schemas.MODERN})
+def test_a_client_sends_no_responses(mcp_client: McpClient) -> None:
+    response = mcp_client.http(b'{"jsonrpc":"2.0","id":1,"result":{}}', {"mcp-protocol-version": schemas.MODERN})
 
     assert response.status_code == 400
     assert json.loads(response.content)["error"]["code"] == -32600
@@ -256,9 +256,9 @@ def test_a_client_sends_no_responses(door: Door) -> None:
 @pytest.mark.parametrize(("body", "code"), [(b"{", -32700), (b"7", -32600), (b'{"id":null}', -32600)])
 @pytest.mark.parametrize("version", [None, *schemas.REVISIONS])
 def test_what_is_no_message_is_refused_without_an_id(
-    door: Door, body: bytes, code: int, version: str | None
+    mcp_client: McpClient, body: bytes, code: int, version: str | None
 ) -> None:
-    response = door.http(body, {"mcp-protocol-version": version} if version else {})
+    response = mcp_client.http(body, {"mcp-protocol-version": version} if version else {})
 
     answer = json.loads(response.content)
     assert (response.status_code, answer["error"]["code"]) == (400, code)

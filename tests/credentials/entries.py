@@ -39,7 +39,7 @@ from tests.accounts.oauth.flow import OAuthClient, json_of, token_request
 from tests.accounts.sso.scim.client import add_provider
 from tests.cast import Cast
 from tests.credentials.places import ASKS_FOR_MORE, PROVIDER_ID, Headers, Outcome
-from tests.mcpserver.door import mint
+from tests.mcpserver.mcp_client import mint
 
 Show = Callable[[Cast, Client], Headers]
 
@@ -50,7 +50,7 @@ MAY_ONLY_READ = Outcome(status=200, says="is read-only. Nothing was changed.")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Entry:
-    """`used` is the table in which its doors note the use. A session is no bearer token: doors of tokens see none."""
+    """`used` is the table in which its endpoints note the use. A session is no bearer token: endpoints of tokens see none."""
 
     show: Show
     opens: tuple[str, ...] = ()

@@ -51,7 +51,7 @@ class Outcome:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Place:
-    """`opened` is for the credential of this door, `refused` for any other, `asked` where the door sees none."""
+    """`opened` is for the credential of this endpoint, `refused` for any other, `asked` where the endpoint sees none."""
 
     ask: Callable[[Client, Headers], Any]
     opened: Outcome

@@ -1,4 +1,4 @@
-"""Every credential at every place: it opens its own door, no other, and where it opens nothing nothing changes."""
+"""Every credential at every place: it opens its own endpoint, no other, and where it opens nothing nothing changes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_every_door_of_tokens_is_in_the_matrix() -> None:
     # Of one endpoint class each (finops.connections.views.push.CostEndpoint): the matrix has the first.
     # Those of configuration pass what the tools pass (tests/mcpserver/rest/test_rest_configuration.py).
     other_paths = ("/api/costs/pushes/", "/api/costs/months/", "/api/v1/configuration")
-    doors = {path for path in paths if not path.startswith(other_paths)}
+    endpoints = {path for path in paths if not path.startswith(other_paths)}
 
     # The documents of the endpoints are for everybody, with or without a credential.
     documents = {
@@ -80,7 +80,7 @@ def test_every_door_of_tokens_is_in_the_matrix() -> None:
         "/api/mcp/server-card",
         "/api/mcp/server.json",
     }
-    assert doors == {
+    assert endpoints == {
         MCP,
         PUSH,
         CLOUDEVENTS,

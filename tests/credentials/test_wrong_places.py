@@ -21,7 +21,7 @@ from tests.cast import Cast
 from tests.credentials.entries import access_token, cost_key, event_key, scim_token, usage_key
 from tests.credentials.places import COSTS, EVENT, EVENTS, MCP, PAGE, PLACES, PUSH, REST, SCIM
 from tests.isolation.walk import fingerprint
-from tests.mcpserver.door import mint
+from tests.mcpserver.mcp_client import mint
 from tests.servers import LiveServer
 
 REST_TOOL = f"{REST}/listTeams"
@@ -33,7 +33,7 @@ BODIES = {
     COSTS: json.dumps({"month": "2026-05"}),
     SCIM: json.dumps({"userName": "ann@example.com"}),
 }
-# Each kind of token, and its own door: where it would count, were it in its place.
+# Each kind of token, and its own endpoint: where it would count, were it in its place.
 TOKENS: dict[str, tuple[str, Callable[[Cast], str]]] = {
     "MCP key": (MCP, lambda cast: mint(cast, "read_write")),
     "MCP key, over REST": (REST_TOOL, lambda cast: mint(cast, "read_write")),
@@ -66,8 +66,8 @@ HEADERS: dict[str, Callable[[str], dict[str, str]]] = {
     "cookie named as the session's": lambda token: {"cookie": f"sessionid={token}"},
 }
 
-each_door = pytest.mark.parametrize(
-    "door", [MCP, REST_TOOL, PUSH, COSTS], ids=["mcp", "rest", "push", "costs"]
+each_endpoint = pytest.mark.parametrize(
+    "endpoint", [MCP, REST_TOOL, PUSH, COSTS], ids=["mcp", "rest", "push", "costs"]
 )
 each_token = pytest.mark.parametrize("kind", TOKENS)
 
@@ -75,11 +75,11 @@ each_token = pytest.mark.parametrize("kind", TOKENS)
 @each_token
 @pytest.mark.parametrize("header", HEADERS)
 def test_no_other_header_carries_it(cast: Cast, kind: str, header: str) -> None:
-    door, make = TOKENS[kind]
+    endpoint, make = TOKENS[kind]
     headers = HEADERS[header](make(cast))
     before = fingerprint()
 
-    answer = Client().post(door, BODIES[door], "application/json", headers=headers)
+    answer = Client().post(endpoint, BODIES[endpoint], "application/json", headers=headers)
 
     assert answer.status_code == 401
     assert answer.headers["WWW-Authenticate"].startswith("Bearer")
@@ -91,44 +91,44 @@ def test_no_other_header_carries_it(cast: Cast, kind: str, header: str) -> None:
     "name", ["access_token", "token", "key", "api_key", "authorization", "Authorization"]
 )
 def test_the_address_does_not_carry_it(cast: Cast, kind: str, name: str) -> None:
-    door, make = TOKENS[kind]
+    endpoint, make = TOKENS[kind]
     token = make(cast)
     before = fingerprint()
 
     for value in (token, f"Bearer {token}"):
-        url = f"{door}?{urlencode({name: value})}"
-        assert Client().post(url, BODIES[door], "application/json").status_code == 401
+        url = f"{endpoint}?{urlencode({name: value})}"
+        assert Client().post(url, BODIES[endpoint], "application/json").status_code == 401
 
     assert fingerprint() == before
 
 
 @each_token
 def test_the_body_does_not_carry_it(cast: Cast, kind: str) -> None:
-    door, make = TOKENS[kind]
+    endpoint, make = TOKENS[kind]
     token = make(cast)
-    within = {**json.loads(BODIES[door]), "access_token": token, "authorization": f"Bearer {token}"}
+    within = {**json.loads(BODIES[endpoint]), "access_token": token, "authorization": f"Bearer {token}"}
     before = fingerprint()
 
-    as_json = Client().post(door, json.dumps(within), "application/json")
-    as_form = Client().post(door, {"access_token": token})
+    as_json = Client().post(endpoint, json.dumps(within), "application/json")
+    as_form = Client().post(endpoint, {"access_token": token})
 
     assert (as_json.status_code, as_form.status_code) == (401, 401)
     assert fingerprint() == before
 
 
-@each_door
+@each_endpoint
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS"])
-def test_without_one_no_method_is_told_more(db: None, door: str, method: str) -> None:
+def test_without_one_no_method_is_told_more(db: None, endpoint: str, method: str) -> None:
     before = fingerprint()
 
-    answer = Client().generic(method, door, BODIES[door], "application/json")
+    answer = Client().generic(method, endpoint, BODIES[endpoint], "application/json")
 
     assert answer.status_code == 401
     assert fingerprint() == before
 
 
 def test_no_page_takes_a_token_for_a_session(cast: Cast) -> None:
-    for token in [make(cast) for _door, make in TOKENS.values()]:
+    for token in [make(cast) for _endpoint, make in TOKENS.values()]:
         before = fingerprint()
         ways = [
             Client().get(PAGE, headers={"authorization": f"Bearer {token}"}),
@@ -154,7 +154,7 @@ def test_a_session_alone_posts_nothing_for_another_site(cast: Cast) -> None:
 
 
 def live_keys() -> dict[str, str]:
-    """In the server's world: a key of each door, of an account of their own."""
+    """In the server's world: a key of each endpoint, of an account of their own."""
     owner = User.objects.create_user("credentials@example.com", "a long enough secret")
     account, actor = create_account(name="Credentials", owner=owner, slug="credentials"), Actor.of_user(owner)
     source = create_usage_source(account=account, actor=actor, name="Backend")
@@ -172,27 +172,27 @@ def on_the_wire(live_server_process: LiveServer) -> dict[str, str]:
     return key_by_kind
 
 
-def statuses(url: str, door: str, *authorization: str) -> int:
+def statuses(url: str, endpoint: str, *authorization: str) -> int:
     connection = HTTPConnection(urlsplit(url).netloc, timeout=30)
     try:
-        connection.putrequest("POST", door)
+        connection.putrequest("POST", endpoint)
         for value in authorization:
             connection.putheader("Authorization", value)
         connection.putheader("Content-Type", "application/json")
-        connection.putheader("Content-Length", str(len(BODIES[door])))
-        connection.endheaders(BODIES[door].encode())
+        connection.putheader("Content-Length", str(len(BODIES[endpoint])))
+        connection.endheaders(BODIES[endpoint].encode())
         return connection.getresponse().status
     finally:
         connection.close()
 
 
 @pytest.mark.xdist_group("mcp-clients")
-@each_door
+@each_endpoint
 def test_two_headers_are_none(
-    live_server_process: LiveServer, on_the_wire: dict[str, str], door: str
+    live_server_process: LiveServer, on_the_wire: dict[str, str], endpoint: str
 ) -> None:
-    url, good = live_server_process.url, f"Bearer {on_the_wire[door]}"
+    url, good = live_server_process.url, f"Bearer {on_the_wire[endpoint]}"
     pairs = [(good, "Bearer garbage"), ("Bearer garbage", good), (good, good), ("Basic a2V5", good)]
 
-    assert statuses(url, door, good) in (200, 201)
-    assert [statuses(url, door, *pair) for pair in pairs] == [401] * 4
+    assert statuses(url, endpoint, good) in (200, 201)
+    assert [statuses(url, endpoint, *pair) for pair in pairs] == [401] * 4

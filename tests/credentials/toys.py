@@ -1,4 +1,4 @@
-"""The MCP and REST doors with toy tools behind them, one that reads and one that writes, where the real ones stand."""
+"""The MCP and REST endpoints with toy tools behind them, one that reads and one that writes, where the real ones stand."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from django.http import HttpRequest, HttpResponse
 
 from mcpserver.rest.endpoint import RestApi
 from mcpserver.views import PATH, make_endpoint
-from tests.mcpserver.door import server_of
+from tests.mcpserver.mcp_client import server_of
 from tests.mcpserver.toys import make_toys
 
 REAL = "mcpserver.middleware.mcp_door"
-TOYS = "tests.credentials.toys.toy_door"
+TOYS = "tests.credentials.toys.toy_mcp_middleware"
 REST_TOOLS = "/api/v1/tools/"
 
 _server = server_of(make_toys())
@@ -20,7 +20,7 @@ _endpoint = make_endpoint(lambda: _server)
 _rest = RestApi(lambda: _server)
 
 
-def toy_door(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+def toy_mcp_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     def middleware(request: HttpRequest) -> HttpResponse:
         if request.path_info.startswith(REST_TOOLS):
             return _rest.tool(request, request.path_info.removeprefix(REST_TOOLS))

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from tests.evaluation.mistakes import Mistake, mistakes
 from tests.evaluation.question import Question
 from tests.evaluation.truth import Figures, RawFiles
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.test_elicitation import FORMS
 
 Outcome = Literal["right", "refused", "refused, names it", "wrong, with a warning", "wrong, without one"]
@@ -45,21 +45,21 @@ class Record:
         return sum(sum(each.values()) for each in self.outcomes.values())
 
 
-def evaluate(door: Door, raw: RawFiles, questions: Iterable[Question]) -> Record:
+def evaluate(mcp_client: McpClient, raw: RawFiles, questions: Iterable[Question]) -> Record:
     """Ask each question right, then with each mistake. A hundredth of a second or two a call."""
     record = Record()
     for question in questions:
         truth = question.truth(raw)
-        arguments = question.call_arguments(door)
-        answer = door.ask(question.tool, **arguments)
+        arguments = question.call_arguments(mcp_client)
+        answer = mcp_client.ask(question.tool, **arguments)
         record.sizes.append(len(json.dumps(answer, ensure_ascii=False).encode()))
         _note(record, "no mistake", arguments, _outcome_of(question, truth, answer, answer), question)
         for mistake in mistakes(arguments):
             missing = set(_leaves(arguments)) - set(_leaves(mistake.arguments))
-            outcome = _outcome(door, question, truth, answer, mistake, missing)
+            outcome = _outcome(mcp_client, question, truth, answer, mistake, missing)
             _note(record, mistake.kind, mistake.arguments, outcome, question)
             if outcome == "wrong, with a warning":
-                record.choices[mistake.kind][_choice(door, question, truth, mistake, missing)] += 1
+                record.choices[mistake.kind][_choice(mcp_client, question, truth, mistake, missing)] += 1
     return record
 
 
@@ -72,14 +72,14 @@ def _note(
 
 
 def _outcome(
-    door: Door,
+    mcp_client: McpClient,
     question: Question,
     truth: Figures,
     right_answer: Mapping[str, Any],
     mistake: Mistake,
     missing: Collection[str],
 ) -> Outcome:
-    result = door.call(question.tool, **mistake.arguments)
+    result = mcp_client.call(question.tool, **mistake.arguments)
     if result["isError"]:
         text = result["content"][0]["text"]
         return "refused, names it" if any(word in text for word in missing) else "refused"
@@ -87,11 +87,11 @@ def _outcome(
 
 
 def _choice(
-    door: Door, question: Question, truth: Figures, mistake: Mistake, missing: Collection[str]
+    mcp_client: McpClient, question: Question, truth: Figures, mistake: Mistake, missing: Collection[str]
 ) -> Choice:
     """Call as a client that can ask its person, who chooses what was meant."""
     params = {"name": question.tool, "arguments": mistake.arguments, "_meta": FORMS}
-    result = door.result("tools/call", params)
+    result = mcp_client.result("tools/call", params)
     if result["resultType"] != "input_required":
         return "no question"
     ((key, request),) = result["inputRequests"].items()
@@ -103,7 +103,7 @@ def _choice(
         "requestState": result["requestState"],
         "inputResponses": {key: {"action": "accept", "content": {key: name}}},
     }
-    answer = door.result("tools/call", {**params, **reply})["structuredContent"]
+    answer = mcp_client.result("tools/call", {**params, **reply})["structuredContent"]
     return "right" if question.is_right(_figures(question, answer), truth) else "wrong"
 
 

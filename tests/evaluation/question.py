@@ -9,7 +9,7 @@ from typing import Any
 from finops.receipts import records
 from tests.evaluation.readers import Answer
 from tests.evaluation.truth import PLACES, Figures, RawFiles
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 
 Read = Callable[[Answer], Figures]
 Truth = Callable[[RawFiles], Figures]
@@ -28,12 +28,12 @@ class Question:
     is_part: bool = False
     receipt_of: Mapping[str, Any] | None = None
 
-    def call_arguments(self, door: Door) -> Mapping[str, Any]:
+    def call_arguments(self, mcp_client: McpClient) -> Mapping[str, Any]:
         """The arguments of the right call, after the call of which they need the receipt."""
         if self.receipt_of is None:
             return self.arguments
         records.forget()  # what a test before stored was rolled back
-        receipt = door.ask("querySpend", **self.receipt_of)["receipt"]
+        receipt = mcp_client.ask("querySpend", **self.receipt_of)["receipt"]
         assert records.recorder.flush()
         return {**self.arguments, "receipt": receipt}
 

@@ -19,7 +19,7 @@ from tests.evaluation.judge import evaluate
 from tests.evaluation.question import Question
 from tests.evaluation.questions import questions
 from tests.evaluation.truth import MONTHS, NOW, RawFiles
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.test_architecture import ROOT
 from tests.world.module_scope import module_world
 
@@ -49,11 +49,11 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> RawFiles:
 
 
 @pytest.fixture
-def door(demo: str, db: None, settings: Settings) -> Iterator[Door]:
+def mcp_client(demo: str, db: None, settings: Settings) -> Iterator[McpClient]:
     """More calls than a credential has a minute."""
     settings.MCP_RATE_LIMIT_PER_MINUTE = 100_000
     with clock.frozen(NOW):
-        yield Door(demo)
+        yield McpClient(demo)
 
 
 def test_there_are_150_questions_in_words_of_their_own() -> None:
@@ -63,18 +63,18 @@ def test_there_are_150_questions_in_words_of_their_own() -> None:
 
 
 @each_question
-def test_a_question_is_answered_as_the_raw_files_say(door: Door, raw: RawFiles, question: Question) -> None:
+def test_a_question_is_answered_as_the_raw_files_say(mcp_client: McpClient, raw: RawFiles, question: Question) -> None:
     truth = question.truth(raw)
 
-    answer = door.ask(question.tool, **question.call_arguments(door))
+    answer = mcp_client.ask(question.tool, **question.call_arguments(mcp_client))
 
     assert truth, "The raw files have nothing of it: the question tests nothing."
     figures = question.read(answer)
     assert question.is_right(figures, truth), (figures, truth)
 
 
-def test_a_mistake_is_corrected_refused_or_warned_of(door: Door, raw: RawFiles) -> None:
-    record = evaluate(door, raw, QUESTIONS[::8])
+def test_a_mistake_is_corrected_refused_or_warned_of(mcp_client: McpClient, raw: RawFiles) -> None:
+    record = evaluate(mcp_client, raw, QUESTIONS[::8])
 
     assert record.without_warning == []
     assert record.calls > 100
@@ -84,8 +84,8 @@ def test_a_mistake_is_corrected_refused_or_warned_of(door: Door, raw: RawFiles) 
 
 
 @pytest.mark.long
-def test_the_record_is_that_of_every_question_and_mistake(door: Door, raw: RawFiles) -> None:
-    record = evaluate(door, raw, QUESTIONS)
+def test_the_record_is_that_of_every_question_and_mistake(mcp_client: McpClient, raw: RawFiles) -> None:
+    record = evaluate(mcp_client, raw, QUESTIONS)
 
     text = document(record)
     if os.environ.get("RECORD"):

@@ -23,7 +23,7 @@ from tests.cast import Cast, signed_in
 from tests.due import run_due
 from tests.finops.costs.test_imports import MAY
 from tests.finops.lake.usage.test_compaction import flush, some
-from tests.ingestion.push_client import inbox, open_door
+from tests.ingestion.push_client import inbox, create_push_client
 from tests.ingestion.upload_client import csv, line, send
 from tests.world.imports import total, write_bill
 
@@ -104,8 +104,8 @@ def test_an_import_that_finds_no_more_room_waits_as_if_it_had_not_begun(
 @pytest.mark.django_db
 def test_a_usage_upload_waits_where_it_is(cast: Cast, settings: Any) -> None:
     room = settings.LOW_DISK_BYTES
-    door = open_door(cast)
-    job = send(door, csv(*[line(number) for number in range(3)]), cast)
+    push_client = create_push_client(cast)
+    job = send(push_client, csv(*[line(number) for number in range(3)]), cast)
     settings.LOW_DISK_BYTES = FULL
     assert ingestion.run_upload(job.pk) is False
     settings.LOW_DISK_BYTES = room

@@ -10,7 +10,7 @@ from django.test import Client
 
 from finops import rate_limits
 from tests.cast import Cast, signed_in
-from tests.ingestion.push_client import open_door
+from tests.ingestion.push_client import create_push_client
 
 RESET = "/auth/password/reset/"
 EXPORT = "/a/acme/budgets/?format=csv"
@@ -100,7 +100,7 @@ def test_a_person_who_searches_cost_too_often_waits_and_still_finds_pages(cast: 
 
 
 def test_a_person_who_uploads_too_often_waits_and_nothing_is_kept(cast: Cast) -> None:
-    member, source = signed_in(cast.member), open_door(cast).source
+    member, source = signed_in(cast.member), create_push_client(cast).source
     url = f"/a/acme/connections/usage/{source.pk}/upload/"
 
     def upload(**headers: str) -> Any:

@@ -1,4 +1,4 @@
-"""A database that goes away is 503 and worth another try at every door; a fault of ours is 500."""
+"""A database that goes away is 503 and worth another try at every endpoint; a fault of ours is 500."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 
 from tests.cast import Cast, signed_in
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -45,9 +45,9 @@ def test_a_page_says_that_the_database_does_not_answer(cast: Cast) -> None:
 
 
 def test_the_mcp_door_says_503_and_when_to_come_again(cast: Cast) -> None:
-    door = Door(mint(cast))
+    mcp_client = McpClient(mint(cast))
     end_the_connection()
-    answer = door.http(b'{"jsonrpc":"2.0","id":7,"method":"ping"}')
+    answer = mcp_client.http(b'{"jsonrpc":"2.0","id":7,"method":"ping"}')
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
     reply = json.loads(answer.content)
     assert reply["id"] == 7

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tests.cast import Cast
-from tests.ingestion.push_client import Door, open_door
+from tests.ingestion.push_client import PushClient, create_push_client
 
 
 @pytest.fixture
-def door(cast: Cast) -> Door:
-    """The push door of Acme, with a living key."""
-    return open_door(cast)
+def push_client(cast: Cast) -> PushClient:
+    """A client of the push endpoint with a valid key of Acme."""
+    return create_push_client(cast)

@@ -1,4 +1,4 @@
-"""What the push door says of an event that is not as it must be."""
+"""What the push endpoint says of an event that is not as it must be."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def event(**fields: Any) -> dict[str, Any]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Door:
+class PushClient:
     """The push endpoint as one source of an account reaches it."""
 
     source: UsageSource
@@ -80,20 +80,20 @@ def reasons(answer: Any, *, submitted: int) -> dict[int, str]:
     return {error["index"]: error["error"] for error in result["errors"]}
 
 
-def open_door(cast: Cast, account: Account | None = None, name: str = "Backend") -> Door:
+def create_push_client(cast: Cast, account: Account | None = None, name: str = "Backend") -> PushClient:
     source = services.create_usage_source(account=account or cast.account, actor=cast.actor, name=name)
     _key, plaintext = services.generate_usage_key(source=source, actor=cast.actor)
-    return Door(source, plaintext)
+    return PushClient(source, plaintext)
 
 
-def credential_of(door: Door) -> PushCredential:
-    credential = authenticate_usage_key(door.key)
+def credential_of(push_client: PushClient) -> PushCredential:
+    credential = authenticate_usage_key(push_client.key)
     assert credential is not None
     return credential
 
 
 def batch_of(*events: dict[str, Any]) -> Batch:
-    """What the door makes of a body with these events."""
+    """What the endpoint makes of a body with these events."""
     return check_batch(json.dumps({"events": events}).encode())
 
 

@@ -21,7 +21,7 @@ from ingestion.queries.activity import source_activity
 from ingestion.services import voiding
 from ingestion.tasks import void_due, void_requested_batches
 from tests.cast import Cast, signed_in
-from tests.ingestion.push_client import event, inbox, open_door
+from tests.ingestion.push_client import event, inbox, create_push_client
 from tests.pages import get_page, text_of
 
 
@@ -35,7 +35,7 @@ def stored_events(account: Account) -> int:
 
 
 def test_a_new_source_says_that_nothing_came_yet(cast: Cast) -> None:
-    page = get_page(signed_in(cast.viewer), open_door(cast).page)
+    page = get_page(signed_in(cast.viewer), create_push_client(cast).page)
 
     assert "None in the last 35 days" in page
     assert "— no events" in page
@@ -44,10 +44,10 @@ def test_a_new_source_says_that_nothing_came_yet(cast: Cast) -> None:
 
 
 def test_the_page_says_what_came_today_and_how_much_of_it_was_wrong(cast: Cast) -> None:
-    door = open_door(cast)
-    door.push(event(), event(quantity="5"), event(customer_id=""), event())
+    push_client = create_push_client(cast)
+    push_client.push(event(), event(quantity="5"), event(customer_id=""), event())
 
-    page = get_page(signed_in(cast.viewer), door.page)
+    page = get_page(signed_in(cast.viewer), push_client.page)
 
     assert "Events today (UTC) 2" in page
     assert "50%: 2 of 4 rejected" in page.replace("50%", "50%")
@@ -57,27 +57,27 @@ def test_the_page_says_what_came_today_and_how_much_of_it_was_wrong(cast: Cast) 
 
 
 def test_a_rejected_event_shows_its_batch_and_place_and_no_key(cast: Cast) -> None:
-    door = open_door(cast)
-    answer = door.push(event(), event(unit=door.key, quantity="x"))
+    push_client = create_push_client(cast)
+    answer = push_client.push(event(), event(unit=push_client.key, quantity="x"))
 
-    page = signed_in(cast.viewer).get(f"{door.page}rejected/")
+    page = signed_in(cast.viewer).get(f"{push_client.page}rejected/")
 
     assert batch_of(answer) in page.content.decode()
-    assert door.key not in page.content.decode()
-    lines = signed_in(cast.viewer).get(f"{door.page}rejected/?format=csv").getvalue().decode().splitlines()
+    assert push_client.key not in page.content.decode()
+    lines = signed_in(cast.viewer).get(f"{push_client.page}rejected/?format=csv").getvalue().decode().splitlines()
     assert lines[0] == "Received,Reason,Index,Event as sent,Batch ID"
     assert ",quantity must be a number,1," in lines[1]
 
 
 def test_events_are_counted_in_the_hour_and_day_they_were_received(cast: Cast) -> None:
-    door = open_door(cast)
+    push_client = create_push_client(cast)
     with clock.frozen(clock.now() - timedelta(hours=3)):
-        door.push(event(), event(customer_id=""))
+        push_client.push(event(), event(customer_id=""))
     with clock.frozen(clock.now() - timedelta(days=4)):
-        door.push(event(), event(), event())
-    door.push(event())
+        push_client.push(event(), event(), event())
+    push_client.push(event())
 
-    hours, days = source_activity(door.source), source_activity(door.source, "day")
+    hours, days = source_activity(push_client.source), source_activity(push_client.source, "day")
 
     assert [(bucket.stored, bucket.rejected) for bucket in hours.buckets if bucket.stored] == [(1, 1), (1, 0)]
     assert hours.buckets[-4].stored == 1
@@ -89,13 +89,13 @@ def test_events_are_counted_in_the_hour_and_day_they_were_received(cast: Cast) -
 
 
 def test_two_sources_and_two_accounts_never_mix(cast: Cast) -> None:
-    first, second = open_door(cast, name="One"), open_door(cast, name="Two")
-    other = open_door(cast, cast.other_account, name="One")
+    first, second = create_push_client(cast, name="One"), create_push_client(cast, name="Two")
+    other = create_push_client(cast, cast.other_account, name="One")
     first.push(event(customer_id="", metric="of-one"))
     second.push(event(customer_id="", metric="of-two"), event(), event())
     other.push(event(customer_id="", metric="of-other"), event())
 
-    pages = [signed_in(cast.both).get(door.page).content.decode() for door in (first, second, other)]
+    pages = [signed_in(cast.both).get(push_client.page).content.decode() for push_client in (first, second, other)]
 
     for place, own in enumerate(("of-one", "of-two", "of-other")):
         assert [name in pages[place] for name in ("of-one", "of-two", "of-other")].count(True) == 1
@@ -105,14 +105,14 @@ def test_two_sources_and_two_accounts_never_mix(cast: Cast) -> None:
 
 
 def test_a_metric_in_two_units_is_warned_of_on_its_source_alone(cast: Cast) -> None:
-    mixed, tidy = open_door(cast, name="Mixed"), open_door(cast, name="Tidy")
+    mixed, tidy = create_push_client(cast, name="Mixed"), create_push_client(cast, name="Tidy")
     now = clock.now().isoformat()
     mixed.push(
         event(metric="traffic", unit="GB", timestamp=now), event(metric="traffic", unit="MB", timestamp=now)
     )
     tidy.push(event(metric="traffic", unit="GB", timestamp=now), event(metric="calls", timestamp=now))
 
-    pages = [get_page(signed_in(cast.viewer), door.page) for door in (mixed, tidy)]
+    pages = [get_page(signed_in(cast.viewer), push_client.page) for push_client in (mixed, tidy)]
 
     assert "traffic has several units: GB, MB" in pages[0]
     assert "several units" not in pages[1]
@@ -120,23 +120,23 @@ def test_a_metric_in_two_units_is_warned_of_on_its_source_alone(cast: Cast) -> N
 
 @pytest.mark.parametrize("path", ["", "batches/", "rejected/", "batches/?format=csv", "rejected/?format=csv"])
 def test_a_stranger_finds_nothing(cast: Cast, path: str) -> None:
-    door = open_door(cast)
-    door.push(event(), event(customer_id=""))
+    push_client = create_push_client(cast)
+    push_client.push(event(), event(customer_id=""))
 
-    assert signed_in(cast.stranger).get(door.page + path).status_code == 404
-    elsewhere = door.page.replace("/a/acme/", "/a/elsewhere/")
+    assert signed_in(cast.stranger).get(push_client.page + path).status_code == 404
+    elsewhere = push_client.page.replace("/a/acme/", "/a/elsewhere/")
     assert signed_in(cast.stranger).get(elsewhere + path).status_code == 404
 
 
 @pytest.mark.parametrize("flushed", [False, True], ids=["waiting", "in segments"])
 def test_a_voided_batch_leaves_answers_and_meter_and_stays_in_the_list(cast: Cast, flushed: bool) -> None:
-    door = open_door(cast)
-    bad, good = door.push(event(), event(customer_id="b")), door.push(event())
+    push_client = create_push_client(cast)
+    bad, good = push_client.push(event(), event(customer_id="b")), push_client.push(event())
     if flushed:
         flush_usage(cast.account)
     before = metered_events(cast.account, clock.today())
 
-    answer = signed_in(cast.member).post(f"{door.page}batches/void/", {"batch": batch_of(bad)}, follow=True)
+    answer = signed_in(cast.member).post(f"{push_client.page}batches/void/", {"batch": batch_of(bad)}, follow=True)
 
     assert "Batch voided. Its events are no longer counted or metered." in text_of(answer)
     assert "Voided" in text_of(answer)
@@ -151,8 +151,8 @@ def test_a_voided_batch_leaves_answers_and_meter_and_stays_in_the_list(cast: Cas
 
 
 def test_voiding_twice_is_voiding_once(cast: Cast) -> None:
-    door = open_door(cast)
-    batch = UsageBatch.objects.unscoped().get(pk=batch_of(door.push(event())))
+    push_client = create_push_client(cast)
+    batch = UsageBatch.objects.unscoped().get(pk=batch_of(push_client.push(event())))
 
     first = services.void_usage_batch(batch=batch, actor=cast.actor).voided_at
     second = services.void_usage_batch(batch=batch, actor=cast.actor).voided_at
@@ -163,44 +163,44 @@ def test_voiding_twice_is_voiding_once(cast: Cast) -> None:
 
 
 def test_the_events_of_a_voided_batch_may_be_sent_again_under_their_ids(cast: Cast) -> None:
-    door = open_door(cast)
+    push_client = create_push_client(cast)
     usage_event = event(event_id="e-1")
-    batch = UsageBatch.objects.unscoped().get(pk=batch_of(door.push(usage_event)))
+    batch = UsageBatch.objects.unscoped().get(pk=batch_of(push_client.push(usage_event)))
     services.void_usage_batch(batch=batch, actor=cast.actor)
 
-    answer = door.push(usage_event)
+    answer = push_client.push(usage_event)
 
     assert answer.headers["Usage-Duplicates"] == "0"
     assert stored_events(cast.account) == 1
 
 
 def test_a_viewer_sees_no_button_and_gets_403(cast: Cast) -> None:
-    door = open_door(cast)
-    answer = door.push(event())
+    push_client = create_push_client(cast)
+    answer = push_client.push(event())
     client = signed_in(cast.viewer)
 
-    page = client.get(door.page).content.decode()
+    page = client.get(push_client.page).content.decode()
 
     assert batch_of(answer) in page
     assert "batches/void/" not in page
-    assert client.post(f"{door.page}batches/void/", {"batch": batch_of(answer)}).status_code == 403
+    assert client.post(f"{push_client.page}batches/void/", {"batch": batch_of(answer)}).status_code == 403
     assert stored_events(cast.account) == 1
 
 
 @pytest.mark.parametrize("asked", ["", "nonsense", "00000000-0000-4000-8000-000000000000"])
 def test_an_unknown_batch_is_not_found(cast: Cast, asked: str) -> None:
-    door = open_door(cast)
+    push_client = create_push_client(cast)
 
-    assert signed_in(cast.member).post(f"{door.page}batches/void/", {"batch": asked}).status_code == 404
+    assert signed_in(cast.member).post(f"{push_client.page}batches/void/", {"batch": asked}).status_code == 404
 
 
 def test_the_batch_of_another_source_or_account_is_not_found(cast: Cast) -> None:
-    own_door, sibling = open_door(cast, name="Mine"), open_door(cast, name="Sibling")
-    foreign_door = open_door(cast, cast.other_account)
-    for door in (sibling, foreign_door):
-        batch = batch_of(door.push(event()))
+    own_client, sibling = create_push_client(cast, name="Mine"), create_push_client(cast, name="Sibling")
+    other_client = create_push_client(cast, cast.other_account)
+    for push_client in (sibling, other_client):
+        batch = batch_of(push_client.push(event()))
         assert (
-            signed_in(cast.member).post(f"{own_door.page}batches/void/", {"batch": batch}).status_code == 404
+            signed_in(cast.member).post(f"{own_client.page}batches/void/", {"batch": batch}).status_code == 404
         )
     assert not UsageBatch.objects.unscoped().filter(void_asked_at__isnull=False).exists()
 
@@ -209,12 +209,12 @@ def test_a_large_one_is_voided_by_a_worker_and_says_so_until_then(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(voiding, "AT_ONCE", 0)
-    door = open_door(cast)
-    batch = batch_of(door.push(event(), event()))
+    push_client = create_push_client(cast)
+    batch = batch_of(push_client.push(event(), event()))
     flush_usage(cast.account)
     client = signed_in(cast.member)
 
-    answer = text_of(client.post(f"{door.page}batches/void/", {"batch": batch}, follow=True))
+    answer = text_of(client.post(f"{push_client.page}batches/void/", {"batch": batch}, follow=True))
 
     assert "Voiding" in answer
     assert metered_events(cast.account, clock.today()) == 2
@@ -223,16 +223,16 @@ def test_a_large_one_is_voided_by_a_worker_and_says_so_until_then(
     void_requested_batches(cast.account.pk)
     assert metered_events(cast.account, clock.today()) == 0
     assert stored_events(cast.account) == 0
-    assert "Voiding" not in get_page(client, door.page)
+    assert "Voiding" not in get_page(client, push_client.page)
 
 
 def test_batches_sort_search_and_export(cast: Cast) -> None:
-    door, client = open_door(cast), signed_in(cast.viewer)
-    small, large = batch_of(door.push(event())), batch_of(door.push(event(), event()))
+    push_client, client = create_push_client(cast), signed_in(cast.viewer)
+    small, large = batch_of(push_client.push(event())), batch_of(push_client.push(event(), event()))
 
-    by_events = client.get(f"{door.page}batches/?sort=-stored").content.decode()
-    html = client.get(f"{door.page}batches/?q={small}").content.decode()
-    lines = client.get(f"{door.page}batches/?format=csv").getvalue().decode().splitlines()
+    by_events = client.get(f"{push_client.page}batches/?sort=-stored").content.decode()
+    html = client.get(f"{push_client.page}batches/?q={small}").content.decode()
+    lines = client.get(f"{push_client.page}batches/?format=csv").getvalue().decode().splitlines()
 
     assert by_events.index(large) < by_events.index(small)
     assert small in html
@@ -242,16 +242,16 @@ def test_batches_sort_search_and_export(cast: Cast) -> None:
 
 
 def test_the_page_asks_the_same_number_of_questions_whatever_came(cast: Cast) -> None:
-    door, client = open_door(cast), signed_in(cast.member)
-    door.push(event(), event(customer_id=""))
+    push_client, client = create_push_client(cast), signed_in(cast.member)
+    push_client.push(event(), event(customer_id=""))
     counts = []
     for pushes in (0, 8):
         for _ in range(pushes):
-            door.push(event(), event(customer_id=""))
+            push_client.push(event(), event(customer_id=""))
         with CaptureQueriesContext(
             connection,
         ) as queries:
-            client.get(door.page)
+            client.get(push_client.page)
         counts.append(len(queries))
 
     assert counts[0] == counts[1]

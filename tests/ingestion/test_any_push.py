@@ -1,4 +1,4 @@
-"""Whatever is pushed, the door answers in JSON, with 200 or 4xx, and counts every event once.
+"""Whatever is pushed, the endpoint answers in JSON, with 200 or 4xx, and counts every event once.
 
 1,000 requests in the suite; `make soak` sends 200,000 (SOAK=1), or as many as SOAK_INPUTS says.
 """
@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from ingestion.views.push import push
 from tests.cast import Cast
 from tests.ingestion.event_strategies import as_json, body_of, events, other_values
-from tests.ingestion.push_client import PATH, Door, event, open_door
+from tests.ingestion.push_client import PATH, PushClient, event, create_push_client
 
 SOAK = bool(os.environ.get("SOAK"))
 INPUTS = int(os.environ.get("SOAK_INPUTS", "200000" if SOAK else "1000"))
@@ -73,15 +73,15 @@ def with_examples(share: float) -> Callable[[Any], Any]:
 
 
 @pytest.fixture
-def door(cast: Cast, settings: Any) -> Door:
+def push_client(cast: Cast, settings: Any) -> PushClient:
     settings.USAGE_RATE_LIMIT_PER_MINUTE = 10**9
-    return open_door(cast)
+    return create_push_client(cast)
 
 
-def send(door: Door, body: bytes, **given: str) -> Any:
+def send(push_client: PushClient, body: bytes, **given: str) -> Any:
     """The answer. Its status is `status_code`, and what it says `said`."""
     request = RequestFactory().generic("POST", PATH, body, content_type="application/json")
-    request.META.update({"HTTP_AUTHORIZATION": f"Bearer {door.key}", **given})
+    request.META.update({"HTTP_AUTHORIZATION": f"Bearer {push_client.key}", **given})
     if "CONTENT_LENGTH" in given:
         request.META.update({"wsgi.input": BytesIO(body), "wsgi.input_terminated": True})
     answer = push(request)
@@ -120,11 +120,11 @@ def check(answer: Any, added: int, submitted: int | None = None) -> None:
 @with_examples(0.4)
 @given(body=bodies, given_headers=headers)
 def test_any_bytes_and_headers_get_a_proper_answer(
-    door: Door, body: bytes, given_headers: dict[str, str]
+    push_client: PushClient, body: bytes, given_headers: dict[str, str]
 ) -> None:
     before = count_events()
 
-    answer = send(door, body, **given_headers)
+    answer = send(push_client, body, **given_headers)
 
     if "Idempotent-Replayed" in answer:
         assert count_events() == before
@@ -134,10 +134,10 @@ def test_any_bytes_and_headers_get_a_proper_answer(
 
 @with_examples(0.4)
 @given(batch=batches)
-def test_any_batch_is_counted_whole(door: Door, batch: list[Any]) -> None:
+def test_any_batch_is_counted_whole(push_client: PushClient, batch: list[Any]) -> None:
     before = count_events()
 
-    answer = send(door, body_of(batch))
+    answer = send(push_client, body_of(batch))
 
     assert answer.status_code == 200
     check(answer, count_events() - before, submitted=len(batch))
@@ -145,14 +145,14 @@ def test_any_batch_is_counted_whole(door: Door, batch: list[Any]) -> None:
 
 @with_examples(0.1)
 @given(body=whole | swapped, damage=st.tuples(st.integers(0, 10**6), st.binary(max_size=3)) | st.none())
-def test_any_gzip_gets_a_proper_answer(door: Door, body: bytes, damage: tuple[int, bytes] | None) -> None:
+def test_any_gzip_gets_a_proper_answer(push_client: PushClient, body: bytes, damage: tuple[int, bytes] | None) -> None:
     packed = gzip.compress(body)
     if damage:
         place = damage[0] % len(packed)
         packed = packed[:place] + damage[1] + packed[place + 1 :]
     before = count_events()
 
-    answer = send(door, packed, HTTP_CONTENT_ENCODING="gzip")
+    answer = send(push_client, packed, HTTP_CONTENT_ENCODING="gzip")
 
     check(answer, count_events() - before)
 
@@ -166,13 +166,13 @@ def test_any_gzip_gets_a_proper_answer(door: Door, body: bytes, damage: tuple[in
     value=anything,
 )
 def test_a_wrong_value_anywhere_keeps_its_index_and_the_others(
-    door: Door, wrong: int, field: str, value: Any
+    push_client: PushClient, wrong: int, field: str, value: Any
 ) -> None:
     batch = [event() for _ in range(8)]
     batch[wrong] = event(**{field: value})
     before = count_events()
 
-    answer = send(door, ('{"events":[' + ",".join(as_json(each) for each in batch) + "]}").encode())
+    answer = send(push_client, ('{"events":[' + ",".join(as_json(each) for each in batch) + "]}").encode())
 
     if answer.status_code == 400:  # NaN and Infinity are no JSON
         return

@@ -11,7 +11,7 @@ from ingestion import events
 from ingestion.openapi import document
 from ingestion.reference import reference
 from tests.cast import Cast, signed_in
-from tests.ingestion.push_client import PATH, event, open_door, reasons
+from tests.ingestion.push_client import PATH, event, create_push_client, reasons
 from tests.pages import get_page
 
 ROOT = Path(__file__).parents[2]
@@ -19,9 +19,9 @@ PAGE = "/a/acme/connections/usage/api/"
 
 
 def test_everybody_of_the_account_finds_it_from_the_list_and_from_a_source(cast: Cast) -> None:
-    client, door = signed_in(cast.viewer), open_door(cast)
+    client, push_client = signed_in(cast.viewer), create_push_client(cast)
 
-    for page in ("/a/acme/connections/usage/", f"/a/acme/connections/usage/{door.source.pk}/"):
+    for page in ("/a/acme/connections/usage/", f"/a/acme/connections/usage/{push_client.source.pk}/"):
         assert f'href="{PAGE}"' in client.get(page).content.decode()
     assert client.get(PAGE).status_code == 200
     assert signed_in(cast.stranger).get(PAGE).status_code == 404
@@ -42,7 +42,7 @@ def test_it_has_every_field_status_header_and_parameter_of_the_document(cast: Ca
 
 
 def test_it_has_the_clients_to_copy_and_the_paths_of_other_formats(cast: Cast) -> None:
-    door, client = open_door(cast), signed_in(cast.member)
+    push_client, client = create_push_client(cast), signed_in(cast.member)
     page = get_page(client, PAGE)
 
     for name in ("python/finops_usage.py", "node/finops-usage.mjs"):
@@ -50,8 +50,8 @@ def test_it_has_the_clients_to_copy_and_the_paths_of_other_formats(cast: Cast) -
         assert [line for line in lines if " ".join(line.split()) not in " ".join(page.split())] == []
     for path in ("/api/usage/cloudevents", "/api/usage/openmeter", "/api/usage/otlp/v1/metrics"):
         assert f"http://127.0.0.1:8000{path}" in page
-    key_page = client.post(f"{door.page}key/regenerate/", {"replaces": ""}).content.decode()
-    for text in (client.get(door.page).content.decode(), key_page):
+    key_page = client.post(f"{push_client.page}key/regenerate/", {"replaces": ""}).content.decode()
+    for text in (client.get(push_client.page).content.decode(), key_page):
         assert f'href="{PAGE}#clients"' in text
 
 
@@ -72,7 +72,7 @@ def test_no_message_of_the_rules_is_missing() -> None:
 
 
 def test_its_example_answer_is_one(cast: Cast) -> None:
-    answer = open_door(cast).push(event(), event(quantity="5"), event())
+    answer = create_push_client(cast).push(event(), event(quantity="5"), event())
 
     assert reasons(answer, submitted=3) == {1: "quantity must be a number"}
     shown = '{"accepted": 2, "rejected": 1, "errors": [{"index": 1, "error": "quantity must be a number"}]}'

@@ -10,13 +10,13 @@ from tests.ingestion.messages import (
     CUSTOMER,
     NUMBER,
 )
-from tests.ingestion.push_client import Door, event, inbox, reasons
+from tests.ingestion.push_client import PushClient, event, inbox, reasons
 
 each = pytest.mark.parametrize
 
 
-def test_an_invalid_event_is_rejected_alone_and_the_others_are_accepted(door: Door) -> None:
-    answer = door.push(event(), event(quantity="x"), event(), event(customer_id=""), event())
+def test_an_invalid_event_is_rejected_alone_and_the_others_are_accepted(push_client: PushClient) -> None:
+    answer = push_client.push(event(), event(quantity="x"), event(), event(customer_id=""), event())
 
     assert answer.json() == {
         "accepted": 3,
@@ -26,20 +26,20 @@ def test_an_invalid_event_is_rejected_alone_and_the_others_are_accepted(door: Do
     assert [row.position for row in inbox()] == [0, 2, 4]
 
 
-def test_a_thousand_invalid_events_are_all_reported(door: Door) -> None:
-    errors = door.errors(*[event(quantity="x")] * 1_000)
+def test_a_thousand_invalid_events_are_all_reported(push_client: PushClient) -> None:
+    errors = push_client.errors(*[event(quantity="x")] * 1_000)
 
     assert errors == dict.fromkeys(range(1_000), NUMBER)
     assert inbox() == []
 
 
-def test_a_thousand_valid_events_are_all_stored(door: Door) -> None:
-    assert door.errors(*[event(quantity=number) for number in range(1_000)]) == {}
+def test_a_thousand_valid_events_are_all_stored(push_client: PushClient) -> None:
+    assert push_client.errors(*[event(quantity=number) for number in range(1_000)]) == {}
     assert [row.quantity for row in inbox()] == list(range(1_000))
 
 
-def test_a_thousand_and_one_events_are_refused_as_a_whole(door: Door) -> None:
-    answer = door.push(*[event()] * 1_001)
+def test_a_thousand_and_one_events_are_refused_as_a_whole(push_client: PushClient) -> None:
+    answer = push_client.push(*[event()] * 1_001)
 
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == "too_many_events"
@@ -47,8 +47,8 @@ def test_a_thousand_and_one_events_are_refused_as_a_whole(door: Door) -> None:
     assert inbox() == []
 
 
-def test_an_empty_array_is_answered_with_zeros(door: Door) -> None:
-    answer = door.push()
+def test_an_empty_array_is_answered_with_zeros(push_client: PushClient) -> None:
+    answer = push_client.push()
 
     assert answer.status_code == 200
     assert answer.json() == {"accepted": 0, "rejected": 0, "errors": []}
@@ -83,9 +83,9 @@ def test_an_empty_array_is_answered_with_zeros(door: Door) -> None:
     ids=lambda value: repr(value[:24]) if isinstance(value, bytes) else value,
 )
 def test_a_body_that_is_no_object_with_an_events_array_is_refused_as_a_whole(
-    door: Door, body: bytes, code: str
+    push_client: PushClient, body: bytes, code: str
 ) -> None:
-    answer = door.send(body)
+    answer = push_client.send(body)
 
     assert answer.status_code == 400
     assert answer.json().keys() == {"error"}
@@ -94,7 +94,7 @@ def test_a_body_that_is_no_object_with_an_events_array_is_refused_as_a_whole(
     assert inbox() == []
 
 
-def test_a_byte_order_mark_is_no_fault(door: Door) -> None:
+def test_a_byte_order_mark_is_no_fault(push_client: PushClient) -> None:
     body = b"\xef\xbb\xbf" + json.dumps({"events": [event()]}).encode()
 
-    assert reasons(door.send(body), submitted=1) == {}
+    assert reasons(push_client.send(body), submitted=1) == {}

@@ -19,7 +19,7 @@ from ingestion.queries import metered_events
 from ingestion.queries.billing import metered_months, month_by_source, usage_storage
 from ingestion.services.retention import drop_old_usage
 from tests.cast import Cast, signed_in
-from tests.ingestion.push_client import event, open_door
+from tests.ingestion.push_client import event, create_push_client
 from tests.pages import get_page, text_of
 from tests.waiting import someone_waits_for_us, threads, wait_until
 
@@ -40,10 +40,10 @@ def test_an_account_without_usage_sees_zeroes_and_what_to_do(cast: Cast) -> None
 
 
 def test_the_meter_has_twelve_months_by_receipt(cast: Cast) -> None:
-    door = open_door(cast)
+    push_client = create_push_client(cast)
     for back, count in ((0, 2), (31, 3), (62, 1)):
         with clock.frozen(MAY - timedelta(days=back)):
-            door.push(*[event()] * count)
+            push_client.push(*[event()] * count)
 
     with clock.frozen(MAY):
         months = metered_months(cast.account)
@@ -57,7 +57,7 @@ def test_the_meter_has_twelve_months_by_receipt(cast: Cast) -> None:
 
 def test_the_csv_has_every_month_that_was_metered(cast: Cast) -> None:
     with clock.frozen(MAY - timedelta(days=500)):
-        open_door(cast).push(event())
+        create_push_client(cast).push(event())
 
     with clock.frozen(MAY):
         client = signed_in(cast.viewer)
@@ -71,8 +71,8 @@ def test_the_csv_has_every_month_that_was_metered(cast: Cast) -> None:
 
 
 def test_what_does_not_count_stands_beside_what_does(cast: Cast) -> None:
-    first, second = open_door(cast, name="One"), open_door(cast, name="Two")
-    other = open_door(cast, cast.other_account)
+    first, second = create_push_client(cast, name="One"), create_push_client(cast, name="Two")
+    other = create_push_client(cast, cast.other_account)
     first.push(event(event_id="a"), event(), event(customer_id=""))
     first.push(event(event_id="a"))
     bad = first.push(event(), event())
@@ -94,10 +94,10 @@ def test_what_does_not_count_stands_beside_what_does(cast: Cast) -> None:
 
 
 def test_storage_says_what_is_kept_and_what_waits(cast: Cast) -> None:
-    door = open_door(cast)
-    door.push(event(), event())
+    push_client = create_push_client(cast)
+    push_client.push(event(), event())
     flush_usage(cast.account)
-    door.push(event())
+    push_client.push(event())
 
     stored = usage_storage(cast.account)
 
@@ -110,7 +110,7 @@ def test_storage_says_what_is_kept_and_what_waits(cast: Cast) -> None:
 
 def test_events_that_nobody_flushes_are_said_to_wait(cast: Cast) -> None:
     with clock.frozen(clock.now() - timedelta(hours=2)):
-        open_door(cast).push(event())
+        create_push_client(cast).push(event())
 
     page = get_page(signed_in(cast.viewer), PAGE)
 
@@ -132,7 +132,7 @@ def test_a_retention_that_deletes_nothing_is_saved_at_once(cast: Cast) -> None:
 def test_one_that_deletes_says_how_much_and_is_asked_twice(cast: Cast) -> None:
     client = signed_in(cast.admin)
     with clock.frozen(MAY):
-        open_door(cast).push(
+        create_push_client(cast).push(
             event(timestamp="2026-01-31"), event(timestamp="2026-02-01"), event(timestamp="2026-05-01")
         )
         flush_usage(cast.account)
@@ -198,11 +198,11 @@ def test_of_two_admins_who_first_set_the_retention_at_once_the_second_changes_wh
 
 def test_the_page_asks_the_same_number_of_questions_whatever_is_there(cast: Cast) -> None:
     client = signed_in(cast.viewer)
-    open_door(cast, name="first").push(event())
+    create_push_client(cast, name="first").push(event())
     counts = []
     for number in (0, 6):
         for each in range(number):
-            open_door(cast, name=f"source {each}").push(event(), event(customer_id=""))
+            create_push_client(cast, name=f"source {each}").push(event(), event(customer_id=""))
         with CaptureQueriesContext(connection) as queries:
             client.get(PAGE)
         counts.append(len(queries))

@@ -13,14 +13,14 @@ from ingestion.services import Retry, accept_events
 from tests.cast import Cast
 from tests.ingestion.push_client import (
     MOMENT,
-    Door,
+    PushClient,
     batch_of,
     credential_of,
     event,
     event_id_rows,
     inbox,
     key_of,
-    open_door,
+    create_push_client,
     reasons,
 )
 from tests.waiting import threads
@@ -36,13 +36,13 @@ def batch_ids() -> list[str]:
 
 
 @each("said", ["?dry_run=true", "?dry_run=True", "?dry_run=1"])
-def test_a_dry_run_is_answered_alike_and_stores_nothing(cast: Cast, door: Door, said: str) -> None:
+def test_a_dry_run_is_answered_alike_and_stores_nothing(cast: Cast, push_client: PushClient, said: str) -> None:
     batch = [event(event_id="a", customer_name="A"), event(quantity="x"), event(event_id="a")]
-    dry = door.push(*batch, path=said)
+    dry = push_client.push(*batch, path=said)
     rows = (inbox(), batch_ids(), event_id_rows(), metered_events_by_month(cast.account))
     with account_scope(cast.account):
         row_count = Customer.objects.count() + UsageMetric.objects.count()
-    real = door.push(*batch)
+    real = push_client.push(*batch)
 
     assert (dry.status_code, dry.content) == (real.status_code, real.content)
     assert dry.headers["Usage-Duplicates"] == real.headers["Usage-Duplicates"] == "1"
@@ -52,35 +52,35 @@ def test_a_dry_run_is_answered_alike_and_stores_nothing(cast: Cast, door: Door, 
 
 
 @each("said", ["?dry_run=false", "?dry_run=0", "?other=1"])
-def test_without_a_yes_it_is_no_dry_run(door: Door, said: str) -> None:
-    door.push(event(), path=said)
+def test_without_a_yes_it_is_no_dry_run(push_client: PushClient, said: str) -> None:
+    push_client.push(event(), path=said)
 
     assert len(inbox()) == 1
 
 
 @each("said", ["?dry_run=yes", "?dry_run=", "?dry_run"])
-def test_a_doubtful_dry_run_is_refused_and_not_stored(door: Door, said: str) -> None:
-    answer = door.push(event(), path=said)
+def test_a_doubtful_dry_run_is_refused_and_not_stored(push_client: PushClient, said: str) -> None:
+    answer = push_client.push(event(), path=said)
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_parameter")
     assert inbox() == []
 
 
-def test_a_dry_run_sees_what_is_stored(door: Door) -> None:
-    door.push(event(event_id="a"))
+def test_a_dry_run_sees_what_is_stored(push_client: PushClient) -> None:
+    push_client.push(event(event_id="a"))
 
-    dry = door.push(event(event_id="a"), event(event_id="a", quantity=2), path=DRY)
+    dry = push_client.push(event(event_id="a"), event(event_id="a", quantity=2), path=DRY)
 
     assert reasons(dry, submitted=2) == {1: OTHER}
     assert dry.headers["Usage-Duplicates"] == "1"
 
 
-def test_a_dry_run_uses_no_idempotency_key_and_is_answered_by_one(door: Door) -> None:
+def test_a_dry_run_uses_no_idempotency_key_and_is_answered_by_one(push_client: PushClient) -> None:
     rounded = event(quantity=0.1 + 0.2)
-    dry = door.push(rounded, idempotency_key="k", path=DRY)
-    real = door.push(rounded, idempotency_key="k")
-    again = door.push(rounded, idempotency_key="k", path=DRY)
-    other = door.push(event(), event(), idempotency_key="k", path=DRY)
+    dry = push_client.push(rounded, idempotency_key="k", path=DRY)
+    real = push_client.push(rounded, idempotency_key="k")
+    again = push_client.push(rounded, idempotency_key="k", path=DRY)
+    other = push_client.push(event(), event(), idempotency_key="k", path=DRY)
 
     assert dry.content == real.content == again.content
     assert [each.headers["Usage-Rounded"] for each in (dry, real, again)] == ["1", "1", "1"]
@@ -89,17 +89,17 @@ def test_a_dry_run_uses_no_idempotency_key_and_is_answered_by_one(door: Door) ->
     assert other.status_code == 422
 
 
-def test_a_dry_run_notes_the_use_of_the_key(door: Door) -> None:
-    door.push(event(), path=DRY)
+def test_a_dry_run_notes_the_use_of_the_key(push_client: PushClient) -> None:
+    push_client.push(event(), path=DRY)
 
-    key = key_of(door.source)
+    key = key_of(push_client.source)
     assert key is not None
     assert key.last_used_at is not None
 
 
-def test_ids_and_key_together_a_retry_under_a_new_key_is_all_duplicates(door: Door) -> None:
-    first = door.push(event(event_id="a"), event(event_id="b"), idempotency_key="k")
-    again = door.push(event(event_id="a"), event(event_id="b"), idempotency_key="l")
+def test_ids_and_key_together_a_retry_under_a_new_key_is_all_duplicates(push_client: PushClient) -> None:
+    first = push_client.push(event(event_id="a"), event(event_id="b"), idempotency_key="k")
+    again = push_client.push(event(event_id="a"), event(event_id="b"), idempotency_key="l")
 
     assert first.content == again.content
     assert again.headers["Usage-Duplicates"] == "2"
@@ -108,8 +108,8 @@ def test_ids_and_key_together_a_retry_under_a_new_key_is_all_duplicates(door: Do
 
 @pytest.mark.django_db(transaction=True)
 def test_pushes_with_the_same_ids_in_opposite_orders_never_lock_each_other_out(cast: Cast) -> None:
-    door = open_door(cast)
-    credential = credential_of(door)
+    push_client = create_push_client(cast)
+    credential = credential_of(push_client)
     names = [f"e-{number}" for number in range(200)]
 
     def send(turn: int) -> int:

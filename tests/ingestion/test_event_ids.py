@@ -24,13 +24,13 @@ from ingestion.timestamps import parse_timestamp
 from tests.cast import Cast
 from tests.examples import examples
 from tests.ingestion.push_client import (
-    Door,
+    PushClient,
     batch_of,
     credential_of,
     event,
     event_id_rows,
     inbox,
-    open_door,
+    create_push_client,
     reasons,
 )
 from tests.waiting import someone_waits_for_us, threads, wait_until
@@ -41,9 +41,9 @@ DRY = "?dry_run=true"
 each = pytest.mark.parametrize
 
 
-def test_the_same_event_again_is_accepted_and_stored_once(cast: Cast, door: Door) -> None:
-    first = door.push(event(event_id="a"), event())
-    again = door.push(event(event_id="a"), event())
+def test_the_same_event_again_is_accepted_and_stored_once(cast: Cast, push_client: PushClient) -> None:
+    first = push_client.push(event(event_id="a"), event())
+    again = push_client.push(event(event_id="a"), event())
 
     assert (first.json()["accepted"], first.headers["Usage-Duplicates"]) == (2, "0")
     assert (again.json()["accepted"], again.headers["Usage-Duplicates"]) == (2, "1")
@@ -51,10 +51,10 @@ def test_the_same_event_again_is_accepted_and_stored_once(cast: Cast, door: Door
     assert sum(metered_events_by_month(cast.account).values()) == 3
 
 
-def test_the_same_id_with_other_content_is_rejected_at_its_index(door: Door) -> None:
-    door.push(event(event_id="a", quantity=1))
+def test_the_same_id_with_other_content_is_rejected_at_its_index(push_client: PushClient) -> None:
+    push_client.push(event(event_id="a", quantity=1))
 
-    answer = door.push(event(), event(event_id="a", quantity=2), event(quantity="x"))
+    answer = push_client.push(event(), event(event_id="a", quantity=2), event(quantity="x"))
 
     assert reasons(answer, submitted=3) == {1: OTHER, 2: "quantity must be a number"}
     assert answer.headers["Usage-Rejected"] == "2"
@@ -62,8 +62,8 @@ def test_the_same_id_with_other_content_is_rejected_at_its_index(door: Door) -> 
     assert len(inbox()) == 2
 
 
-def test_within_one_batch_the_first_of_an_id_counts(door: Door) -> None:
-    answer = door.push(
+def test_within_one_batch_the_first_of_an_id_counts(push_client: PushClient) -> None:
+    answer = push_client.push(
         event(event_id="a", quantity="x"),
         event(event_id="a", quantity=0.1 + 0.2),
         event(event_id="a", quantity=0.1 + 0.2),
@@ -102,11 +102,11 @@ def test_within_one_batch_the_first_of_an_id_counts(door: Door) -> None:
     ],
 )
 def test_content_is_what_an_event_says_not_how_it_is_written(
-    door: Door, one: dict[str, Any], two: dict[str, Any]
+    push_client: PushClient, one: dict[str, Any], two: dict[str, Any]
 ) -> None:
-    door.push(event(event_id="a", **one))
+    push_client.push(event(event_id="a", **one))
 
-    assert door.push(event(event_id="a", **two)).headers["Usage-Duplicates"] == "1"
+    assert push_client.push(event(event_id="a", **two)).headers["Usage-Duplicates"] == "1"
 
 
 @each(
@@ -121,15 +121,15 @@ def test_content_is_what_an_event_says_not_how_it_is_written(
     ],
     ids=lambda other: next(iter(other)),
 )
-def test_each_field_of_an_event_is_content(door: Door, other: dict[str, Any]) -> None:
-    door.push(event(event_id="a", dimensions={"a": "1"}))
+def test_each_field_of_an_event_is_content(push_client: PushClient, other: dict[str, Any]) -> None:
+    push_client.push(event(event_id="a", dimensions={"a": "1"}))
 
-    assert door.errors(event(event_id="a", **{"dimensions": {"a": "1"}, **other})) == {0: OTHER}
+    assert push_client.errors(event(event_id="a", **{"dimensions": {"a": "1"}, **other})) == {0: OTHER}
 
 
-def test_an_event_stored_by_an_earlier_version_is_a_duplicate(door: Door) -> None:
+def test_an_event_stored_by_an_earlier_version_is_a_duplicate(push_client: PushClient) -> None:
     sent = event(event_id="a", quantity=100, dimensions={"plan": "pro"}, unit="GB")
-    door.push(sent, event(event_id="b"))
+    push_client.push(sent, event(event_id="b"))
     packed = msgspec.msgpack.encode(
         (
             sent["customer_id"],
@@ -144,25 +144,25 @@ def test_an_event_stored_by_an_earlier_version_is_a_duplicate(door: Door) -> Non
     with connection.cursor() as cursor:
         cursor.execute("UPDATE ingestion_usageeventid SET content = %s", [earlier])
 
-    again = door.push(sent, event(event_id="b"))
+    again = push_client.push(sent, event(event_id="b"))
 
     assert again.headers["Usage-Duplicates"] == "1"
     assert reasons(again, submitted=2) == {1: OTHER}
 
 
-def test_an_id_is_of_the_account(cast: Cast, door: Door) -> None:
-    second, elsewhere = open_door(cast, name="Second"), open_door(cast, cast.other_account)
-    door.push(event(event_id="a"))
+def test_an_id_is_of_the_account(cast: Cast, push_client: PushClient) -> None:
+    second, elsewhere = create_push_client(cast, name="Second"), create_push_client(cast, cast.other_account)
+    push_client.push(event(event_id="a"))
 
     assert second.push(event(event_id="a")).headers["Usage-Duplicates"] == "1"
     assert elsewhere.push(event(event_id="a")).headers["Usage-Duplicates"] == "0"
     assert elsewhere.errors(event(event_id="a", quantity=2)) == {0: OTHER}
 
 
-def test_a_duplicate_and_a_rejected_event_bring_no_name_customer_or_metric(cast: Cast, door: Door) -> None:
-    door.push(event(event_id="a", customer_name="New"))
+def test_a_duplicate_and_a_rejected_event_bring_no_name_customer_or_metric(cast: Cast, push_client: PushClient) -> None:
+    push_client.push(event(event_id="a", customer_name="New"))
 
-    door.push(
+    push_client.push(
         event(event_id="a", customer_name="Old"), event(event_id="a", customer_id="c", metric="m"), event()
     )
 
@@ -172,59 +172,59 @@ def test_a_duplicate_and_a_rejected_event_bring_no_name_customer_or_metric(cast:
 
 
 @each("value", ["", "x" * 256, "a\0", 5, True, {}, ["a"]], ids=str)
-def test_an_event_id_of_another_kind_is_a_violation(door: Door, value: Any) -> None:
-    assert door.error(event_id=value) == "event_id must be a non-empty string up to 255 characters"
+def test_an_event_id_of_another_kind_is_a_violation(push_client: PushClient, value: Any) -> None:
+    assert push_client.error(event_id=value) == "event_id must be a non-empty string up to 255 characters"
 
 
 @each("value", [None, "x", "😀" * 255], ids=["null", "one", "255 emoji"])
-def test_an_event_id_may_be_null_and_255_characters_long(door: Door, value: Any) -> None:
-    assert door.error(event_id=value) == ""
+def test_an_event_id_may_be_null_and_255_characters_long(push_client: PushClient, value: Any) -> None:
+    assert push_client.error(event_id=value) == ""
 
 
-def test_ids_are_known_for_35_days(door: Door) -> None:
+def test_ids_are_known_for_35_days(push_client: PushClient) -> None:
     with clock.frozen(NOW):
-        door.push(event(event_id="a"))
+        push_client.push(event(event_id="a"))
     with clock.frozen(NOW + timedelta(days=34)):
         tasks.expire_event_ids()
-        assert door.push(event(event_id="a")).headers["Usage-Duplicates"] == "1"
+        assert push_client.push(event(event_id="a")).headers["Usage-Duplicates"] == "1"
     with clock.frozen(NOW + timedelta(days=36)):
         tasks.expire_event_ids()
-        assert door.push(event(event_id="a")).headers["Usage-Duplicates"] == "0"
+        assert push_client.push(event(event_id="a")).headers["Usage-Duplicates"] == "0"
 
 
-def test_expiry_walks_the_whole_table_in_parts(door: Door) -> None:
+def test_expiry_walks_the_whole_table_in_parts(push_client: PushClient) -> None:
     with clock.frozen(NOW):
         for part in range(3):
-            door.push(*[event(event_id=f"{part}-{number}") for number in range(1_000)])
+            push_client.push(*[event(event_id=f"{part}-{number}") for number in range(1_000)])
     with clock.frozen(NOW + timedelta(days=1)):
-        door.push(event(event_id="new"))
+        push_client.push(event(event_id="new"))
 
     assert event_ids.expire(date(2026, 11, 21), pages=5) == 3_000
     assert event_id_rows() == 1
 
 
-def test_ids_of_a_batch_that_is_voided_may_come_again(cast: Cast, door: Door) -> None:
-    wrong = door.push(event(event_id="a", quantity=1), event(event_id="b"))
-    door.push(event(event_id="c"))
+def test_ids_of_a_batch_that_is_voided_may_come_again(cast: Cast, push_client: PushClient) -> None:
+    wrong = push_client.push(event(event_id="a", quantity=1), event(event_id="b"))
+    push_client.push(event(event_id="c"))
 
     batch = UsageBatch.objects.unscoped().get(pk=wrong.headers["Usage-Batch-Id"])
     services.void_usage_batch(batch=batch, actor=cast.actor)
 
-    again = door.push(event(event_id="a", quantity=2), event(event_id="c"))
+    again = push_client.push(event(event_id="a", quantity=2), event(event_id="c"))
     assert again.json()["rejected"] == 0
     assert again.headers["Usage-Duplicates"] == "1"
 
 
-def test_ids_of_a_source_that_is_deleted_may_come_again_by_another(cast: Cast, door: Door) -> None:
-    other, elsewhere = open_door(cast, name="Other"), open_door(cast, cast.other_account)
-    for each_door in (door, elsewhere):
-        each_door.push(event(event_id="a"), event(event_id="b"))
+def test_ids_of_a_source_that_is_deleted_may_come_again_by_another(cast: Cast, push_client: PushClient) -> None:
+    other, elsewhere = create_push_client(cast, name="Other"), create_push_client(cast, cast.other_account)
+    for each_client in (push_client, elsewhere):
+        each_client.push(event(event_id="a"), event(event_id="b"))
     other.push(event(event_id="c"))
 
-    services.delete_usage_source(source=door.source, actor=cast.actor)
+    services.delete_usage_source(source=push_client.source, actor=cast.actor)
 
     same = [event(event_id="a"), event(event_id="b", quantity=2), event(event_id="c")]
-    again = open_door(cast, name="Successor").push(*same)
+    again = create_push_client(cast, name="Successor").push(*same)
     assert again.json() == {"accepted": 3, "rejected": 0, "errors": []}
     assert again.headers["Usage-Duplicates"] == "1", "that of the source which is still there"
     assert elsewhere.push(*same[:1]).headers["Usage-Duplicates"] == "1"
@@ -233,25 +233,25 @@ def test_ids_of_a_source_that_is_deleted_may_come_again_by_another(cast: Cast, d
 
 @each(("known", "statements"), [(False, 1), (True, 3)], ids=["new", "known"])
 def test_new_ids_are_part_of_one_statement_and_known_ones_cost_two_more(
-    door: Door, known: bool, statements: int
+    push_client: PushClient, known: bool, statements: int
 ) -> None:
     events = [event(event_id=str(number)) for number in range(1_000)]
     if known:
-        door.push(*events[:10])
+        push_client.push(*events[:10])
 
     with CaptureQueriesContext(connection) as queries:
-        door.push(*events)
+        push_client.push(*events)
 
     names = ("claim_new_ids", "event_ids", "eventid")
     of_ids = [query for query in queries.captured_queries if any(name in query["sql"] for name in names)]
     assert len(of_ids) == statements
 
 
-def test_new_ids_around_known_ones_are_stored(door: Door) -> None:
+def test_new_ids_around_known_ones_are_stored(push_client: PushClient) -> None:
     events = [event(event_id=str(number)) for number in range(300)]
-    door.push(*events[100:103])
+    push_client.push(*events[100:103])
 
-    first, again = door.push(*events), door.push(*events)
+    first, again = push_client.push(*events), push_client.push(*events)
 
     assert [answer.headers["Usage-Duplicates"] for answer in (first, again)] == ["3", "300"]
     assert len(inbox()) == event_id_rows() == 300
@@ -277,14 +277,14 @@ def test_new_ids_around_known_ones_are_stored(door: Door) -> None:
     )
 )
 def test_whatever_is_sent_again_each_id_is_stored_once(
-    door: Door, cast: Cast, pushes: list[list[dict[str, Any]]]
+    push_client: PushClient, cast: Cast, pushes: list[list[dict[str, Any]]]
 ) -> None:
     """A model of the rules over all pushes, with the counts of every answer."""
     with transaction.atomic():
         contents: dict[str, Any] = {}
         for batch in pushes:
             fates = Counter(fate(contents, each) for each in batch)
-            answer = door.push(*batch)
+            answer = push_client.push(*batch)
             result = answer.json()
             assert result["accepted"] == fates["new"] + fates["duplicate"]
             assert result["rejected"] == fates["other"] + fates["wrong"]
@@ -308,8 +308,8 @@ def fate(contents: dict[str, Any], one: dict[str, Any]) -> str:
 
 @pytest.mark.django_db(transaction=True)
 def test_the_same_event_in_two_pushes_at_once_is_stored_once(cast: Cast) -> None:
-    door = open_door(cast)
-    credential = credential_of(door)
+    push_client = create_push_client(cast)
+    credential = credential_of(push_client)
 
     with threads(1) as submit:
         with transaction.atomic():
@@ -324,8 +324,8 @@ def test_the_same_event_in_two_pushes_at_once_is_stored_once(cast: Cast) -> None
 
 @pytest.mark.django_db(transaction=True)
 def test_an_event_whose_first_push_fails_is_stored_by_the_push_that_waits_for_it(cast: Cast) -> None:
-    door = open_door(cast)
-    credential, batch = credential_of(door), batch_of(event(event_id="a"), event(event_id="b"))
+    push_client = create_push_client(cast)
+    credential, batch = credential_of(push_client), batch_of(event(event_id="a"), event(event_id="b"))
 
     with threads(1) as submit:
         with transaction.atomic():
@@ -343,7 +343,7 @@ def test_an_event_whose_first_push_fails_is_stored_by_the_push_that_waits_for_it
 def test_parallel_pushes_with_the_same_ids_in_other_orders_never_deadlock_and_store_each_once(
     cast: Cast,
 ) -> None:
-    credential = credential_of(open_door(cast))
+    credential = credential_of(create_push_client(cast))
     events = [event(event_id=str(number)) for number in range(200)]
     pushes = [events, events[::-1], events[50:] + events[:50], events[100:], events[:120], events[::3]]
 

@@ -13,7 +13,7 @@ from tests.ingestion.messages import (
     NUMBER,
     RANGE,
 )
-from tests.ingestion.push_client import Door, event, inbox, reasons
+from tests.ingestion.push_client import PushClient, event, inbox, reasons
 
 each = pytest.mark.parametrize
 
@@ -23,17 +23,17 @@ def with_quantity(text: str) -> str:
     return json.dumps({"events": [event(quantity="@")]}).replace('"@"', text)
 
 
-def quantity_error(door: Door, text: str) -> str:
-    return reasons(door.send(with_quantity(text)), submitted=1).get(0, "")
+def quantity_error(push_client: PushClient, text: str) -> str:
+    return reasons(push_client.send(with_quantity(text)), submitted=1).get(0, "")
 
 
 @each("text", ['"5"', "true", "false", "null", "[]", "{}", '""', '"NaN"'])
-def test_a_quantity_that_is_no_json_number_is_rejected(door: Door, text: str) -> None:
-    assert quantity_error(door, text) == NUMBER
+def test_a_quantity_that_is_no_json_number_is_rejected(push_client: PushClient, text: str) -> None:
+    assert quantity_error(push_client, text) == NUMBER
 
 
-def test_a_missing_quantity_is_rejected(door: Door) -> None:
-    assert door.error(quantity=...) == NUMBER
+def test_a_missing_quantity_is_rejected(push_client: PushClient) -> None:
+    assert push_client.error(quantity=...) == NUMBER
 
 
 @each(
@@ -59,8 +59,8 @@ def test_a_missing_quantity_is_rejected(door: Door) -> None:
         ("0e99999999999999999999", "0"),
     ],
 )
-def test_a_quantity_arrives_exactly(door: Door, text: str, stored: str) -> None:
-    answer = door.send(with_quantity(text))
+def test_a_quantity_arrives_exactly(push_client: PushClient, text: str, stored: str) -> None:
+    answer = push_client.send(with_quantity(text))
 
     assert reasons(answer, submitted=1) == {}
     assert answer["Usage-Rounded"] == "0"
@@ -84,21 +84,21 @@ def test_a_quantity_arrives_exactly(door: Door, text: str, stored: str) -> None:
     ],
 )
 def test_a_quantity_of_more_than_12_places_is_rounded_half_even_and_counted(
-    door: Door, text: str, stored: str
+    push_client: PushClient, text: str, stored: str
 ) -> None:
-    answer = door.send(with_quantity(text))
+    answer = push_client.send(with_quantity(text))
 
     assert reasons(answer, submitted=1) == {}
     assert answer["Usage-Rounded"] == "1"
     assert [row.quantity for row in inbox()] == [Decimal(stored)]
 
 
-def test_rounded_events_are_counted_among_the_accepted_ones(door: Door) -> None:
+def test_rounded_events_are_counted_among_the_accepted_ones(push_client: PushClient) -> None:
     """As most languages write floats; each by the digits sent, and a rejected one is not rounded."""
     numbers = [Random(seed).random() * 100 for seed in range(300)]
     long = [number for number in numbers if len(repr(number).partition(".")[2]) > 12]
 
-    answer = door.push(*(event(quantity=number) for number in numbers), event(quantity=0.1 + 0.2, metric=""))
+    answer = push_client.push(*(event(quantity=number) for number in numbers), event(quantity=0.1 + 0.2, metric=""))
 
     assert reasons(answer, submitted=301) == {300: METRIC}
     assert answer["Usage-Rounded"] == str(len(long))
@@ -123,18 +123,18 @@ def test_rounded_events_are_counted_among_the_accepted_ones(door: Door) -> None:
     ],
     ids=lambda text: text[:40],
 )
-def test_a_quantity_beyond_its_range_is_rejected_with_its_own_message(door: Door, text: str) -> None:
-    assert quantity_error(door, text) == RANGE
+def test_a_quantity_beyond_its_range_is_rejected_with_its_own_message(push_client: PushClient, text: str) -> None:
+    assert quantity_error(push_client, text) == RANGE
 
 
-def test_a_negative_quantity_is_a_correction_and_counts(door: Door) -> None:
-    assert door.errors(event(quantity=3), event(quantity=-3)) == {}
+def test_a_negative_quantity_is_a_correction_and_counts(push_client: PushClient) -> None:
+    assert push_client.errors(event(quantity=3), event(quantity=-3)) == {}
     assert sum(row.quantity for row in inbox()) == 0
 
 
 @each("text", ["NaN", "Infinity", "-Infinity", "01", "1.", ".5", "+1", "0x10"])
-def test_a_number_that_json_does_not_know_makes_the_body_no_json(door: Door, text: str) -> None:
-    answer = door.send(with_quantity(text))
+def test_a_number_that_json_does_not_know_makes_the_body_no_json(push_client: PushClient, text: str) -> None:
+    answer = push_client.send(with_quantity(text))
 
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == "invalid_json"

@@ -18,7 +18,7 @@ from tests.ingestion.messages import (
     TIMESTAMP,
     UNIT,
 )
-from tests.ingestion.push_client import MOMENT, Door, event, inbox, reasons
+from tests.ingestion.push_client import MOMENT, PushClient, event, inbox, reasons
 
 each = pytest.mark.parametrize
 
@@ -27,8 +27,8 @@ each = pytest.mark.parametrize
 
 
 @each("value", [..., None, "", 7, 1.5, True, [], {}, "x" * 256, "\0", "a\0b"], ids=repr)
-def test_a_missing_or_invalid_customer_id_is_rejected(door: Door, value: Any) -> None:
-    assert door.error(customer_id=value) == CUSTOMER
+def test_a_missing_or_invalid_customer_id_is_rejected(push_client: PushClient, value: Any) -> None:
+    assert push_client.error(customer_id=value) == CUSTOMER
     assert inbox() == []
 
 
@@ -37,13 +37,13 @@ def test_a_missing_or_invalid_customer_id_is_rejected(door: Door, value: Any) ->
     ["a", "x" * 255, "😀" * 255, " a ", "\u200ba", "Ünïcode 顧客", '"\\\n\t'],
     ids=["one", "255", "emoji", "spaces around", "zero-width before", "any", "odd"],
 )
-def test_a_customer_id_of_1_to_255_characters_is_taken_as_it_is(door: Door, value: str) -> None:
-    assert door.error(customer_id=value) == ""
+def test_a_customer_id_of_1_to_255_characters_is_taken_as_it_is(push_client: PushClient, value: str) -> None:
+    assert push_client.error(customer_id=value) == ""
     assert [row.customer_id for row in inbox()] == [value]
 
 
-def test_lengths_count_characters_not_bytes(door: Door) -> None:
-    errors = door.errors(
+def test_lengths_count_characters_not_bytes(push_client: PushClient) -> None:
+    errors = push_client.errors(
         event(customer_id="😀" * 255),
         event(customer_id="😀" * 256),
         event(metric="😀" * 100),
@@ -54,8 +54,8 @@ def test_lengths_count_characters_not_bytes(door: Door) -> None:
 
 
 @each("value", [" ", "\t\n", "\u00a0", "\u3000\u2028", "\u200b", "\ufeff\u00ad", "\u3164"], ids=ascii)
-def test_blanks_are_no_customer_no_metric_and_no_unit(door: Door, value: str) -> None:
-    errors = door.errors(
+def test_blanks_are_no_customer_no_metric_and_no_unit(push_client: PushClient, value: str) -> None:
+    errors = push_client.errors(
         event(customer_id=value),
         event(metric=value),
         event(unit=value),
@@ -70,12 +70,12 @@ def test_blanks_are_no_customer_no_metric_and_no_unit(door: Door, value: str) ->
 
 
 @each("value", [..., None, "", 7, False, ["requests"], "x" * 101, "a\0"], ids=repr)
-def test_a_missing_or_invalid_metric_is_rejected(door: Door, value: Any) -> None:
-    assert door.error(metric=value) == METRIC
+def test_a_missing_or_invalid_metric_is_rejected(push_client: PushClient, value: Any) -> None:
+    assert push_client.error(metric=value) == METRIC
 
 
-def test_a_metric_of_100_characters_is_taken(door: Door) -> None:
-    assert door.error(metric="x" * 100) == ""
+def test_a_metric_of_100_characters_is_taken(push_client: PushClient) -> None:
+    assert push_client.error(metric="x" * 100) == ""
 
 
 # timestamp; tests/ingestion/test_timestamps.py has the forms
@@ -100,12 +100,12 @@ def test_a_metric_of_100_characters_is_taken(door: Door) -> None:
     ],
     ids=repr,
 )
-def test_a_missing_or_unparseable_timestamp_is_rejected(door: Door, value: Any) -> None:
-    assert door.error(timestamp=value) == TIMESTAMP
+def test_a_missing_or_unparseable_timestamp_is_rejected(push_client: PushClient, value: Any) -> None:
+    assert push_client.error(timestamp=value) == TIMESTAMP
 
 
-def test_a_timestamp_that_may_mean_several_moments_is_rejected_with_an_example(door: Door) -> None:
-    errors = door.errors(
+def test_a_timestamp_that_may_mean_several_moments_is_rejected_with_an_example(push_client: PushClient) -> None:
+    errors = push_client.errors(
         event(timestamp="2026-11-20 12:00 IST"),
         event(timestamp=1_763_640_000),
         event(timestamp=-1.5),
@@ -137,8 +137,8 @@ def test_a_timestamp_that_may_mean_several_moments_is_rejected_with_an_example(d
         ("9999-12-31T23:59:59.999999Z", datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)),
     ],
 )
-def test_a_timestamp_of_any_year_is_stored_in_utc(door: Door, text: str, moment: datetime) -> None:
-    assert door.error(timestamp=text) == ""
+def test_a_timestamp_of_any_year_is_stored_in_utc(push_client: PushClient, text: str, moment: datetime) -> None:
+    assert push_client.error(timestamp=text) == ""
     assert [row.event_time for row in inbox()] == [moment]
 
 
@@ -146,9 +146,9 @@ def test_a_timestamp_of_any_year_is_stored_in_utc(door: Door, text: str, moment:
 
 
 @each("value", [7, True, [], {}, "a\0"], ids=repr)
-def test_an_optional_text_of_another_type_is_rejected(door: Door, value: Any) -> None:
-    assert door.error(unit=value) == UNIT
-    assert door.error(customer_name=value) == NAME
+def test_an_optional_text_of_another_type_is_rejected(push_client: PushClient, value: Any) -> None:
+    assert push_client.error(unit=value) == UNIT
+    assert push_client.error(customer_name=value) == NAME
 
 
 @each(
@@ -167,29 +167,29 @@ def test_an_optional_text_of_another_type_is_rejected(door: Door, value: Any) ->
     ],
     ids=repr,
 )
-def test_dimensions_must_be_an_object_of_string_values(door: Door, value: Any) -> None:
-    assert door.error(dimensions=value) == DIMENSIONS
+def test_dimensions_must_be_an_object_of_string_values(push_client: PushClient, value: Any) -> None:
+    assert push_client.error(dimensions=value) == DIMENSIONS
 
 
-def test_optional_fields_may_be_null_or_left_out(door: Door) -> None:
+def test_optional_fields_may_be_null_or_left_out(push_client: PushClient) -> None:
     nothing = event(unit=None, customer_name=None, dimensions=None)
 
-    assert door.errors(nothing, event(), event(dimensions={}, unit="")) == {}
+    assert push_client.errors(nothing, event(), event(dimensions={}, unit="")) == {}
     assert [(row.unit, row.dimensions) for row in inbox()] == [(None, None)] * 3
 
 
-def test_unit_and_dimensions_are_carried_through(door: Door) -> None:
+def test_unit_and_dimensions_are_carried_through(push_client: PushClient) -> None:
     dimensions = {"region": "eu-west-1", "Plan": "pro", "": "", "größe": '😀\t"\\'}
 
-    assert door.error(unit="requests", dimensions=dimensions) == ""
+    assert push_client.error(unit="requests", dimensions=dimensions) == ""
 
     (row,) = inbox()
     assert (row.unit, row.dimensions) == ("requests", dimensions)
 
 
-def test_unknown_fields_are_ignored(door: Door) -> None:
-    assert door.error(event_type="api", nested={"a": [1, {"b": None}]}) == ""
-    answer = door.send(json.dumps({"source": "x", "events": [event()], "more": [1, 2]}))
+def test_unknown_fields_are_ignored(push_client: PushClient) -> None:
+    assert push_client.error(event_type="api", nested={"a": [1, {"b": None}]}) == ""
+    answer = push_client.send(json.dumps({"source": "x", "events": [event()], "more": [1, 2]}))
     assert reasons(answer, submitted=1) == {}
 
 
@@ -201,11 +201,11 @@ def test_unknown_fields_are_ignored(door: Door) -> None:
     [None, 7, "x", True, [], [event()]],
     ids=["null", "number", "text", "bool", "list", "list of events"],
 )
-def test_an_event_must_be_an_object(door: Door, value: Any) -> None:
-    assert door.errors(event(), value) == {1: OBJECT}
+def test_an_event_must_be_an_object(push_client: PushClient, value: Any) -> None:
+    assert push_client.errors(event(), value) == {1: OBJECT}
 
 
-def test_the_first_violation_in_the_order_of_the_fields_is_reported(door: Door) -> None:
+def test_the_first_violation_in_the_order_of_the_fields_is_reported(push_client: PushClient) -> None:
     fields: list[tuple[str, Any, Any]] = [
         ("customer_id", "", "c"),
         ("customer_name", 1, "x"),
@@ -218,17 +218,17 @@ def test_the_first_violation_in_the_order_of_the_fields_is_reported(door: Door) 
     mended = {name: wrong for name, wrong, _right in fields}
     errors = []
     for name, _wrong, right in fields:
-        errors.append(door.errors(mended)[0])
+        errors.append(push_client.errors(mended)[0])
         mended[name] = right
 
     assert errors == [CUSTOMER, NAME, METRIC, UNIT, NUMBER, DIMENSIONS, TIMESTAMP]
-    assert door.errors(mended) == {}
+    assert push_client.errors(mended) == {}
 
 
-def test_a_lone_surrogate_is_a_violation_of_the_field_that_holds_it(door: Door) -> None:
+def test_a_lone_surrogate_is_a_violation_of_the_field_that_holds_it(push_client: PushClient) -> None:
     def error(**fields: Any) -> str:
         body = json.dumps({"events": [event(**fields)]}).replace("@", "\\ud800")
-        return reasons(door.send(body), submitted=1).get(0, "")
+        return reasons(push_client.send(body), submitted=1).get(0, "")
 
     assert error(customer_id="a@") == CUSTOMER
     assert error(customer_name="@") == NAME
@@ -240,21 +240,21 @@ def test_a_lone_surrogate_is_a_violation_of_the_field_that_holds_it(door: Door) 
     assert error(unknown="@") == ""
 
 
-def test_a_surrogate_pair_is_the_character_that_it_means(door: Door) -> None:
+def test_a_surrogate_pair_is_the_character_that_it_means(push_client: PushClient) -> None:
     body = json.dumps({"events": [event(customer_id="😀"), event(customer_id="@")]}).replace("@", "\\udc00")
 
-    assert reasons(door.send(body), submitted=2) == {1: CUSTOMER}
+    assert reasons(push_client.send(body), submitted=2) == {1: CUSTOMER}
     assert [row.customer_id for row in inbox()] == ["😀"]
 
 
-def test_a_backslash_before_the_letters_of_a_surrogate_is_text(door: Door) -> None:
-    assert door.errors(event(customer_id="\\ud800"), event(customer_id=1), event(customer_id="\\u0000")) == {
+def test_a_backslash_before_the_letters_of_a_surrogate_is_text(push_client: PushClient) -> None:
+    assert push_client.errors(event(customer_id="\\ud800"), event(customer_id=1), event(customer_id="\\u0000")) == {
         1: CUSTOMER
     }
     assert [row.customer_id for row in inbox()] == ["\\ud800", "\\u0000"]
 
 
-def test_of_two_fields_of_one_name_the_last_counts(door: Door) -> None:
+def test_of_two_fields_of_one_name_the_last_counts(push_client: PushClient) -> None:
     text = json.dumps(event())
     doubled = [
         text.replace('"quantity": 1', '"quantity": "x", "quantity": 2'),
@@ -262,7 +262,7 @@ def test_of_two_fields_of_one_name_the_last_counts(door: Door) -> None:
         text.replace('"quantity": 1', '"quantity": 2, "quantity": 3'),
     ]
 
-    answer = door.send('{"events": [' + ",".join(doubled) + "]}")
+    answer = push_client.send('{"events": [' + ",".join(doubled) + "]}")
 
     assert reasons(answer, submitted=3) == {1: NUMBER}
     assert [row.quantity for row in inbox()] == [2, 3]

@@ -18,12 +18,12 @@ from ingestion.services import Retry, accept, accept_events
 from tests.cast import Cast
 from tests.ingestion.push_client import (
     PATH,
-    Door,
+    PushClient,
     batch_of,
     credential_of,
     event,
     inbox,
-    open_door,
+    create_push_client,
 )
 from tests.waiting import someone_waits_for_us, threads, wait_until
 
@@ -37,9 +37,9 @@ def batch_ids() -> list[str]:
     return [str(row.id) for row in UsageBatch.objects.unscoped().order_by("received_at")]
 
 
-def test_a_retry_gets_the_same_answer_and_stores_nothing(cast: Cast, door: Door) -> None:
-    first = door.push(event(), event(quantity="x"), idempotency_key="k")
-    again = door.push(event(), event(quantity="x"), idempotency_key="k")
+def test_a_retry_gets_the_same_answer_and_stores_nothing(cast: Cast, push_client: PushClient) -> None:
+    first = push_client.push(event(), event(quantity="x"), idempotency_key="k")
+    again = push_client.push(event(), event(quantity="x"), idempotency_key="k")
 
     assert again.content == first.content
     assert again.headers["Usage-Batch-Id"] == first.headers["Usage-Batch-Id"]
@@ -50,10 +50,10 @@ def test_a_retry_gets_the_same_answer_and_stores_nothing(cast: Cast, door: Door)
     assert sum(metered_events_by_month(cast.account).values()) == 1
 
 
-def test_another_body_under_the_key_is_422_and_stores_nothing(door: Door) -> None:
-    door.push(event(), idempotency_key="k")
+def test_another_body_under_the_key_is_422_and_stores_nothing(push_client: PushClient) -> None:
+    push_client.push(event(), idempotency_key="k")
 
-    answer = door.push(event(), event(), idempotency_key="k")
+    answer = push_client.push(event(), event(), idempotency_key="k")
 
     assert answer.status_code == 422
     assert answer.json()["error"]["code"] == "idempotency_key_reused"
@@ -61,27 +61,27 @@ def test_another_body_under_the_key_is_422_and_stores_nothing(door: Door) -> Non
 
 
 def test_the_same_body_under_another_key_or_account_or_without_is_another_push(
-    cast: Cast, door: Door
+    cast: Cast, push_client: PushClient
 ) -> None:
-    elsewhere = open_door(cast, cast.other_account)
-    door.push(event(), idempotency_key="k")
-    door.push(event(), idempotency_key="l")
-    door.push(event())
+    elsewhere = create_push_client(cast, cast.other_account)
+    push_client.push(event(), idempotency_key="k")
+    push_client.push(event(), idempotency_key="l")
+    push_client.push(event())
     elsewhere.push(event(), idempotency_key="k")
 
     assert len(inbox()) == 4
 
 
-def test_an_answer_is_kept_for_24_hours(door: Door) -> None:
+def test_an_answer_is_kept_for_24_hours(push_client: PushClient) -> None:
     with clock.frozen(NOW):
-        door.push(event(), idempotency_key="k")
+        push_client.push(event(), idempotency_key="k")
     with clock.frozen(NOW + timedelta(hours=23, minutes=59)):
         tasks.sweep()
-        assert "Idempotent-Replayed" in door.push(event(), idempotency_key="k").headers
+        assert "Idempotent-Replayed" in push_client.push(event(), idempotency_key="k").headers
     with clock.frozen(NOW + timedelta(hours=24)):
-        fresh = door.push(event(), event(), idempotency_key="k")
+        fresh = push_client.push(event(), event(), idempotency_key="k")
     with clock.frozen(NOW + timedelta(hours=47)):
-        assert "Idempotent-Replayed" in door.push(event(), event(), idempotency_key="k").headers
+        assert "Idempotent-Replayed" in push_client.push(event(), event(), idempotency_key="k").headers
     with clock.frozen(NOW + timedelta(hours=48)):
         tasks.sweep()
 
@@ -90,12 +90,12 @@ def test_an_answer_is_kept_for_24_hours(door: Door) -> None:
 
 
 def test_an_answer_whose_day_ends_while_it_is_looked_for_is_given_once_more(
-    door: Door, monkeypatch: pytest.MonkeyPatch
+    push_client: PushClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with clock.frozen(NOW):
-        first = door.push(event(), idempotency_key="k")
+        first = push_client.push(event(), idempotency_key="k")
     almost, moment = NOW + timedelta(hours=24), timedelta(microseconds=1)
-    credential, retry = credential_of(door), Retry.of("k", json.dumps({"events": [event()]}).encode())
+    credential, retry = credential_of(push_client), Retry.of("k", json.dumps({"events": [event()]}).encode())
     ticks = (almost + (number - 2) * moment for number in range(100))
     monkeypatch.setattr(clock, "now", lambda: next(ticks))
 
@@ -105,24 +105,24 @@ def test_an_answer_whose_day_ends_while_it_is_looked_for_is_given_once_more(
     assert len(inbox()) == 1
 
 
-def test_a_refused_request_uses_no_key(cast: Cast, door: Door, settings: Any) -> None:
+def test_a_refused_request_uses_no_key(cast: Cast, push_client: PushClient, settings: Any) -> None:
     settings.USAGE_RATE_LIMIT_PER_MINUTE = 3
-    door.send(b"no json", idempotency_key="k")
-    door.push(event(), idempotency_key="k", authorization="Bearer nothing")
-    door.push(event(), idempotency_key="k", content_encoding="br")
-    stored = door.push(event(), event(), idempotency_key="k")
-    refusal = door.push(event(), event(), idempotency_key="k")
+    push_client.send(b"no json", idempotency_key="k")
+    push_client.push(event(), idempotency_key="k", authorization="Bearer nothing")
+    push_client.push(event(), idempotency_key="k", content_encoding="br")
+    stored = push_client.push(event(), event(), idempotency_key="k")
+    refusal = push_client.push(event(), event(), idempotency_key="k")
 
     assert stored.json()["accepted"] == 2
     assert refusal.status_code == 429
 
 
-def test_a_push_that_failed_uses_no_key(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_push_that_failed_uses_no_key(push_client: PushClient, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr("ingestion.services.ledger.write_rejected_events", lambda **_: 1 / 0)
-        assert door.push(event(), event(quantity="x"), idempotency_key="k").status_code == 500
+        assert push_client.push(event(), event(quantity="x"), idempotency_key="k").status_code == 500
 
-    answer = door.push(event(), event(quantity="x"), idempotency_key="k")
+    answer = push_client.push(event(), event(quantity="x"), idempotency_key="k")
 
     assert "Idempotent-Replayed" not in answer.headers
     assert len(inbox()) == 1
@@ -132,13 +132,13 @@ def test_a_push_that_failed_uses_no_key(door: Door, monkeypatch: pytest.MonkeyPa
 def test_a_statement_that_failed_stores_nothing_and_uses_no_key(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    door, sent = open_door(cast), event(event_id="a")
+    push_client, sent = create_push_client(cast), event(event_id="a")
     with monkeypatch.context() as patched:
         patched.setattr("ingestion.services.accept._UPSERT", f"{accept._UPSERT}, 1 / (random() * 0)::int")
-        assert door.push(sent, idempotency_key="k").status_code == 500
+        assert push_client.push(sent, idempotency_key="k").status_code == 500
         assert inbox() == []
 
-    answer = door.push(sent, idempotency_key="k")
+    answer = push_client.push(sent, idempotency_key="k")
 
     assert "Idempotent-Replayed" not in answer.headers
     assert answer.headers["Usage-Duplicates"] == "0"
@@ -146,8 +146,8 @@ def test_a_statement_that_failed_stores_nothing_and_uses_no_key(
 
 
 @each("key", ["", "x" * 256, "a b", "é", "a\tb"], ids=["empty", "256", "space", "accent", "tab"])
-def test_a_key_of_another_form_is_refused(door: Door, key: str) -> None:
-    headers = {"authorization": f"Bearer {door.key}", "idempotency-key": key}
+def test_a_key_of_another_form_is_refused(push_client: PushClient, key: str) -> None:
+    headers = {"authorization": f"Bearer {push_client.key}", "idempotency-key": key}
     body = json.dumps({"events": [event()]})
 
     answer = Client().generic("POST", PATH, body, headers=headers)
@@ -159,31 +159,31 @@ def test_a_key_of_another_form_is_refused(door: Door, key: str) -> None:
 
 @each("ended", ["batch", "source"])
 def test_what_was_voided_or_deleted_comes_again_under_a_new_key_alone(
-    cast: Cast, door: Door, ended: str
+    cast: Cast, push_client: PushClient, ended: str
 ) -> None:
     """A retry that is still on its way must not bring back what a person took out."""
-    first = door.push(event(event_id="a"), idempotency_key="k")
+    first = push_client.push(event(event_id="a"), idempotency_key="k")
     if ended == "batch":
         batch = UsageBatch.objects.unscoped().get(pk=first.headers["Usage-Batch-Id"])
         services.void_usage_batch(batch=batch, actor=cast.actor)
     else:
-        services.delete_usage_source(source=door.source, actor=cast.actor)
-        door = open_door(cast)
+        services.delete_usage_source(source=push_client.source, actor=cast.actor)
+        push_client = create_push_client(cast)
 
-    late = door.push(event(event_id="a"), idempotency_key="k")
+    late = push_client.push(event(event_id="a"), idempotency_key="k")
     assert (late.content, late.headers["Idempotent-Replayed"]) == (first.content, "true")
     assert inbox() == []
 
-    second_push = door.push(event(event_id="a"), idempotency_key="another")
+    second_push = push_client.push(event(event_id="a"), idempotency_key="another")
     assert second_push.headers["Usage-Duplicates"] == "0"
     assert len(inbox()) == 1
 
 
-def test_a_dead_key_gets_no_kept_answer(cast: Cast, door: Door) -> None:
-    credential = credential_of(door)
+def test_a_dead_key_gets_no_kept_answer(cast: Cast, push_client: PushClient) -> None:
+    credential = credential_of(push_client)
     retry = Retry.of("k", b"body")
     accept_events(credential=credential, batch=batch_of(event()), retry=retry)
-    services.revoke_usage_key(source=door.source, actor=cast.actor)
+    services.revoke_usage_key(source=push_client.source, actor=cast.actor)
 
     with pytest.raises(services.RevokedKeyError):
         accept_events(credential=credential, batch=batch_of(event()), retry=retry)
@@ -191,8 +191,8 @@ def test_a_dead_key_gets_no_kept_answer(cast: Cast, door: Door) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_two_identical_requests_at_once_are_one_push(cast: Cast) -> None:
-    door = open_door(cast)
-    credential, retry = credential_of(door), Retry.of("k", b"body")
+    push_client = create_push_client(cast)
+    credential, retry = credential_of(push_client), Retry.of("k", b"body")
 
     with threads(1) as submit:
         with transaction.atomic():
@@ -208,8 +208,8 @@ def test_two_identical_requests_at_once_are_one_push(cast: Cast) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_when_the_first_of_two_identical_requests_fails_the_second_stores(cast: Cast) -> None:
-    door = open_door(cast)
-    credential, retry = credential_of(door), Retry.of("k", b"body")
+    push_client = create_push_client(cast)
+    credential, retry = credential_of(push_client), Retry.of("k", b"body")
 
     with threads(1) as submit:
         with transaction.atomic():

@@ -13,7 +13,7 @@ from ingestion.models import UsageMetric
 from ingestion.queries import MetricQuery, read_usage
 from ingestion.views.metrics import EXAMPLE_EVENTS, EXAMPLES
 from tests.cast import Cast, signed_in
-from tests.ingestion.push_client import event, open_door
+from tests.ingestion.push_client import event, create_push_client
 from tests.pages import get_page, text_of
 
 LIST = "/a/acme/settings/metrics/"
@@ -32,11 +32,11 @@ def test_an_empty_list_says_where_metrics_come_from(cast: Cast) -> None:
 
 
 def test_the_list_has_units_and_days_sorts_and_exports(cast: Cast) -> None:
-    door = open_door(cast)
-    door.push(
+    push_client = create_push_client(cast)
+    push_client.push(
         event(metric="b", unit="GB"), event(metric="b", unit="MB", timestamp="2026-01-02"), event(metric="a")
     )
-    open_door(cast, cast.other_account).push(event(metric="theirs"))
+    create_push_client(cast, cast.other_account).push(event(metric="theirs"))
     client = signed_in(cast.viewer)
 
     page, lines = get_page(client, LIST), client.get(f"{LIST}?format=csv").getvalue().decode().splitlines()
@@ -50,7 +50,7 @@ def test_the_list_has_units_and_days_sorts_and_exports(cast: Cast) -> None:
 
 
 def test_a_member_says_how_a_metric_adds_up_and_what_to_call_it(cast: Cast) -> None:
-    open_door(cast).push(event())
+    create_push_client(cast).push(event())
     client, page = signed_in(cast.member), f"{LIST}{metric_of(cast).pk}/"
     form = get_page(client, page)
 
@@ -66,7 +66,7 @@ def test_a_member_says_how_a_metric_adds_up_and_what_to_call_it(cast: Cast) -> N
 
 @pytest.mark.parametrize("data", [{}, {"aggregation": "median"}, {"aggregation": "sum", "label": "x" * 101}])
 def test_what_is_no_aggregation_or_too_long_is_refused(cast: Cast, data: dict[str, str]) -> None:
-    open_door(cast).push(event())
+    create_push_client(cast).push(event())
 
     answer = signed_in(cast.member).post(f"{LIST}{metric_of(cast).pk}/", data)
 
@@ -75,7 +75,7 @@ def test_what_is_no_aggregation_or_too_long_is_refused(cast: Cast, data: dict[st
 
 
 def test_a_viewer_reads_it_and_may_not_change_it(cast: Cast) -> None:
-    open_door(cast).push(event())
+    create_push_client(cast).push(event())
     client, page = signed_in(cast.viewer), f"{LIST}{metric_of(cast).pk}/"
 
     assert "Only members, admins and owners can change this." in get_page(client, page)
@@ -84,7 +84,7 @@ def test_a_viewer_reads_it_and_may_not_change_it(cast: Cast) -> None:
 
 
 def test_another_accounts_metric_is_not_found(cast: Cast) -> None:
-    open_door(cast, cast.other_account).push(event(metric="theirs"))
+    create_push_client(cast, cast.other_account).push(event(metric="theirs"))
     foreign_metric = UsageMetric.objects.unscoped().get(name="theirs")
 
     assert signed_in(cast.member).get(f"{LIST}{foreign_metric.pk}/").status_code == 404
@@ -92,9 +92,9 @@ def test_another_accounts_metric_is_not_found(cast: Cast) -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.aggregation)
 def test_the_examples_are_what_answers_say(cast: Cast, example: Any) -> None:
-    door = open_door(cast)
+    push_client = create_push_client(cast)
     for second, (day, customer, quantity) in enumerate(EXAMPLE_EVENTS):
-        door.push(event(customer_id=customer, quantity=int(quantity), timestamp=DAYS[day].format(second)))
+        push_client.push(event(customer_id=customer, quantity=int(quantity), timestamp=DAYS[day].format(second)))
     signed_in(cast.member).post(f"{LIST}{metric_of(cast).pk}/", {"aggregation": example.aggregation})
 
     with account_scope(cast.account):

@@ -25,7 +25,7 @@ from ingestion.openapi import document
 from ingestion.views.cloudevents import OPENMETER_PATH
 from ingestion.views.cloudevents import PATH as CLOUDEVENTS
 from tests.cast import ACTOR, Cast
-from tests.ingestion.push_client import PATH, event, open_door
+from tests.ingestion.push_client import PATH, event, create_push_client
 from tests.ingestion.test_any_push import INPUTS, SOAK
 from tests.servers import LiveServer
 
@@ -48,25 +48,25 @@ def fail_with(error: type[Exception]) -> Callable[..., None]:
 
 
 def test_every_header_of_an_answer_of_ours_is_documented(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
-    door = open_door(cast)
+    push_client = create_push_client(cast)
     usual = {"Content-Type", "Content-Length", "Cache-Control", "X-Content-Type-Options", "X-Request-Id"}
     answers = [
-        door.push(event(), idempotency_key="k"),
-        door.push(event(), idempotency_key="k"),
-        door.push(event(), event(), idempotency_key="k"),
-        door.send(b"no json"),
-        door.send(b"", method="GET"),
-        door.send(b"", content_encoding="br"),
-        door.push(event(), authorization="Bearer no"),
-        door.send(b" " * (16 * 2**20 + 1)),
+        push_client.push(event(), idempotency_key="k"),
+        push_client.push(event(), idempotency_key="k"),
+        push_client.push(event(), event(), idempotency_key="k"),
+        push_client.send(b"no json"),
+        push_client.send(b"", method="GET"),
+        push_client.send(b"", content_encoding="br"),
+        push_client.push(event(), authorization="Bearer no"),
+        push_client.send(b" " * (16 * 2**20 + 1)),
     ]
     with override_settings(USAGE_RATE_LIMIT_PER_MINUTE=1):
-        answers.append(door.push(event()))
+        answers.append(push_client.push(event()))
     for error in (RuntimeError, OperationalError):
         monkeypatch.setattr("ingestion.views.push.accept_events", fail_with(error))
-        answers.append(door.push(event()))
+        answers.append(push_client.push(event()))
     suspend_account(account=cast.account, actor=ACTOR)
-    answers.append(door.push(event()))
+    answers.append(push_client.push(event()))
 
     for answer in answers:
         documented = OPERATION["responses"][str(answer.status_code)]["headers"]
@@ -75,12 +75,12 @@ def test_every_header_of_an_answer_of_ours_is_documented(cast: Cast, monkeypatch
 
 
 def test_the_required_fields_and_limits_are_those_of_the_door(cast: Cast) -> None:
-    door, schema = open_door(cast), document()["components"]["schemas"]["UsageEvent"]
+    push_client, schema = create_push_client(cast), document()["components"]["schemas"]["UsageEvent"]
     for name in schema["properties"]:
-        assert bool(door.error(**{name: ...})) == (name in schema["required"]), name
+        assert bool(push_client.error(**{name: ...})) == (name in schema["required"]), name
         if longest := schema["properties"][name].get("maxLength"):
-            assert door.error(**{name: "x" * longest}) == ""
-            assert door.error(**{name: "x" * (longest + 1)}) != ""
+            assert push_client.error(**{name: "x" * longest}) == ""
+            assert push_client.error(**{name: "x" * (longest + 1)}) != ""
 
 
 # Generated requests, over HTTP

@@ -23,40 +23,40 @@ from ingestion.services.chunks import SupersededAttemptError, store_chunk
 from ingestion.services.keys import end_pushes, lock_active_key
 from ingestion.services.uploads import _attempt
 from tests.cast import Cast
-from tests.ingestion.push_client import MOMENT, Door, batch_of, credential_of, event, inbox, open_door
+from tests.ingestion.push_client import MOMENT, PushClient, batch_of, credential_of, event, inbox, create_push_client
 from tests.waiting import someone_waits_for_us, threads, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_a_source_that_is_deleted_waits_for_the_push_that_is_storing_and_takes_it_along(cast: Cast) -> None:
-    door, other = open_door(cast), open_door(cast, name="Other")
+    push_client, other = create_push_client(cast), create_push_client(cast, name="Other")
     other.push(event(), event())
-    door.push(event())
+    push_client.push(event())
     flush_usage(cast.account)
 
     with threads(1) as submit:
         with transaction.atomic():
-            accept_events(credential=credential_of(door), batch=batch_of(event()))
-            ending = submit(services.delete_usage_source, source=door.source, actor=cast.actor)
+            accept_events(credential=credential_of(push_client), batch=batch_of(event()))
+            ending = submit(services.delete_usage_source, source=push_client.source, actor=cast.actor)
             wait_until(someone_waits_for_us)
         ending.result(timeout=30)
 
     live = LakeSegment.objects.unscoped().filter(retired_at=None)
     assert inbox() == []
     assert [segment.rows for segment in live] == [2]
-    assert door.push(event()).status_code == 401
+    assert push_client.push(event()).status_code == 401
     assert metered_events(cast.account, clock.today()) == 4, "what was brought stays on the meter"
     assert AuditEntry.objects.unscoped().filter(action="usage_source.delete").count() == 1
 
 
 def test_a_push_that_comes_while_its_source_is_being_deleted_waits_and_is_refused(cast: Cast) -> None:
-    door = open_door(cast)
-    credential = credential_of(door)
+    push_client = create_push_client(cast)
+    credential = credential_of(push_client)
 
     with threads(1) as submit:
         with transaction.atomic():
-            services.delete_usage_source(source=door.source, actor=cast.actor)
+            services.delete_usage_source(source=push_client.source, actor=cast.actor)
             coming = submit(accept_events, credential=credential, batch=batch_of(event()))
             wait_until(someone_waits_for_us)
         with pytest.raises(RevokedKeyError):
@@ -67,10 +67,10 @@ def test_a_push_that_comes_while_its_source_is_being_deleted_waits_and_is_refuse
 
 
 def test_a_source_that_is_deleted_takes_the_upload_that_runs_and_its_file_along(cast: Cast) -> None:
-    door = open_door(cast)
+    push_client = create_push_client(cast)
     lines = "".join(f"c-{number},requests,1,{MOMENT}\n" for number in range(3_000))
     file = SimpleUploadedFile("past.csv", f"customer_id,metric,quantity,timestamp\n{lines}".encode())
-    queued = services.queue_upload(source=door.source, upload=file, actor=cast.actor)
+    queued = services.queue_upload(source=push_client.source, upload=file, actor=cast.actor)
     UsageUpload.objects.unscoped().update(status="running")
     job = UsageUpload.objects.unscoped().select_related("account", "source").get()
 
@@ -78,7 +78,7 @@ def test_a_source_that_is_deleted_takes_the_upload_that_runs_and_its_file_along(
         with transaction.atomic(), Path(queued.path).open("rb") as content:
             file_chunks = chunks(content)
             store_chunk(job=job, chunk=next(file_chunks))
-            ending = submit(services.delete_usage_source, source=door.source, actor=cast.actor)
+            ending = submit(services.delete_usage_source, source=push_client.source, actor=cast.actor)
             wait_until(someone_waits_for_us)
         ending.result(timeout=30)
 
@@ -92,13 +92,13 @@ def test_a_source_that_is_deleted_takes_the_upload_that_runs_and_its_file_along(
 
 
 def test_a_worker_whose_upload_is_deleted_before_it_opens_the_file_stops_quietly(cast: Cast) -> None:
-    door = open_door(cast)
+    push_client = create_push_client(cast)
     file = SimpleUploadedFile("past.csv", f"customer_id,metric,quantity,timestamp\nc,m,1,{MOMENT}\n".encode())
-    job = services.queue_upload(source=door.source, upload=file, actor=cast.actor)
+    job = services.queue_upload(source=push_client.source, upload=file, actor=cast.actor)
     job.status, job.attempts = "running", 1
     job.save()
 
-    services.delete_usage_source(source=door.source, actor=cast.actor)
+    services.delete_usage_source(source=push_client.source, actor=cast.actor)
     _attempt(job, in_child=False)
 
     assert inbox() == []
@@ -106,9 +106,9 @@ def test_a_worker_whose_upload_is_deleted_before_it_opens_the_file_stops_quietly
 
 def test_an_account_that_is_deleted_waits_for_the_push_that_is_storing_and_leaves_nothing(cast: Cast) -> None:
     """The push has its key and wants a customer: had the deletion that customer already, both would wait."""
-    door = open_door(cast)
-    door.push(event(customer_name="A"))
-    credential = credential_of(door)
+    push_client = create_push_client(cast)
+    push_client.push(event(customer_name="A"))
+    credential = credential_of(push_client)
 
     with threads(1) as submit:
         with transaction.atomic():
@@ -123,23 +123,23 @@ def test_an_account_that_is_deleted_waits_for_the_push_that_is_storing_and_leave
         assert cursor.fetchone() == (0,)
 
 
-def end_key(what: str, door: Door, cast: Cast) -> None:
+def end_key(what: str, push_client: PushClient, cast: Cast) -> None:
     if what == "account":
         cast.account.delete()
     else:
-        services.delete_usage_source(source=door.source, actor=cast.actor)
+        services.delete_usage_source(source=push_client.source, actor=cast.actor)
 
 
 @pytest.mark.parametrize("what", ["account", "source"])
 def test_what_is_deleted_waits_for_the_void_of_a_batch_of_it(cast: Cast, what: str) -> None:
-    door = open_door(cast)
-    door.push(event(), event())
+    push_client = create_push_client(cast)
+    push_client.push(event(), event())
     batch = UsageBatch.objects.unscoped().get()
 
     with threads(1) as submit:
         with transaction.atomic():
             locks.lock_usage(cast.account)  # a void that is about to take its batch's row
-            ending = submit(end_key, what, door, cast)
+            ending = submit(end_key, what, push_client, cast)
             wait_until(someone_waits_for_us)
             services.void_usage_batch(batch=batch, actor=cast.actor)
         ending.result(timeout=30)
@@ -150,8 +150,8 @@ def test_what_is_deleted_waits_for_the_void_of_a_batch_of_it(cast: Cast, what: s
 
 @pytest.mark.parametrize("what", ["account", "source"])
 def test_a_void_waits_for_the_end_of_what_its_batch_is_of(cast: Cast, what: str) -> None:
-    door = open_door(cast)
-    door.push(event(), event())
+    push_client = create_push_client(cast)
+    push_client.push(event(), event())
     batch = UsageBatch.objects.unscoped().select_related("account").get()
 
     with threads(1) as submit:
@@ -159,7 +159,7 @@ def test_a_void_waits_for_the_end_of_what_its_batch_is_of(cast: Cast, what: str)
             end_pushes(account=cast.account)  # a deletion that is about to take the batches' rows
             voiding = submit(services.void_usage_batch, batch=batch, actor=cast.actor)
             wait_until(someone_waits_for_us)
-            end_key(what, door, cast)
+            end_key(what, push_client, cast)
         if what == "source":
             assert voiding.result(timeout=30).voided_at
         else:
@@ -170,14 +170,14 @@ def test_a_void_waits_for_the_end_of_what_its_batch_is_of(cast: Cast, what: str)
 
 
 def test_a_regeneration_and_the_deletion_of_its_source_take_turns(cast: Cast) -> None:
-    door = open_door(cast)
+    push_client = create_push_client(cast)
 
     with threads(1) as submit:
         with transaction.atomic():
             UsageSource.objects.unscoped().select_for_update(no_key=True).get()  # as a regeneration begins
-            ending = submit(end_key, "source", door, cast)
+            ending = submit(end_key, "source", push_client, cast)
             wait_until(someone_waits_for_us)
-            services.regenerate_usage_key(source=door.source, actor=cast.actor)
+            services.regenerate_usage_key(source=push_client.source, actor=cast.actor)
         ending.result(timeout=30)
 
     assert not UsageSource.objects.unscoped().exists()
@@ -185,17 +185,17 @@ def test_a_regeneration_and_the_deletion_of_its_source_take_turns(cast: Cast) ->
 
 def test_a_regeneration_that_waits_for_a_push_does_not_keep_the_push_from_its_source(cast: Cast) -> None:
     """A regeneration holds the source and wants the key; the push has the key, and its batch refers to the source."""
-    door = open_door(cast)
-    credential = credential_of(door)
+    push_client = create_push_client(cast)
+    credential = credential_of(push_client)
 
     with threads(1) as submit:
         with transaction.atomic():
             assert lock_active_key(credential.key_id)
-            regenerating = submit(services.regenerate_usage_key, source=door.source, actor=cast.actor)
+            regenerating = submit(services.regenerate_usage_key, source=push_client.source, actor=cast.actor)
             wait_until(someone_waits_for_us)
             accept_events(credential=credential, batch=batch_of(event(), event(metric="", customer_id="b")))
         _key, plaintext = regenerating.result(timeout=30)
 
-    assert door.push(event()).status_code == 401
-    assert Door(door.source, plaintext).push(event()).status_code == 200
+    assert push_client.push(event()).status_code == 401
+    assert PushClient(push_client.source, plaintext).push(event()).status_code == 200
     assert len(inbox()) == 2

@@ -10,7 +10,7 @@ import pytest
 from django.test import RequestFactory, override_settings
 
 from ingestion.views.push import push
-from tests.ingestion.push_client import PATH, Door, event
+from tests.ingestion.push_client import PATH, PushClient, event
 
 BODIES = {
     "accepted": json.dumps({"events": [event()]}),
@@ -30,8 +30,8 @@ def push_and_forget(body: str, key: str) -> weakref.ref[object]:
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 @pytest.mark.parametrize("credential", ["living key", "no key"])
-def test_nothing_of_a_push_waits_for_the_garbage_collector(door: Door, body: str, credential: str) -> None:
-    key = door.key if credential == "living key" else "x"
+def test_nothing_of_a_push_waits_for_the_garbage_collector(push_client: PushClient, body: str, credential: str) -> None:
+    key = push_client.key if credential == "living key" else "x"
     gc.disable()
     try:
         with override_settings(USAGE_MAX_BODY_BYTES=1_000):

@@ -1,4 +1,4 @@
-"""The push door in two web processes at once: one limit, and a key that ends in both at the same moment."""
+"""The push endpoint in two web processes at once: one limit, and a key that ends in both at the same moment."""
 
 from __future__ import annotations
 

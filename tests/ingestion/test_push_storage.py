@@ -23,7 +23,7 @@ from ingestion.services import RevokedKeyError, accept_events
 from ingestion.services.keys import authenticate_usage_key, lock_active_key
 from ingestion.views.push import push
 from tests.cast import Cast
-from tests.ingestion.push_client import PATH, Door, batch_of, event, inbox, key_of, open_door
+from tests.ingestion.push_client import PATH, PushClient, batch_of, event, inbox, key_of, create_push_client
 from tests.waiting import someone_waits_for_us, threads, wait_until
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -43,13 +43,13 @@ def metrics(account: Account) -> list[tuple[str, str]]:
 
 
 def test_a_customer_comes_with_its_first_event_and_the_name_follows_every_event_that_has_one(
-    cast: Cast, door: Door
+    cast: Cast, push_client: PushClient
 ) -> None:
-    door.push(event(customer_id="a"), event(customer_id="b", customer_name="Bee"))
+    push_client.push(event(customer_id="a"), event(customer_id="b", customer_name="Bee"))
     first = customers(cast.account)
-    door.push(event(customer_id="a", customer_name="Ay"), event(customer_id="b"))
+    push_client.push(event(customer_id="a", customer_name="Ay"), event(customer_id="b"))
     second = customers(cast.account)
-    door.push(event(customer_id="a", customer_name="Aye"), event(customer_id="b", customer_name=None))
+    push_client.push(event(customer_id="a", customer_name="Aye"), event(customer_id="b", customer_name=None))
 
     assert first == {"a": "", "b": "Bee"}
     assert second == {"a": "Ay", "b": "Bee"}
@@ -57,19 +57,19 @@ def test_a_customer_comes_with_its_first_event_and_the_name_follows_every_event_
 
 
 def test_a_push_reads_what_it_names_alone_also_by_a_plan_from_before_the_tables_grew(
-    cast: Cast, door: Door
+    cast: Cast, push_client: PushClient
 ) -> None:
     def rows_read(*pushed: dict[str, Any]) -> int:
         before = _rows_read()
-        assert door.push(*pushed).json()["accepted"] == len(pushed)
+        assert push_client.push(*pushed).json()["accepted"] == len(pushed)
         return _rows_read() - before
 
     named = [event(customer_id=f"c{at}", customer_name="C", metric=f"m{at}") for at in range(20)]
     for _ in range(10):  # the plan is made, while there are 20 rows of each
-        door.push(*named)
+        push_client.push(*named)
     while_small = rows_read(*named)
     for run in range(3):
-        door.push(*[event(customer_id=f"{run} {at}", metric=f"{run} {at}") for at in range(400)])
+        push_client.push(*[event(customer_id=f"{run} {at}", metric=f"{run} {at}") for at in range(400)])
 
     of_an_event = 4  # an index's entry and a row, of its customer and of its metric
     assert while_small <= of_an_event * len(named)
@@ -92,27 +92,27 @@ def _rows_read() -> int:
     return int(count)
 
 
-def test_of_several_names_in_a_batch_the_last_in_array_order_wins(cast: Cast, door: Door) -> None:
-    door.push(*[event(customer_id="a", customer_name=name) for name in ("One", "Two", None, ...)])
+def test_of_several_names_in_a_batch_the_last_in_array_order_wins(cast: Cast, push_client: PushClient) -> None:
+    push_client.push(*[event(customer_id="a", customer_name=name) for name in ("One", "Two", None, ...)])
 
     assert customers(cast.account) == {"a": "Two"}
 
 
 def test_a_name_as_long_as_the_sender_likes_is_stored_and_an_empty_one_is_a_name_too(
-    cast: Cast, door: Door
+    cast: Cast, push_client: PushClient
 ) -> None:
-    door.push(event(customer_id="a", customer_name="x" * 5_000))
+    push_client.push(event(customer_id="a", customer_name="x" * 5_000))
     long = customers(cast.account)
-    door.push(event(customer_id="a", customer_name=""))
+    push_client.push(event(customer_id="a", customer_name=""))
 
     assert long == {"a": "x" * 5_000}
     assert customers(cast.account) == {"a": ""}
 
 
-def test_a_rejected_event_leaves_no_customer_no_name_and_no_metric(cast: Cast, door: Door) -> None:
-    door.push(event(customer_id="a", customer_name="A"))
+def test_a_rejected_event_leaves_no_customer_no_name_and_no_metric(cast: Cast, push_client: PushClient) -> None:
+    push_client.push(event(customer_id="a", customer_name="A"))
 
-    door.push(
+    push_client.push(
         event(customer_id="a", customer_name="B", quantity="x"),
         event(customer_id="new", metric="new", timestamp=""),
     )
@@ -121,18 +121,18 @@ def test_a_rejected_event_leaves_no_customer_no_name_and_no_metric(cast: Cast, d
     assert metrics(cast.account) == [("requests", "sum")]
 
 
-def test_a_metric_comes_with_its_first_event_and_keeps_its_settings(cast: Cast, door: Door) -> None:
-    door.push(event(metric="seats"), event(metric="requests"), event(metric="seats"))
+def test_a_metric_comes_with_its_first_event_and_keeps_its_settings(cast: Cast, push_client: PushClient) -> None:
+    push_client.push(event(metric="seats"), event(metric="requests"), event(metric="seats"))
     services.set_metric(account=cast.account, actor=cast.actor, name="seats", aggregation="average_of_days")
-    door.push(event(metric="seats"))
+    push_client.push(event(metric="seats"))
 
     assert metrics(cast.account) == [("requests", "sum"), ("seats", "average_of_days")]
 
 
-def test_the_same_names_in_two_accounts_are_two_rows(cast: Cast, door: Door) -> None:
-    elsewhere = open_door(cast, cast.other_account)
+def test_the_same_names_in_two_accounts_are_two_rows(cast: Cast, push_client: PushClient) -> None:
+    elsewhere = create_push_client(cast, cast.other_account)
 
-    door.push(event(customer_id="a", customer_name="Ours"))
+    push_client.push(event(customer_id="a", customer_name="Ours"))
     elsewhere.push(event(customer_id="a", customer_name="Theirs"))
 
     assert customers(cast.account) == {"a": "Ours"}
@@ -140,7 +140,7 @@ def test_the_same_names_in_two_accounts_are_two_rows(cast: Cast, door: Door) -> 
 
 
 def test_a_push_that_names_what_is_known_writes_no_row_of_customers_and_metrics(
-    cast: Cast, door: Door
+    cast: Cast, push_client: PushClient
 ) -> None:
     def versions() -> list[tuple[Any, ...]]:
         with connection.cursor() as cursor:
@@ -149,9 +149,9 @@ def test_a_push_that_names_what_is_known_writes_no_row_of_customers_and_metrics(
             )
             return list(cursor.fetchall())
 
-    door.push(event(customer_id="a", customer_name="A"), event(customer_id="b"))
+    push_client.push(event(customer_id="a", customer_name="A"), event(customer_id="b"))
     before = versions()
-    door.push(event(customer_id="a", customer_name="A"), event(customer_id="b"), event(customer_id="a"))
+    push_client.push(event(customer_id="a", customer_name="A"), event(customer_id="b"), event(customer_id="a"))
 
     assert versions() == before
 
@@ -159,10 +159,10 @@ def test_a_push_that_names_what_is_known_writes_no_row_of_customers_and_metrics(
 # Events
 
 
-def test_the_events_of_a_push_are_one_batch_in_array_order_received_at_one_moment(door: Door) -> None:
+def test_the_events_of_a_push_are_one_batch_in_array_order_received_at_one_moment(push_client: PushClient) -> None:
     with clock.frozen(NOW):
-        door.push(*[event(quantity=number) for number in range(5)])
-    door.push(event())
+        push_client.push(*[event(quantity=number) for number in range(5)])
+    push_client.push(event())
 
     rows = inbox()
     assert [(row.position, int(row.quantity)) for row in rows[:5]] == [
@@ -173,22 +173,22 @@ def test_the_events_of_a_push_are_one_batch_in_array_order_received_at_one_momen
 
 
 def test_a_push_that_fails_midway_leaves_nothing(
-    door: Door, cast: Cast, monkeypatch: pytest.MonkeyPatch
+    push_client: PushClient, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(**_: Any) -> None:
         raise RuntimeError("after events, customers, metrics and ledger")
 
     monkeypatch.setattr("ingestion.services.ledger.write_rejected_events", broken)
 
-    answer = door.push(event(customer_name="A"), event(quantity="x"))
+    answer = push_client.push(event(customer_name="A"), event(quantity="x"))
 
     assert answer.status_code == 500
     assert (inbox(), customers(cast.account), metrics(cast.account)) == ([], {}, [])
     assert not UsageBatch.objects.unscoped().exists()
 
 
-def test_the_service_stores_under_the_key_and_says_the_batch(cast: Cast, door: Door) -> None:
-    credential = authenticate_usage_key(door.key)
+def test_the_service_stores_under_the_key_and_says_the_batch(cast: Cast, push_client: PushClient) -> None:
+    credential = authenticate_usage_key(push_client.key)
     assert credential is not None
 
     receipt = accept_events(credential=credential, batch=batch_of(event(), event()))
@@ -199,10 +199,10 @@ def test_the_service_stores_under_the_key_and_says_the_batch(cast: Cast, door: D
 # A key that ends while its push is under way
 
 
-def test_a_key_regenerated_between_its_check_and_the_commit_stores_nothing(cast: Cast, door: Door) -> None:
-    credential = authenticate_usage_key(door.key)
+def test_a_key_regenerated_between_its_check_and_the_commit_stores_nothing(cast: Cast, push_client: PushClient) -> None:
+    credential = authenticate_usage_key(push_client.key)
     assert credential is not None
-    services.regenerate_usage_key(source=door.source, actor=cast.actor)
+    services.regenerate_usage_key(source=push_client.source, actor=cast.actor)
 
     with pytest.raises(RevokedKeyError):
         accept_events(credential=credential, batch=batch_of(event(customer_id="a")))
@@ -212,7 +212,7 @@ def test_a_key_regenerated_between_its_check_and_the_commit_stores_nothing(cast:
 
 @pytest.mark.parametrize("end", [services.regenerate_usage_key, services.revoke_usage_key])
 def test_half_a_body_then_the_key_ends_then_the_rest_is_401_and_nothing_is_stored(
-    cast: Cast, door: Door, end: Callable[..., object]
+    cast: Cast, push_client: PushClient, end: Callable[..., object]
 ) -> None:
     body = json.dumps({"events": [event()]}).encode()
 
@@ -224,10 +224,10 @@ def test_half_a_body_then_the_key_ends_then_the_rest_is_401_and_nothing_is_store
         def read(self, size: int | None = -1) -> bytes:
             self.reads += 1
             if self.reads == 2:
-                end(source=door.source, actor=cast.actor)
+                end(source=push_client.source, actor=cast.actor)
             return super().read(len(body) // 2)
 
-    request = RequestFactory().post(PATH, headers={"authorization": f"Bearer {door.key}"})
+    request = RequestFactory().post(PATH, headers={"authorization": f"Bearer {push_client.key}"})
     request.META.update({"CONTENT_LENGTH": "", "wsgi.input": Slow(body), "wsgi.input_terminated": True})
 
     answer = push(request)
@@ -238,10 +238,10 @@ def test_half_a_body_then_the_key_ends_then_the_rest_is_401_and_nothing_is_store
     assert (inbox(), customers(cast.account)) == ([], {})
 
 
-def test_an_empty_push_under_a_key_that_ended_meanwhile_is_refused_too(cast: Cast, door: Door) -> None:
-    credential = authenticate_usage_key(door.key)
+def test_an_empty_push_under_a_key_that_ended_meanwhile_is_refused_too(cast: Cast, push_client: PushClient) -> None:
+    credential = authenticate_usage_key(push_client.key)
     assert credential is not None
-    services.revoke_usage_key(source=door.source, actor=cast.actor)
+    services.revoke_usage_key(source=push_client.source, actor=cast.actor)
 
     with pytest.raises(RevokedKeyError):
         accept_events(credential=credential, batch=batch_of())
@@ -252,31 +252,31 @@ def test_an_empty_push_under_a_key_that_ended_meanwhile_is_refused_too(cast: Cas
 
 @pytest.mark.django_db(transaction=True)
 def test_ending_a_key_waits_for_the_pushes_that_are_storing_and_their_events_count(cast: Cast) -> None:
-    door = open_door(cast)
-    credential = authenticate_usage_key(door.key)
+    push_client = create_push_client(cast)
+    credential = authenticate_usage_key(push_client.key)
     assert credential is not None
 
     with threads(1) as submit:
         with transaction.atomic():
             accept_events(credential=credential, batch=batch_of(event()))
-            ending = submit(services.revoke_usage_key, source=door.source, actor=cast.actor)
+            ending = submit(services.revoke_usage_key, source=push_client.source, actor=cast.actor)
             wait_until(someone_waits_for_us)
             assert not ending.done()
         ending.result(timeout=30)
 
     assert len(inbox()) == 1
-    assert key_of(door.source) is None
+    assert key_of(push_client.source) is None
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_push_that_comes_while_its_key_is_being_replaced_waits_and_is_refused(cast: Cast) -> None:
-    door = open_door(cast)
-    credential = authenticate_usage_key(door.key)
+    push_client = create_push_client(cast)
+    credential = authenticate_usage_key(push_client.key)
     assert credential is not None
 
     with threads(1) as submit:
         with transaction.atomic():
-            services.regenerate_usage_key(source=door.source, actor=cast.actor)
+            services.regenerate_usage_key(source=push_client.source, actor=cast.actor)
             coming = submit(accept_events, credential=credential, batch=batch_of(event()))
             wait_until(someone_waits_for_us)
         with pytest.raises(RevokedKeyError):
@@ -287,22 +287,22 @@ def test_a_push_that_comes_while_its_key_is_being_replaced_waits_and_is_refused(
 
 @pytest.mark.django_db(transaction=True)
 def test_pushes_of_one_key_do_not_wait_for_each_other(cast: Cast) -> None:
-    door = open_door(cast)
-    key = key_of(door.source)
+    push_client = create_push_client(cast)
+    key = key_of(push_client.source)
     assert key is not None
 
     with threads(1) as submit, transaction.atomic():
         assert lock_active_key(key.pk)
         # Authenticates, which writes the last use, and stores, while another push holds the key.
-        answer = submit(door.push, event()).result(timeout=30)
+        answer = submit(push_client.push, event()).result(timeout=30)
 
     assert answer.status_code == 200
 
 
 @pytest.mark.django_db(transaction=True)
 def test_parallel_pushes_that_name_the_same_customers_in_opposite_order_never_deadlock(cast: Cast) -> None:
-    door = open_door(cast)
-    credential = authenticate_usage_key(door.key)
+    push_client = create_push_client(cast)
+    credential = authenticate_usage_key(push_client.key)
     assert credential is not None
     rounds, ids = 25, [f"c{number:03}" for number in range(60)]
     start = threading.Barrier(4)
@@ -329,8 +329,8 @@ def test_parallel_pushes_that_name_the_same_customers_in_opposite_order_never_de
 
 @pytest.mark.django_db(transaction=True)
 def test_a_push_without_a_name_takes_none_from_a_push_that_names_the_same_new_customer(cast: Cast) -> None:
-    door = open_door(cast)
-    credential = authenticate_usage_key(door.key)
+    push_client = create_push_client(cast)
+    credential = authenticate_usage_key(push_client.key)
     assert credential is not None
 
     with threads(1) as submit:
@@ -346,8 +346,8 @@ def test_a_push_without_a_name_takes_none_from_a_push_that_names_the_same_new_cu
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_pushes_that_name_a_new_customer_the_later_wins(cast: Cast) -> None:
-    door = open_door(cast)
-    credential = authenticate_usage_key(door.key)
+    push_client = create_push_client(cast)
+    credential = authenticate_usage_key(push_client.key)
     assert credential is not None
 
     with threads(1) as submit:
@@ -364,10 +364,10 @@ def test_of_two_pushes_that_name_a_new_customer_the_later_wins(cast: Cast) -> No
     assert customers(cast.account) == {"a": "B"}
 
 
-def test_the_statements_of_a_push_do_not_grow_with_its_customers(door: Door) -> None:
+def test_the_statements_of_a_push_do_not_grow_with_its_customers(push_client: PushClient) -> None:
     def cost(count: int) -> int:
         with CaptureQueriesContext(connection) as queries:
-            door.push(
+            push_client.push(
                 *[event(customer_id=f"{count}-{number}", metric=str(number)) for number in range(count)]
             )
         return len(queries)

@@ -18,7 +18,7 @@ from ingestion.models import UsageSource
 from ingestion.queries import metered_events
 from ingestion.reference import snippets_for
 from tests.cast import Cast, signed_in
-from tests.ingestion.push_client import Door, event, inbox, key_of, open_door, reasons
+from tests.ingestion.push_client import PushClient, event, inbox, key_of, create_push_client, reasons
 from tests.pages import get_page, text_of
 
 LIST = "/a/acme/connections/usage/"
@@ -73,7 +73,7 @@ def test_a_member_makes_a_source_generates_its_key_and_pushes_with_it(cast: Cast
     assert "Generate API key" in before
     assert "no-store" in answer.headers["Cache-Control"]
     source = UsageSource.objects.unscoped().get()
-    assert reasons(Door(source, key).push(event()), submitted=1) == {}
+    assert reasons(PushClient(source, key).push(event()), submitted=1) == {}
 
 
 def test_afterwards_the_page_shows_the_prefix_alone_and_the_last_use(cast: Cast) -> None:
@@ -81,7 +81,7 @@ def test_afterwards_the_page_shows_the_prefix_alone_and_the_last_use(cast: Cast)
     page = make(client)
     key = shown_key(client.post(f"{page}key/generate/"))
     unused = get_page(client, page)
-    Door(UsageSource.objects.unscoped().get(), key).push(event())
+    PushClient(UsageSource.objects.unscoped().get(), key).push(event())
 
     after, everything = get_page(client, page), client.get(LIST).content.decode()
 
@@ -114,8 +114,8 @@ def test_regenerating_shows_the_new_key_and_ends_the_old_one(cast: Cast) -> None
     new = shown_key(regenerate(client, page))
 
     source = UsageSource.objects.unscoped().get()
-    assert Door(source, old).push(event()).status_code == 401
-    assert Door(source, new).push(event()).status_code == 200
+    assert PushClient(source, old).push(event()).status_code == 401
+    assert PushClient(source, new).push(event()).status_code == 200
 
 
 def test_reloading_the_page_that_shows_a_key_makes_no_second_one(cast: Cast) -> None:
@@ -133,20 +133,20 @@ def test_reloading_the_page_that_shows_a_key_makes_no_second_one(cast: Cast) -> 
         assert not KEY.search(answer.content.decode())
     assert "has a key already" in text_of(generated_again)
     assert "shown only once" in text_of(regenerated_again)
-    assert Door(UsageSource.objects.unscoped().get(), new).push(event()).status_code == 200
+    assert PushClient(UsageSource.objects.unscoped().get(), new).push(event()).status_code == 200
 
 
 @pytest.mark.parametrize(
     "forged", ["9" * 5_000, "9" * 18, "the old one"], ids=["5,000 digits", "no key's", "no number"]
 )
 def test_a_forged_number_of_the_replaced_key_replaces_none(cast: Cast, forged: str) -> None:
-    door, client = open_door(cast), signed_in(cast.member)
-    page = f"{LIST}{door.source.pk}/"
+    push_client, client = create_push_client(cast), signed_in(cast.member)
+    page = f"{LIST}{push_client.source.pk}/"
 
     answer = client.post(f"{page}key/regenerate/", {"replaces": forged})
 
     assert answer.status_code == 302
-    assert door.push(event()).status_code == 200
+    assert push_client.push(event()).status_code == 200
 
 
 def test_revoking_leaves_the_source_without_a_key(cast: Cast) -> None:
@@ -158,7 +158,7 @@ def test_revoking_leaves_the_source_without_a_key(cast: Cast) -> None:
 
     assert "Key revoked." in text_of(answer)
     assert "Generate API key" in text_of(answer)
-    assert Door(UsageSource.objects.unscoped().get(), key).push(event()).status_code == 401
+    assert PushClient(UsageSource.objects.unscoped().get(), key).push(event()).status_code == 401
 
 
 @pytest.mark.parametrize("action", ["generate", "regenerate", "revoke"])
@@ -179,8 +179,8 @@ def test_a_source_that_pulls_has_no_key_card_and_refuses_a_forged_post(cast: Cas
 
 
 def test_a_viewer_sees_the_source_without_buttons_and_may_change_nothing(cast: Cast) -> None:
-    door = open_door(cast)
-    client, page = signed_in(cast.viewer), f"{LIST}{door.source.pk}/"
+    push_client = create_push_client(cast)
+    client, page = signed_in(cast.viewer), f"{LIST}{push_client.source.pk}/"
 
     text = get_page(client, page)
 
@@ -192,20 +192,20 @@ def test_a_viewer_sees_the_source_without_buttons_and_may_change_nothing(cast: C
         *[f"{page}{end}/" for end in ("rename", "delete", "key/generate", "key/regenerate", "key/revoke")],
     ):
         assert client.post(path, {"name": "x"}).status_code == 403
-    assert door.push(event()).status_code == 200
+    assert push_client.push(event()).status_code == 200
 
 
 def test_a_stranger_finds_no_source(cast: Cast) -> None:
-    door = open_door(cast)
+    push_client = create_push_client(cast)
     client = signed_in(cast.stranger)
 
     for account in ("acme", "elsewhere"):
         for end in ("", "key/generate/", "key/regenerate/", "key/revoke/", "rename/", "delete/"):
-            assert client.post(f"/a/{account}/connections/usage/{door.source.pk}/{end}").status_code in {
+            assert client.post(f"/a/{account}/connections/usage/{push_client.source.pk}/{end}").status_code in {
                 404,
                 405,
             }
-    assert door.push(event()).status_code == 200
+    assert push_client.push(event()).status_code == 200
 
 
 def test_a_name_that_is_taken_or_missing_is_said_beside_the_form(cast: Cast) -> None:
@@ -231,12 +231,12 @@ def test_a_member_renames_a_source(cast: Cast) -> None:
 
 
 def test_a_member_deletes_a_source_and_is_told_before_what_goes_with_it(cast: Cast) -> None:
-    door, other = open_door(cast), open_door(cast, name="Other")
-    door.push(event(), event())
+    push_client, other = create_push_client(cast), create_push_client(cast, name="Other")
+    push_client.push(event(), event())
     other.push(event())
     flush_usage(cast.account)
-    door.push(event())
-    client, page = signed_in(cast.member), f"{LIST}{door.source.pk}/"
+    push_client.push(event())
+    client, page = signed_in(cast.member), f"{LIST}{push_client.source.pk}/"
 
     warned = client.get(page).content.decode()
     deleted = client.post(f"{page}delete/", follow=True)
@@ -245,7 +245,7 @@ def test_a_member_deletes_a_source_and_is_told_before_what_goes_with_it(cast: Ca
     assert "3 events, its key and its uploads are deleted; pushes with the key get 401." in warned
     assert "Source Backend deleted with its key, uploads and events." in text_of(deleted)
     assert client.get(page).status_code == 404
-    assert door.push(event()).status_code == 401
+    assert push_client.push(event()).status_code == 401
     assert other.push(event()).status_code == 200
     assert metered_events(cast.account, clock.today()) == 5, "what was received stays on the meter"
 
@@ -289,14 +289,14 @@ def test_the_key_page_has_a_snippet_for_the_shell_one_for_python_and_one_for_nod
 
 
 def test_the_shell_snippet_sends_a_valid_event(cast: Cast) -> None:
-    door = open_door(cast)
-    text = snippets_for("https://console.example/api/usage/events", door.key)[0].text
+    push_client = create_push_client(cast)
+    text = snippets_for("https://console.example/api/usage/events", push_client.key)[0].text
 
     command, url, *options = shlex.split(text.replace("\\\n", ""))
 
     assert (command, url) == ("curl", "https://console.example/api/usage/events")
-    assert options[:2] == ["-H", f"Authorization: Bearer {door.key}"]
+    assert options[:2] == ["-H", f"Authorization: Bearer {push_client.key}"]
     assert options[2] == "-d"
-    assert reasons(door.send(options[3]), submitted=1) == {}
+    assert reasons(push_client.send(options[3]), submitted=1) == {}
     assert len(inbox()) == 1
     assert json.loads(options[3])["events"][0]["metric"] == "api_requests"

@@ -14,7 +14,7 @@ from ingestion import services
 from ingestion.models import UsageUpload
 from ingestion.services import chunks, uploads
 from tests.cast import Cast, signed_in
-from tests.ingestion.push_client import event, inbox, open_door
+from tests.ingestion.push_client import event, inbox, create_push_client
 from tests.ingestion.upload_client import csv, line, run_new_upload, send
 from tests.pages import get_page, text_of
 
@@ -33,8 +33,8 @@ def cancel(job: UsageUpload, cast: Cast) -> None:
 def test_one_that_runs_stops_after_a_piece_and_the_same_file_goes_on_there(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    door, store = open_door(cast), chunks.store_chunk
-    job = send(door, CONTENT, cast)
+    push_client, store = create_push_client(cast), chunks.store_chunk
+    job = send(push_client, CONTENT, cast)
 
     def then_cancel(**given: Any) -> None:
         store(**given)
@@ -49,14 +49,14 @@ def test_one_that_runs_stops_after_a_piece_and_the_same_file_goes_on_there(
     page = get_page(signed_in(cast.member), f"/a/{cast.account.slug}/connections/usage/uploads/{job.pk}/")
     assert "Canceled 1,000 events stored" in page
     assert "Stored events are counted. Upload the same file again to continue, or void them." in page
-    outcome = run_new_upload(door, CONTENT, cast)
+    outcome = run_new_upload(push_client, CONTENT, cast)
     assert (outcome.pk, outcome.status, outcome.accepted, len(inbox())) == (job.pk, "done", 2_500, 2_500)
     with account_scope(cast.account):
         assert AuditEntry.objects.filter(action="usage_upload.cancel").count() == 1
 
 
 def test_one_that_waits_ends_at_once(cast: Cast, django_capture_on_commit_callbacks: Any) -> None:
-    job = send(open_door(cast), CONTENT, cast)
+    job = send(create_push_client(cast), CONTENT, cast)
     page = f"/a/{cast.account.slug}/connections/usage/uploads/{job.pk}/"
 
     assert "Cancel upload" not in get_page(signed_in(cast.viewer), page)
@@ -73,7 +73,7 @@ def test_one_that_waits_ends_at_once(cast: Cast, django_capture_on_commit_callba
 
 
 def test_one_whose_worker_died_is_canceled_by_the_next(cast: Cast) -> None:
-    job = send(open_door(cast), CONTENT, cast)
+    job = send(create_push_client(cast), CONTENT, cast)
     UsageUpload.objects.unscoped().filter(pk=job.pk).update(status="running", attempts=1)
     cancel(job, cast)
     assert fresh(job).status == "running"
@@ -86,7 +86,7 @@ def test_one_whose_worker_died_is_canceled_by_the_next(cast: Cast) -> None:
 def test_one_that_takes_longer_than_it_may_fails_with_what_to_do(cast: Cast, settings: Any) -> None:
     settings.JOB_MAX_SECONDS = 0
 
-    job = run_new_upload(open_door(cast), CONTENT, cast)
+    job = run_new_upload(create_push_client(cast), CONTENT, cast)
 
     assert job.status == "failed"
     assert job.error.startswith("The upload took longer than 0 minutes and was stopped. Split the file")
@@ -94,12 +94,12 @@ def test_one_that_takes_longer_than_it_may_fails_with_what_to_do(cast: Cast, set
 
 def test_more_than_may_wait_are_refused_and_pushes_are_taken(cast: Cast, settings: Any) -> None:
     settings.JOBS_PER_ACCOUNT = 1
-    door = open_door(cast)
-    first = send(door, CONTENT, cast)
+    push_client = create_push_client(cast)
+    first = send(push_client, CONTENT, cast)
 
     with pytest.raises(UserError, match="This account has 1 upload waiting or running"):
-        send(door, csv(line(7)), cast)
+        send(push_client, csv(line(7)), cast)
 
-    assert door.push(event()).status_code == 200
+    assert push_client.push(event()).status_code == 200
     cancel(first, cast)
-    assert send(door, csv(line(7)), cast).status == "queued"
+    assert send(push_client, csv(line(7)), cast).status == "queued"

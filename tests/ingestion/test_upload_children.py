@@ -13,7 +13,7 @@ from ingestion.models import UsageUpload
 from ingestion.services import uploads
 from ingestion.tasks import run_upload
 from tests.cast import Cast
-from tests.ingestion.push_client import inbox, open_door
+from tests.ingestion.push_client import inbox, create_push_client
 from tests.ingestion.upload_client import csv, line, send
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -49,7 +49,7 @@ DEATH = ChildResult(ChildOutcome.DIED, -11, 0)
 
 def test_an_upload_is_stored_in_a_child(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uploads, "_store_or_fail", lambda _job: 1 / 0)  # which only this process sees
-    job = run_and_reload(send(open_door(cast), csv(line(1), line(2)), cast))
+    job = run_and_reload(send(create_push_client(cast), csv(line(1), line(2)), cast))
     assert (job.status, job.error, job.stored_count, len(inbox())) == ("done", "", 2, 2)
 
 
@@ -57,7 +57,7 @@ def test_one_whose_child_dies_is_retried_twice_and_then_failed_with_a_sentence(
     cast: Cast, endings: Endings
 ) -> None:
     names = endings(DEATH)
-    job = run_and_reload(send(open_door(cast), csv(line(1)), cast))
+    job = run_and_reload(send(create_push_client(cast), csv(line(1)), cast))
     assert (job.status, names) == ("failed", [f"usage upload {job.pk}"] * 3)
     assert job.error == (
         "The process of the upload ended unexpectedly three times, the last time after event 0 "
@@ -68,7 +68,7 @@ def test_one_whose_child_dies_is_retried_twice_and_then_failed_with_a_sentence(
 
 
 def test_one_whose_child_dies_between_chunks_goes_on(cast: Cast, endings: Endings) -> None:
-    job = send(open_door(cast), csv(line(1)), cast)
+    job = send(create_push_client(cast), csv(line(1)), cast)
 
     def store_and_die() -> ChildResult:
         row = UsageUpload.objects.unscoped().filter(pk=job.pk)
@@ -100,7 +100,7 @@ def test_one_whose_child_dies_between_chunks_goes_on(cast: Cast, endings: Ending
 def test_one_whose_child_takes_too_much_or_too_long_or_is_canceled_ends_at_once(
     cast: Cast, endings: Endings, ending: ChildResult, status: str, error: str
 ) -> None:
-    job = send(open_door(cast), csv(line(1)), cast)
+    job = send(create_push_client(cast), csv(line(1)), cast)
 
     def cancel_too() -> ChildResult:
         if status == "canceled":
@@ -119,7 +119,7 @@ def test_one_that_the_limit_of_its_child_refuses_memory_says_so(
         raise MemoryError
 
     monkeypatch.setattr(uploads, "_store_file", refuse)
-    job = send(open_door(cast), csv(line(1)), cast)
+    job = send(create_push_client(cast), csv(line(1)), cast)
     uploads.run_upload(job.pk)
     job.refresh_from_db()
     assert job.error.startswith("The upload was stopped after event 0 of the file: it used more than")

@@ -22,13 +22,13 @@ from ingestion.services.uploads import MAX_ATTEMPTS
 from ingestion.tasks import run_upload
 from tests.cast import Cast
 from tests.ingestion.killed_upload import STEPS
-from tests.ingestion.push_client import MOMENT, inbox, open_door
+from tests.ingestion.push_client import MOMENT, inbox, create_push_client
 from tests.ingestion.upload_client import HEADER, csv, line, rejected_lines_of, run_new_upload, send
 from tests.killed_workers import killed_workers
 
 
 def test_a_task_of_another_account_leaves_it_alone(cast: Cast) -> None:
-    job = send(open_door(cast), csv(line(1)), cast)
+    job = send(create_push_client(cast), csv(line(1)), cast)
 
     run_upload(cast.other_account.pk, job.pk)
     assert inbox() == []
@@ -40,7 +40,7 @@ def test_the_file_goes_when_it_is_done_and_forgotten_ones_after_a_day(
     cast: Cast, django_capture_on_commit_callbacks: Any
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):
-        job = run_new_upload(open_door(cast), csv(line(1)), cast)
+        job = run_new_upload(create_push_client(cast), csv(line(1)), cast)
     assert not Path(job.path).exists()
     stray_file = upload_files.folder() / "left"
     stray_file.write_bytes(b"")
@@ -60,8 +60,8 @@ def test_a_file_is_read_by_chunks_and_from_any_line_on() -> None:
 
 
 def test_an_upload_that_failed_goes_on_where_it_stopped(cast: Cast) -> None:
-    door, content = open_door(cast), csv(*[line(number) for number in range(2_500)])
-    job = send(door, content, cast)
+    push_client, content = create_push_client(cast), csv(*[line(number) for number in range(2_500)])
+    job = send(push_client, content, cast)
     UsageUpload.objects.unscoped().filter(pk=job.pk).update(status="running")
     running = UsageUpload.objects.unscoped().select_related("account", "source").get(pk=job.pk)
     with Path(job.path).open("rb") as file:
@@ -72,7 +72,7 @@ def test_an_upload_that_failed_goes_on_where_it_stopped(cast: Cast) -> None:
     assert failed.status == "failed"
     assert "1,000 events before that are counted" in failed.error
 
-    again = run_new_upload(door, content, cast)
+    again = run_new_upload(push_client, content, cast)
 
     assert again.pk == job.pk
     assert (again.status, again.accepted) == ("done", 2_500)
@@ -95,7 +95,7 @@ def test_killed_at_every_step_each_event_is_there_once(cast: Cast) -> None:
         f"cust-{n},requests,{'x' if n % 400 == 7 else n},{MOMENT},{f'e-{n}' if n % 2 else ''}"
         for n in range(3_500)
     ]
-    job = send(open_door(cast), csv(*lines, header=f"{HEADER},event_id"), cast)
+    job = send(create_push_client(cast), csv(*lines, header=f"{HEADER},event_id"), cast)
     steps: list[str] = []
 
     with killed_workers("tests.ingestion.killed_upload:run_upload") as workers:

@@ -22,7 +22,7 @@ from ingestion.models import UsageBatch, UsageUpload
 from ingestion.parsing import check_batch
 from ingestion.queries import metered_events
 from tests.cast import Cast
-from tests.ingestion.push_client import MOMENT, event, inbox, open_door
+from tests.ingestion.push_client import MOMENT, event, inbox, create_push_client
 
 CONTENT = "customer_id,metric,quantity,timestamp,event_id\n" + "".join(
     f"cust-{number % 50},requests,{number},{MOMENT},e-{number}\n" for number in range(3_000)
@@ -53,11 +53,11 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_equal_files_at_once_one_is_taken_and_one_refused(cast: Cast) -> None:
-    door = open_door(cast)
+    push_client = create_push_client(cast)
 
     def send() -> UsageUpload:
         file = SimpleUploadedFile("events.csv", CONTENT.encode())
-        return services.queue_upload(source=door.source, upload=file, actor=cast.actor)
+        return services.queue_upload(source=push_client.source, upload=file, actor=cast.actor)
 
     results = at_once(send, send, send, send)
 
@@ -69,16 +69,16 @@ def test_of_two_equal_files_at_once_one_is_taken_and_one_refused(cast: Cast) -> 
 
 @pytest.mark.django_db(transaction=True)
 def test_two_workers_at_once_store_an_upload_once_beside_pushes_of_its_ids(cast: Cast) -> None:
-    door = open_door(cast)
+    push_client = create_push_client(cast)
     file = SimpleUploadedFile("events.csv", CONTENT.encode())
-    job = services.queue_upload(source=door.source, upload=file, actor=cast.actor)
+    job = services.queue_upload(source=push_client.source, upload=file, actor=cast.actor)
     same = [
         event(customer_id=f"cust-{n % 50}", quantity=n, event_id=f"e-{n}")
         for n in reversed(range(500, 1_500))
     ]
 
     def push() -> int:
-        return int(door.push(*same).headers["Usage-Duplicates"])
+        return int(push_client.push(*same).headers["Usage-Duplicates"])
 
     first, second, duplicates, more = at_once(
         lambda: services.run_upload(job.pk), lambda: services.run_upload(job.pk), push, push
@@ -93,9 +93,9 @@ def test_two_workers_at_once_store_an_upload_once_beside_pushes_of_its_ids(cast:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_batch_voided_twice_at_once_is_voided_once(cast: Cast) -> None:
-    door = open_door(cast)
-    batch = UsageBatch.objects.unscoped().get(pk=door.push(event(), event()).headers["Usage-Batch-Id"])
-    door.push(event())
+    push_client = create_push_client(cast)
+    batch = UsageBatch.objects.unscoped().get(pk=push_client.push(event(), event()).headers["Usage-Batch-Id"])
+    push_client.push(event())
 
     at_once(*[lambda: services.void_usage_batch(batch=batch, actor=cast.actor)] * 3)
 

@@ -21,13 +21,13 @@ from ingestion.services import upload_files
 from ingestion.tasks import run_due_uploads
 from tests.cast import Cast, signed_in
 from tests.due import run_due
-from tests.ingestion.push_client import MOMENT, Door, inbox, open_door, reasons
+from tests.ingestion.push_client import MOMENT, PushClient, inbox, create_push_client, reasons
 from tests.ingestion.upload_client import HEADER, csv, line, rejected_lines_of, run_new_upload, send
 from tests.pages import get_page, text_of
 
 
 def test_a_file_is_uploaded_stored_and_reported(cast: Cast) -> None:
-    door, client = open_door(cast), signed_in(cast.member)
+    push_client, client = create_push_client(cast), signed_in(cast.member)
     header = f"{HEADER},customer_name,unit,dim:region,dimensions,event_id"
     content = csv(
         f'cust-1,requests,12.5,{MOMENT},Globex,calls,eu,"{{""plan"": ""pro""}}",e-1',
@@ -36,7 +36,7 @@ def test_a_file_is_uploaded_stored_and_reported(cast: Cast) -> None:
         header=header,
     )
 
-    answer = client.post(f"{door.page}upload/", {"upload": SimpleUploadedFile("past.csv", content)})
+    answer = client.post(f"{push_client.page}upload/", {"upload": SimpleUploadedFile("past.csv", content)})
     run_due(run_due_uploads)
     report = get_page(client, answer.headers["Location"])
 
@@ -52,7 +52,7 @@ def test_a_file_is_uploaded_stored_and_reported(cast: Cast) -> None:
     with account_scope(cast.account):
         assert Customer.objects.get(customer_id="cust-1").name == "Globex"
     assert metered_events(cast.account, clock.today()) == 2
-    page = get_page(client, door.page)
+    page = get_page(client, push_client.page)
     assert "past.csv" in page
     assert "Upload" in page
 
@@ -78,7 +78,7 @@ SAME_RULES = {
 
 @pytest.mark.parametrize("fields", SAME_RULES.values(), ids=SAME_RULES.keys())
 def test_a_line_has_the_rules_of_a_push(cast: Cast, fields: dict[str, str]) -> None:
-    pushed, uploaded = open_door(cast, name="Pushed"), open_door(cast, name="Uploaded")
+    pushed, uploaded = create_push_client(cast, name="Pushed"), create_push_client(cast, name="Uploaded")
     whole = {"customer_id": "c", "metric": "m", "quantity": "1", "timestamp": MOMENT, **fields}
     digits = (
         whole["quantity"] if re.fullmatch(r"[-\d.eE+]+", whole["quantity"]) else json.dumps(whole["quantity"])
@@ -98,7 +98,7 @@ def test_a_line_has_the_rules_of_a_push(cast: Cast, fields: dict[str, str]) -> N
 
 def test_quantities_and_times_arrive_as_a_push_brings_them(cast: Cast) -> None:
     run_new_upload(
-        open_door(cast),
+        create_push_client(cast),
         csv(line(1, "0.000000000001"), "c,m,1.5E+3,2026-11-19", "c,m,-0,20261119T010203+02:00"),
         cast,
     )
@@ -114,7 +114,7 @@ def test_lines_are_named_as_an_editor_counts_them(cast: Cast) -> None:
     content = csv(line(1), "", '"two\nlines",requests,1,never', line(3), "too,few", b"\xff".decode("latin1"))
     content = content.replace("ÿ".encode(), b"\xff,m,1,2026-01-01")
 
-    job = run_new_upload(open_door(cast), content, cast)
+    job = run_new_upload(create_push_client(cast), content, cast)
 
     assert rejected_lines_of(job) == {
         4: "timestamp must be a parseable date",
@@ -140,10 +140,10 @@ WRONG_HEADERS = {
 
 @pytest.mark.parametrize(("content", "said"), WRONG_HEADERS.values(), ids=WRONG_HEADERS.keys())
 def test_a_header_that_cannot_work_is_refused_at_once(cast: Cast, content: bytes, said: str) -> None:
-    door, client = open_door(cast), signed_in(cast.member)
+    push_client, client = create_push_client(cast), signed_in(cast.member)
     before = set(upload_files.folder().iterdir())
 
-    answer = client.post(f"{door.page}upload/", {"upload": SimpleUploadedFile("past.csv", content)})
+    answer = client.post(f"{push_client.page}upload/", {"upload": SimpleUploadedFile("past.csv", content)})
 
     assert said in text_of(answer, status=422)
     assert not UsageUpload.objects.unscoped().exists()
@@ -151,9 +151,9 @@ def test_a_header_that_cannot_work_is_refused_at_once(cast: Cast, content: bytes
 
 
 def test_a_script_gets_the_same_refusal_as_json(cast: Cast) -> None:
-    door, client = open_door(cast), signed_in(cast.member)
+    push_client, client = create_push_client(cast), signed_in(cast.member)
 
-    answer = client.post(f"{door.page}upload/", {}, headers={"accept": "application/json"})
+    answer = client.post(f"{push_client.page}upload/", {}, headers={"accept": "application/json"})
 
     assert answer.status_code == 422
     assert answer.json() == {"errors": {"upload": ["Choose a CSV file."]}}
@@ -164,7 +164,7 @@ def test_a_script_gets_the_same_refusal_as_json(cast: Cast) -> None:
 def test_what_spreadsheets_write_is_read(cast: Cast, start: bytes, sign: str) -> None:
     content = csv(line(1), line(2)).decode().replace(",", sign).replace("\n", "\r\n").encode()
 
-    job = run_new_upload(open_door(cast), start + content, cast)
+    job = run_new_upload(create_push_client(cast), start + content, cast)
 
     assert (job.status, job.accepted, job.rejected) == ("done", 2, 0)
 
@@ -173,7 +173,7 @@ def test_what_spreadsheets_write_is_read(cast: Cast, start: bytes, sign: str) ->
 def test_a_file_that_stops_being_csv_stores_nothing(cast: Cast, bad: bytes) -> None:
     content = csv(*[line(number) for number in range(1_500)]) + bad
 
-    job = run_new_upload(open_door(cast), content, cast)
+    job = run_new_upload(create_push_client(cast), content, cast)
 
     assert job.status == "failed"
     assert "Line 1502" in job.error
@@ -181,13 +181,13 @@ def test_a_file_that_stops_being_csv_stores_nothing(cast: Cast, bad: bytes) -> N
 
 
 def test_an_upload_is_one_batch_and_voided_as_one(cast: Cast) -> None:
-    door, client = open_door(cast), signed_in(cast.member)
-    job = run_new_upload(door, csv(*[line(number) for number in range(2_500)]), cast)
+    push_client, client = create_push_client(cast), signed_in(cast.member)
+    job = run_new_upload(push_client, csv(*[line(number) for number in range(2_500)]), cast)
     flush_usage(cast.account)
     page = f"/a/acme/connections/usage/uploads/{job.pk}/"
 
     assert "Void upload" in get_page(client, page)
-    client.post(f"{door.page}batches/void/", {"batch": str(job.batch)})
+    client.post(f"{push_client.page}batches/void/", {"batch": str(job.batch)})
 
     with account_scope(cast.account):
         (batch,) = UsageBatch.objects.all()
@@ -198,7 +198,7 @@ def test_an_upload_is_one_batch_and_voided_as_one(cast: Cast) -> None:
 
 
 def test_an_upload_that_runs_is_not_voided(cast: Cast) -> None:
-    job = run_new_upload(open_door(cast), csv(line(1)), cast)
+    job = run_new_upload(create_push_client(cast), csv(line(1)), cast)
     UsageUpload.objects.unscoped().update(status="running")
     with account_scope(cast.account):
         batch = UsageBatch.objects.get(pk=job.batch)
@@ -208,14 +208,14 @@ def test_an_upload_that_runs_is_not_voided(cast: Cast) -> None:
 
 
 def test_a_viewer_sees_uploads_and_may_not_send_one(cast: Cast) -> None:
-    door, client = open_door(cast), signed_in(cast.viewer)
-    job = run_new_upload(door, csv(line(1), "x"), cast)
+    push_client, client = create_push_client(cast), signed_in(cast.viewer)
+    job = run_new_upload(push_client, csv(line(1), "x"), cast)
 
-    page = client.get(door.page).content.decode()
+    page = client.get(push_client.page).content.decode()
 
     assert "events.csv" in page
     assert 'type="file"' not in page
-    answer = client.post(f"{door.page}upload/", {"upload": SimpleUploadedFile("f.csv", csv(line(2)))})
+    answer = client.post(f"{push_client.page}upload/", {"upload": SimpleUploadedFile("f.csv", csv(line(2)))})
     assert answer.status_code == 403
     assert client.get(f"/a/acme/connections/usage/uploads/{job.pk}/").status_code == 200
     assert signed_in(cast.stranger).get(f"/a/acme/connections/usage/uploads/{job.pk}/").status_code == 404
@@ -228,14 +228,14 @@ def test_a_source_that_pulls_takes_no_file(cast: Cast) -> None:
     source = services.create_usage_source(account=cast.account, actor=cast.actor, name="Vendor", kind="pull")
 
     with pytest.raises(UserError, match="push source"):
-        send(Door(source, ""), csv(line(1)), cast)
+        send(PushClient(source, ""), csv(line(1)), cast)
 
 
 def test_refused_lines_are_kept_up_to_a_limit_and_all_counted(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ingestion.services.chunks.MAX_REJECTED_LINES", 1_200)
-    job = run_new_upload(open_door(cast), csv(*[line(number, "?") for number in range(2_300)]), cast)
+    job = run_new_upload(create_push_client(cast), csv(*[line(number, "?") for number in range(2_300)]), cast)
 
     lines = (
         signed_in(cast.viewer)
@@ -253,14 +253,14 @@ def test_refused_lines_are_kept_up_to_a_limit_and_all_counted(
 def test_the_template_is_taken_as_it_is(cast: Cast) -> None:
     template = signed_in(cast.viewer).get("/a/acme/connections/usage/template/").getvalue()
 
-    job = run_new_upload(open_door(cast), template, cast)
+    job = run_new_upload(create_push_client(cast), template, cast)
 
     assert (job.accepted, job.rejected) == (2, 0)
     assert set(COLUMNS) - {"dimensions"} <= set(template.decode().splitlines()[0].split(","))
 
 
 def test_progress_is_told_while_it_runs(cast: Cast) -> None:
-    job = send(open_door(cast), csv(line(1)), cast)
+    job = send(create_push_client(cast), csv(line(1)), cast)
     UsageUpload.objects.unscoped().filter(pk=job.pk).update(
         status="running", bytes_done=job.bytes_total // 2, rows=1
     )

@@ -8,7 +8,7 @@ from accounts.scoping import account_scope
 from ingestion import services
 from ingestion.models import UsageUpload
 from tests.cast import Cast
-from tests.ingestion.push_client import MOMENT, Door
+from tests.ingestion.push_client import MOMENT, PushClient
 
 HEADER = "customer_id,metric,quantity,timestamp"
 
@@ -21,13 +21,13 @@ def line(number: int = 1, quantity: str = "1") -> str:
     return f"cust-{number},requests,{quantity},{MOMENT}"
 
 
-def send(door: Door, content: bytes, cast: Cast, name: str = "events.csv") -> UsageUpload:
+def send(push_client: PushClient, content: bytes, cast: Cast, name: str = "events.csv") -> UsageUpload:
     file = SimpleUploadedFile(name, content)
-    return services.queue_upload(source=door.source, upload=file, actor=cast.actor)
+    return services.queue_upload(source=push_client.source, upload=file, actor=cast.actor)
 
 
-def run_new_upload(door: Door, content: bytes, cast: Cast, name: str = "events.csv") -> UsageUpload:
-    job = send(door, content, cast, name)
+def run_new_upload(push_client: PushClient, content: bytes, cast: Cast, name: str = "events.csv") -> UsageUpload:
+    job = send(push_client, content, cast, name)
     services.run_upload(job.pk)
     return UsageUpload.objects.unscoped().get(pk=job.pk)
 

@@ -18,9 +18,9 @@ from mcpserver.server import server
 from tests import recorded
 from tests.cast import Cast
 from tests.conformance import schemas
-from tests.ingestion.push_client import event, open_door
-from tests.mcpserver.door import META, mint
-from tests.mcpserver.door import Door as McpDoor
+from tests.ingestion.push_client import event, create_push_client
+from tests.mcpserver.mcp_client import META, mint
+from tests.mcpserver.mcp_client import McpClient
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 # What differs between two runs: seconds to wait, and ids that are random.
@@ -78,35 +78,35 @@ def test_every_public_document_is_as_recorded() -> None:
 
 
 def test_answers_of_the_push_endpoint_are_as_recorded(cast: Cast) -> None:
-    door = open_door(cast)
+    push_client = create_push_client(cast)
     body = json.dumps({"events": [event()]})
     cases: Mapping[str, Callable[[], Any]] = {
-        "one event": lambda: door.push(event()),
-        "an event id, twice": lambda: door.push(event(event_id="e"), event(event_id="e")),
-        "the event id again": lambda: door.push(event(event_id="e")),
-        "an Idempotency-Key": lambda: door.push(event(), idempotency_key="k"),
-        "the same again": lambda: door.push(event(), idempotency_key="k"),
-        "the same key with another body": lambda: door.push(event(), event(), idempotency_key="k"),
-        "an Idempotency-Key that is none": lambda: door.push(event(), idempotency_key="k" * 256),
-        "a dry run": lambda: door.send(body, path="?dry_run=true"),
-        "a dry run that is neither": lambda: door.send(body, path="?dry_run=maybe"),
-        "errors of events": lambda: door.push(*WRONG_EVENTS),
-        "no JSON": lambda: door.send(b"{"),
-        "no events": lambda: door.send(b"{}"),
-        "too many events": lambda: door.push(*[{}] * 10_001),
-        "no key": lambda: door.send(body, authorization=""),
-        "another key": lambda: door.send(body, authorization="Bearer fuse_x"),
-        "GET": lambda: door.send(b"", method="GET"),
-        "an unknown encoding": lambda: door.send(body, content_encoding="br"),
-        "a damaged gzip": lambda: door.send(b"no gzip", content_encoding="gzip"),
-        "too large": lambda: door.send(b" " * (16 * 2**20 + 1)),
+        "one event": lambda: push_client.push(event()),
+        "an event id, twice": lambda: push_client.push(event(event_id="e"), event(event_id="e")),
+        "the event id again": lambda: push_client.push(event(event_id="e")),
+        "an Idempotency-Key": lambda: push_client.push(event(), idempotency_key="k"),
+        "the same again": lambda: push_client.push(event(), idempotency_key="k"),
+        "the same key with another body": lambda: push_client.push(event(), event(), idempotency_key="k"),
+        "an Idempotency-Key that is none": lambda: push_client.push(event(), idempotency_key="k" * 256),
+        "a dry run": lambda: push_client.send(body, path="?dry_run=true"),
+        "a dry run that is neither": lambda: push_client.send(body, path="?dry_run=maybe"),
+        "errors of events": lambda: push_client.push(*WRONG_EVENTS),
+        "no JSON": lambda: push_client.send(b"{"),
+        "no events": lambda: push_client.send(b"{}"),
+        "too many events": lambda: push_client.push(*[{}] * 10_001),
+        "no key": lambda: push_client.send(body, authorization=""),
+        "another key": lambda: push_client.send(body, authorization="Bearer fuse_x"),
+        "GET": lambda: push_client.send(b"", method="GET"),
+        "an unknown encoding": lambda: push_client.send(body, content_encoding="br"),
+        "a damaged gzip": lambda: push_client.send(b"no gzip", content_encoding="gzip"),
+        "too large": lambda: push_client.send(b" " * (16 * 2**20 + 1)),
         "another content type": lambda: Client().post(
-            "/api/usage/events", body, "text/plain", headers={"authorization": f"Bearer {door.key}"}
+            "/api/usage/events", body, "text/plain", headers={"authorization": f"Bearer {push_client.key}"}
         ),
     }
     texts = [http_text(name, send()) for name, send in cases.items()]
     with override_settings(USAGE_RATE_LIMIT_PER_MINUTE=1):
-        texts.append(http_text("too often", door.push(event())))
+        texts.append(http_text("too often", push_client.push(event())))
 
     recorded.compare_text("interface/push.txt", "".join(texts))
 
@@ -161,7 +161,7 @@ def test_answers_of_the_authorization_server_are_as_recorded(cast: Cast) -> None
 
 
 def test_every_list_of_the_mcp_server_is_as_recorded(cast: Cast) -> None:
-    reads, writes = McpDoor(mint(cast)), McpDoor(mint(cast, "read_write"))
+    reads, writes = McpClient(mint(cast)), McpClient(mint(cast, "read_write"))
     lists = {
         method: writes.request(method)
         for method in (
@@ -189,20 +189,20 @@ def test_every_list_of_the_mcp_server_is_as_recorded(cast: Cast) -> None:
 
 
 def test_every_error_of_the_mcp_server_is_as_recorded(cast: Cast) -> None:
-    door = McpDoor(mint(cast))
+    mcp_client = McpClient(mint(cast))
     modern = {"mcp-protocol-version": schemas.MODERN}
 
-    def call(name: str, arguments: Any = None, key: McpDoor = door) -> Any:
+    def call(name: str, arguments: Any = None, key: McpClient = mcp_client) -> Any:
         params = {"name": name, "arguments": arguments or {}, "_meta": META}
         return send("tools/call", params, key, {"mcp-name": name})
 
-    def send(method: str, params: Any, key: McpDoor = door, headers: Mapping[str, str] | None = None) -> Any:
+    def send(method: str, params: Any, key: McpClient = mcp_client, headers: Mapping[str, str] | None = None) -> Any:
         message = {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
         return key.http(json.dumps(message).encode(), {**modern, "mcp-method": method, **(headers or {})})
 
     cases: Mapping[str, Callable[[], Any]] = {
-        "no credential": lambda: call("listTeams", key=McpDoor(None)),
-        "an unknown credential": lambda: call("listTeams", key=McpDoor("fmcp_x")),
+        "no credential": lambda: call("listTeams", key=McpClient(None)),
+        "an unknown credential": lambda: call("listTeams", key=McpClient("fmcp_x")),
         "an unknown tool": lambda: call("listTeam"),
         "a tool that changes what none changes": lambda: call("updateBudget"),
         "an unknown argument": lambda: call("listTeams", {"serach": "x"}),
@@ -224,16 +224,16 @@ def test_every_error_of_the_mcp_server_is_as_recorded(cast: Cast) -> None:
         ),
         "an unknown method": lambda: send("tools/run", {"_meta": META}),
         "a cursor": lambda: send("tools/list", {"cursor": "x", "_meta": META}),
-        "a header that differs": lambda: call_as(door, {"mcp-method": "tools/list"}),
-        "an unknown revision": lambda: call_as(door, {"mcp-protocol-version": "2020-01-01"}),
-        "a foreign origin": lambda: call_as(door, {"origin": "https://evil.example"}),
-        "no JSON": lambda: door.http(b"{", modern),
-        "no message": lambda: door.http(b"{}", modern),
-        "a batch": lambda: door.http(b"[]", modern),
-        "GET": lambda: door.http(b"", method="GET"),
-        "DELETE": lambda: door.http(b"", method="DELETE"),
-        "too large": lambda: door.http(b" " * (2**20 + 1), modern),
-        "a notification": lambda: door.http(
+        "a header that differs": lambda: call_as(mcp_client, {"mcp-method": "tools/list"}),
+        "an unknown revision": lambda: call_as(mcp_client, {"mcp-protocol-version": "2020-01-01"}),
+        "a foreign origin": lambda: call_as(mcp_client, {"origin": "https://evil.example"}),
+        "no JSON": lambda: mcp_client.http(b"{", modern),
+        "no message": lambda: mcp_client.http(b"{}", modern),
+        "a batch": lambda: mcp_client.http(b"[]", modern),
+        "GET": lambda: mcp_client.http(b"", method="GET"),
+        "DELETE": lambda: mcp_client.http(b"", method="DELETE"),
+        "too large": lambda: mcp_client.http(b" " * (2**20 + 1), modern),
+        "a notification": lambda: mcp_client.http(
             b'{"jsonrpc":"2.0","method":"notifications/initialized"}', LEGACY
         ),
     }
@@ -247,7 +247,7 @@ def test_every_error_of_the_mcp_server_is_as_recorded(cast: Cast) -> None:
 LEGACY = {"mcp-protocol-version": "2025-11-25"}
 
 
-def call_as(door: McpDoor, headers: Mapping[str, str]) -> Any:
+def call_as(mcp_client: McpClient, headers: Mapping[str, str]) -> Any:
     params = {"name": "listTeams", "arguments": {}, "_meta": META}
     message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
     all_headers = {
@@ -255,4 +255,4 @@ def call_as(door: McpDoor, headers: Mapping[str, str]) -> Any:
         "mcp-method": "tools/call",
         "mcp-name": "listTeams",
     }
-    return door.http(json.dumps(message).encode(), {**all_headers, **headers})
+    return mcp_client.http(json.dumps(message).encode(), {**all_headers, **headers})

@@ -24,7 +24,7 @@ from finops.costs.models import CostSource
 from finops.lib import clock
 from finops.lib.periods import month_start
 from mcpserver.registry import Tool, ToolAccess, registry
-from tests.accounts.oauth.flow import OAuthClient, Tokens, json_of, status_at_door, tokens_of
+from tests.accounts.oauth.flow import OAuthClient, Tokens, json_of, mcp_status, tokens_of
 from tests.cast import PASSWORD, Cast, make_cast, signed_in
 from tests.conformance.person import Person, connect
 from tests.finops.lake.facts import line, store
@@ -181,8 +181,8 @@ def test_disconnecting_one_leaves_the_other(cast: Cast, twice: Twice) -> None:
 
     disconnect(connection=there, actor=Actor.of_user(cast.both))
 
-    assert status_at_door(twice.elsewhere.access) == 401
-    assert status_at_door(twice.acme.access) == 200
+    assert mcp_status(twice.elsewhere.access) == 401
+    assert mcp_status(twice.acme.access) == 200
     assert twice.client.refresh(twice.elsewhere.refresh).status_code == 400
     tokens_of(twice.client.refresh(twice.acme.refresh))
 

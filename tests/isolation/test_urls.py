@@ -13,7 +13,7 @@ from tests.isolation.walk import Route, account_routes, fill, fingerprint, route
 ROUTES = account_routes()
 each_route = pytest.mark.parametrize("route", ROUTES, ids=str)
 
-# Outside /a/<slug>/, who may come. Prefix → why it needs no account door.
+# Outside /a/<slug>/, who may come. Prefix → why it needs no access check of an account.
 OUTSIDE = {
     "": "sends on to sign-in or to the person's account",
     "auth/": "django-allauth: sign-in itself",

@@ -9,7 +9,7 @@ from pytest_django import DjangoDbBlocker
 from finops.lib import clock
 from tests.cast import Cast, make_cast
 from tests.isolation.marks import fill_with_marks
-from tests.mcpserver.door import Door, mint, toy_server
+from tests.mcpserver.mcp_client import McpClient, mint, toy_server
 from tests.mcpserver.toys import make_toys
 from tests.world.bills import Bills
 from tests.world.module_scope import module_world
@@ -27,26 +27,26 @@ def account_with_marks(
 
 
 @pytest.fixture
-def door(cast: Cast) -> Door:
-    """The real door, with a Read key."""
-    return Door(mint(cast))
+def mcp_client(cast: Cast) -> McpClient:
+    """A client of the real endpoint, with a Read key."""
+    return McpClient(mint(cast))
 
 
 @pytest.fixture
-def writer(cast: Cast) -> Door:
-    """The real door, with a Read and write key."""
-    return Door(mint(cast, "read_write"))
+def writer(cast: Cast) -> McpClient:
+    """A client of the real endpoint, with a Read and write key."""
+    return McpClient(mint(cast, "read_write"))
 
 
 @pytest.fixture
-def toys(cast: Cast) -> Door:
-    """The door to the toy tools, with a Read key."""
-    return Door(mint(cast), toy_server(make_toys()))
+def toys(cast: Cast) -> McpClient:
+    """A client of the toy tools, with a Read key."""
+    return McpClient(mint(cast), toy_server(make_toys()))
 
 
 @pytest.fixture
-def writing_toys(cast: Cast) -> Door:
-    return Door(mint(cast, "read_write"), toy_server(make_toys()))
+def writing_toys(cast: Cast) -> McpClient:
+    return McpClient(mint(cast, "read_write"), toy_server(make_toys()))
 
 
 @pytest.fixture

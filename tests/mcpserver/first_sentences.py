@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.world.days import days
 
 MARCH_TO_DATE = days(date(2026, 3, 1), date(2026, 3, 19))
 
 
-def summary_of(door: Door, tool: str, /, **arguments: Any) -> str:
-    summary: str = door.ask(tool, **arguments)["summary"]
+def summary_of(mcp_client: McpClient, tool: str, /, **arguments: Any) -> str:
+    summary: str = mcp_client.ask(tool, **arguments)["summary"]
     return summary

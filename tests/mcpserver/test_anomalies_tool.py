@@ -14,7 +14,7 @@ from accounts.scoping import account_scope
 from finops.costs.models import CostSource
 from finops.insights.models import Anomaly
 from tests.cast import Cast
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.world.anomalies import add_anomaly
 
 CAUSE = {
@@ -55,11 +55,11 @@ def an_anomaly(account: Account, number: int, **columns: Any) -> Anomaly:
     return add_anomaly(account, source, **{**fields, **columns})
 
 
-def test_an_open_anomaly_has_its_figures_band_and_causes(acme: Account, door: Door) -> None:
+def test_an_open_anomaly_has_its_figures_band_and_causes(acme: Account, mcp_client: McpClient) -> None:
     anomaly = an_anomaly(acme, 1)
     an_anomaly(acme, 2, state="resolved")
 
-    answer = door.ask("listAnomalies")
+    answer = mcp_client.ask("listAnomalies")
 
     (row,) = answer["anomalies"]
     assert (row["id"], row["title"]) == (anomaly.key, "Resource: vm-2")
@@ -74,13 +74,13 @@ def test_an_open_anomaly_has_its_figures_band_and_causes(acme: Account, door: Do
     assert answer["console_url"].endswith("/a/acme/anomalies/?state=open")
 
 
-def test_the_severest_come_first_then_the_newest(acme: Account, door: Door) -> None:
+def test_the_severest_come_first_then_the_newest(acme: Account, mcp_client: McpClient) -> None:
     an_anomaly(acme, 1)
     an_anomaly(acme, 2, last_day=date(2026, 3, 9))
     an_anomaly(acme, 3, severity="high")
     an_anomaly(acme, 4, severity="medium")
 
-    rows = door.ask("listAnomalies")["anomalies"]
+    rows = mcp_client.ask("listAnomalies")["anomalies"]
 
     assert [row["value"] for row in rows] == ["Service 3", "Service 4", "Service 2", "Service 1"]
 
@@ -99,49 +99,49 @@ def test_the_severest_come_first_then_the_newest(acme: Account, door: Door) -> N
     ],
     ids=str,
 )
-def test_it_narrows(acme: Account, door: Door, arguments: dict[str, Any], values: str) -> None:
+def test_it_narrows(acme: Account, mcp_client: McpClient, arguments: dict[str, Any], values: str) -> None:
     an_anomaly(acme, 1)
     an_anomaly(acme, 2, impact=Decimal(-200), first_day=date(2026, 2, 1), kind="drop")
     an_anomaly(acme, 3, last_day=date(2026, 3, 9), currency="EUR")
     an_anomaly(acme, 4, state="expected", note="Planned")
 
-    rows = door.ask("listAnomalies", **arguments)["anomalies"]
+    rows = mcp_client.ask("listAnomalies", **arguments)["anomalies"]
 
     assert {row["value"].removeprefix("Service ") for row in rows} == set(values)
 
 
-def test_a_service_is_found_by_what_people_call_it(acme: Account, door: Door) -> None:
+def test_a_service_is_found_by_what_people_call_it(acme: Account, mcp_client: McpClient) -> None:
     an_anomaly(acme, 1, value="Amazon Virtual Private Cloud")
     an_anomaly(acme, 2)
 
-    (row,) = door.ask("listAnomalies", search="VPC")["anomalies"]
+    (row,) = mcp_client.ask("listAnomalies", search="VPC")["anomalies"]
     assert row["value"] == "Amazon Virtual Private Cloud"
 
 
-def test_views_of_one_incident_are_one_and_what_two_share_is_named(acme: Account, door: Door) -> None:
+def test_views_of_one_incident_are_one_and_what_two_share_is_named(acme: Account, mcp_client: McpClient) -> None:
     service = an_anomaly(acme, 1)
-    own_warnings = door.ask("listAnomalies")["warnings"]
+    own_warnings = mcp_client.ask("listAnomalies")["warnings"]
     an_anomaly(acme, 2, dimension="team", value="Core", incident=service.incident)
 
-    answer = door.ask("listAnomalies")
+    answer = mcp_client.ask("listAnomalies")
     assert [(each["id"], each["also_seen_as"]) for each in answer["anomalies"]] == [
         (service.key, ["team Core"])
     ]
     assert (answer["total_anomalies"], answer["warnings"]) == (1, own_warnings)
 
     an_anomaly(acme, 3, dimension="team", value="Edge", shared_impact=Decimal("1.5"))
-    (new_warnings,) = set(door.ask("listAnomalies")["warnings"]) - set(own_warnings)
+    (new_warnings,) = set(mcp_client.ask("listAnomalies")["warnings"]) - set(own_warnings)
     assert new_warnings.startswith("'Edge': 1.50 USD of its impact is also in other anomalies")
 
 
-def test_pages_follow_by_cursor_each_once(acme: Account, door: Door) -> None:
+def test_pages_follow_by_cursor_each_once(acme: Account, mcp_client: McpClient) -> None:
     for number in range(7):
         an_anomaly(acme, number)
 
     keys: list[str] = []
     cursor = ""
     while True:
-        answer = door.ask("listAnomalies", limit=3, cursor=cursor)
+        answer = mcp_client.ask("listAnomalies", limit=3, cursor=cursor)
         keys += [row["id"] for row in answer["anomalies"]]
         cursor = answer["cursor"]
         if not cursor:
@@ -150,14 +150,14 @@ def test_pages_follow_by_cursor_each_once(acme: Account, door: Door) -> None:
     assert len(keys) == len(set(keys)) == 7
 
 
-def test_days_in_the_wrong_order_are_said(acme: Account, door: Door) -> None:
-    problem = door.problem("listAnomalies", start_date="2026-03-09", end_date="2026-03-01")
+def test_days_in_the_wrong_order_are_said(acme: Account, mcp_client: McpClient) -> None:
+    problem = mcp_client.problem("listAnomalies", start_date="2026-03-09", end_date="2026-03-01")
 
     assert "end_date 2026-03-01 is before start_date 2026-03-09." in problem
 
 
-def test_before_the_first_look_it_says_so(acme: Account, door: Door) -> None:
-    answer = door.ask("listAnomalies")
+def test_before_the_first_look_it_says_so(acme: Account, mcp_client: McpClient) -> None:
+    answer = mcp_client.ask("listAnomalies")
 
     assert answer["anomalies"] == []
     assert answer["warnings"] == [

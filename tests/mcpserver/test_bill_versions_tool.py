@@ -1,4 +1,4 @@
-"""compareBillVersions and simulateCost, called at the door."""
+"""compareBillVersions and simulateCost, called over MCP."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from mcpserver.tools import bill_versions
 from tests.cast import Cast, signed_in
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.costs import add_source, cost, store_lines
 
 MAY = date(2026, 5, 1)
@@ -43,7 +43,7 @@ def acme_lines(cast: Cast) -> Iterator[Account]:
 
 
 def test_what_an_import_changed_is_answered_in_one_call(cast: Cast, restated: Account) -> None:
-    answer = Door(mint(cast)).ask("compareBillVersions")
+    answer = McpClient(mint(cast)).ask("compareBillVersions")
 
     assert answer["month"] == "2026-05"
     assert [(each["service"], each["billed_after"]) for each in answer["lines"]] == [("Storage", 6)]
@@ -51,15 +51,15 @@ def test_what_an_import_changed_is_answered_in_one_call(cast: Cast, restated: Ac
 
 
 def test_an_answer_without_all_lines_links_to_every_line(cast: Cast, acme_lines: Account) -> None:
-    door = Door(mint(cast))
+    mcp_client = McpClient(mint(cast))
 
-    result = door.call("compareBillVersions", month="2026-05", limit=2)
+    result = mcp_client.call("compareBillVersions", month="2026-05", limit=2)
 
     answer, (_text, link) = result["structuredContent"], result["content"]
     assert answer["truncated"] == "Only the 2 largest changes are listed."
-    (content,) = door.result("resources/read", {"uri": link["uri"]})["contents"]
+    (content,) = mcp_client.result("resources/read", {"uri": link["uri"]})["contents"]
     lines = list(csv.DictReader(io.StringIO(content["text"])))
-    every = door.ask("compareBillVersions", month="2026-05", limit=50)["lines"]
+    every = mcp_client.ask("compareBillVersions", month="2026-05", limit=50)["lines"]
     assert [(row["service"], Decimal(row["billed after"])) for row in lines] == [
         (line["service"], Decimal(str(line["billed_after"]))) for line in every
     ]
@@ -68,12 +68,12 @@ def test_an_answer_without_all_lines_links_to_every_line(cast: Cast, acme_lines:
         "/a/acme/connections/bill-versions/", {"month": "2026-05", "format": "csv"}
     )
     assert content["text"].encode() == b"".join(page.streaming_content)  # type: ignore[attr-defined]
-    other = Door(mint_mcp_key(account=cast.account, actor=cast.actor, name="other", scope="read")[1])
+    other = McpClient(mint_mcp_key(account=cast.account, actor=cast.actor, name="other", scope="read")[1])
     assert other.error("resources/read", {"uri": link["uri"]})["message"].startswith("Resource not found.")
 
 
 def test_an_answer_with_all_lines_has_no_link(cast: Cast, acme_lines: Account) -> None:
-    result = Door(mint(cast)).call("compareBillVersions", month="2026-05", limit=4)
+    result = McpClient(mint(cast)).call("compareBillVersions", month="2026-05", limit=4)
 
     assert (result["structuredContent"].get("truncated", ""), len(result["content"])) == ("", 1)
 
@@ -81,21 +81,21 @@ def test_an_answer_with_all_lines_has_no_link(cast: Cast, acme_lines: Account) -
 def test_more_lines_than_a_csv_has_are_refused(
     cast: Cast, acme_lines: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    door = Door(mint(cast))
-    link = door.call("compareBillVersions", month="2026-05", limit=1)["content"][1]
+    mcp_client = McpClient(mint(cast))
+    link = mcp_client.call("compareBillVersions", month="2026-05", limit=1)["content"][1]
     monkeypatch.setattr(bill_versions, "MOST_LINES", 3)
 
-    assert "More than 3 lines changed." in door.error("resources/read", {"uri": link["uri"]})["message"]
+    assert "More than 3 lines changed." in mcp_client.error("resources/read", {"uri": link["uri"]})["message"]
 
 
 def test_a_stranger_sees_no_version_of_it(cast: Cast, restated: Account) -> None:
     _row, key = mint_mcp_key(account=cast.other_account, actor=cast.other_actor, name="theirs", scope="read")
 
-    assert Door(key).ask("compareBillVersions", month="2026-05")["lines"] == []
+    assert McpClient(key).ask("compareBillVersions", month="2026-05")["lines"] == []
 
 
 def test_growth_of_a_service_is_simulated_on_real_lines(cast: Cast, restated: Account) -> None:
-    answer = Door(mint(cast)).ask(
+    answer = McpClient(mint(cast)).ask(
         "simulateCost",
         start_date="2026-05-01",
         end_date="2026-05-31",

@@ -1,4 +1,4 @@
-"""listBudgets, called at the door with a key."""
+"""listBudgets, called over MCP with a key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from finops.budgets.models import Budget
 from finops.lake.engine import engine
 from finops.lib import clock
 from tests.cast import Cast, signed_in
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.budgets import create_budget, daily_cost, source_scope
 from tests.world.costs import add_source
 
@@ -50,13 +50,13 @@ def test_fifty_budgets_are_told_page_by_page_in_one_lake_query_each(
     cast: Cast, account_with_spend: Account
 ) -> None:
     fill(account_with_spend)
-    door, names, cursor = Door(mint(cast)), [], ""
+    mcp_client, names, cursor = McpClient(mint(cast)), [], ""
 
     with patch.object(engine, "run", wraps=engine.run) as run:
-        door.ask("listBudgets", limit=20)  # what does not fit is made again, of answers that are kept
-    first = door.ask("listBudgets")
+        mcp_client.ask("listBudgets", limit=20)  # what does not fit is made again, of answers that are kept
+    first = mcp_client.ask("listBudgets")
     while True:
-        answer = door.ask("listBudgets", **({"cursor": cursor} if cursor else {}))
+        answer = mcp_client.ask("listBudgets", **({"cursor": cursor} if cursor else {}))
         names += answer["budgets"]
         cursor = answer["cursor"]
         if not cursor:
@@ -74,7 +74,7 @@ def test_a_budget_says_spent_forecast_status_and_why(cast: Cast, account_with_sp
     with account_scope(account_with_spend):
         create_budget(account_with_spend, "Tiny", "0.01", period="yearly")
 
-    (row,) = Door(mint(cast)).ask("listBudgets")["budgets"]
+    (row,) = McpClient(mint(cast)).ask("listBudgets")["budgets"]
 
     assert (row["status"], row["currency"], row["amount"]) == ("exceeded", "USD", 0.01)
     assert "at or above the amount since" in row["status_reason"]
@@ -84,10 +84,10 @@ def test_a_budget_says_spent_forecast_status_and_why(cast: Cast, account_with_sp
 
 def test_status_and_scope_narrow_the_list(cast: Cast, account_with_spend: Account) -> None:
     fill(account_with_spend, 6)
-    door = Door(mint(cast))
+    mcp_client = McpClient(mint(cast))
 
-    exceeded = door.ask("listBudgets", status=["exceeded"])
-    sources = door.ask("listBudgets", scope=["cost_source"], status="ok")
+    exceeded = mcp_client.ask("listBudgets", status=["exceeded"])
+    sources = mcp_client.ask("listBudgets", scope=["cost_source"], status="ok")
 
     assert {row["status"] for row in exceeded["budgets"]} == {"exceeded"}
     assert {row["scope"] for row in sources["budgets"]} <= {"cost_source"}
@@ -100,18 +100,18 @@ def test_an_unknown_status_or_a_foreign_cursor_is_refused_with_what_is_there(
     cast: Cast, account_with_spend: Account
 ) -> None:
     fill(account_with_spend, 3)
-    door = Door(mint(cast))
-    page = door.ask("listBudgets", limit=1)
+    mcp_client = McpClient(mint(cast))
+    page = mcp_client.ask("listBudgets", limit=1)
 
-    assert "exceeded" in door.problem("listBudgets", status=["red"])
-    assert "cursor" in door.problem("listBudgets", status=["ok"], cursor=page["cursor"])
+    assert "exceeded" in mcp_client.problem("listBudgets", status=["red"])
+    assert "cursor" in mcp_client.problem("listBudgets", status=["ok"], cursor=page["cursor"])
 
 
 def test_another_accounts_budgets_are_not_there(cast: Cast, account_with_spend: Account) -> None:
     with account_scope(cast.other_account):
         Budget.objects.create(account=cast.other_account, name="Theirs", amount=5, currency="USD")
 
-    answer = Door(mint(cast)).ask("listBudgets")
+    answer = McpClient(mint(cast)).ask("listBudgets")
 
     assert answer["budgets"] == []
     assert answer["summary"] == "'Acme' has no budgets."

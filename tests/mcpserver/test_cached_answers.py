@@ -29,7 +29,7 @@ from finops.receipts import records
 from mcpserver import cached_answers
 from mcpserver.registry import registry
 from tests.cast import Cast
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.bills import Bills, line
 from tests.world.days import at
 
@@ -72,43 +72,43 @@ def bring(bills: Bills, compute: str) -> None:
     bills.bring("AWS", lines, on=TODAY)
 
 
-def ask(door: Door, day: date = TODAY, /, **arguments: Any) -> dict[str, Any]:
+def ask(mcp_client: McpClient, day: date = TODAY, /, **arguments: Any) -> dict[str, Any]:
     """An answer whose receipt is stored."""
     with at(day):
-        answer = door.ask("querySpend", **arguments)
+        answer = mcp_client.ask("querySpend", **arguments)
         assert records.recorder.flush()
     return answer
 
 
-def ask_until_cached(door: Door, **arguments: Any) -> dict[str, Any]:
+def ask_until_cached(mcp_client: McpClient, **arguments: Any) -> dict[str, Any]:
     """The first call reads the files, and the second only the state of the sources."""
-    ask(door, **arguments)
-    return ask(door, **arguments)
+    ask(mcp_client, **arguments)
+    return ask(mcp_client, **arguments)
 
 
-def fresh(door: Door, day: date = TODAY, /, **arguments: Any) -> dict[str, Any]:
+def fresh(mcp_client: McpClient, day: date = TODAY, /, **arguments: Any) -> dict[str, Any]:
     cached_answers.forget()
-    return ask(door, day, **arguments)
+    return ask(mcp_client, day, **arguments)
 
 
 def test_a_repeated_question_is_answered_from_the_cache(
-    bills: Bills, door: Door, computed: list[dict[str, Any]]
+    bills: Bills, mcp_client: McpClient, computed: list[dict[str, Any]]
 ) -> None:
-    first = ask_until_cached(door, **BY_SERVICE)
+    first = ask_until_cached(mcp_client, **BY_SERVICE)
     before = len(computed)
 
-    assert ask(door, **BY_SERVICE) == first
+    assert ask(mcp_client, **BY_SERVICE) == first
     assert len(computed) == before
-    assert fresh(door, **BY_SERVICE) == first
+    assert fresh(mcp_client, **BY_SERVICE) == first
     assert len(computed) == before + 1
 
 
-def test_a_cached_answer_can_be_verified(bills: Bills, door: Door) -> None:
-    ask_until_cached(door, **BY_SERVICE)
-    cached = ask(door, **BY_SERVICE)
+def test_a_cached_answer_can_be_verified(bills: Bills, mcp_client: McpClient) -> None:
+    ask_until_cached(mcp_client, **BY_SERVICE)
+    cached = ask(mcp_client, **BY_SERVICE)
 
     with at(TODAY):
-        assert door.ask("verifyAnswer", receipt=cached["receipt"])["outcome"] == "same"
+        assert mcp_client.ask("verifyAnswer", receipt=cached["receipt"])["outcome"] == "same"
 
 
 def _new_bill(bills: Bills, key: MCPKey) -> None:
@@ -157,103 +157,103 @@ def test_an_answer_after_a_change_is_computed_again(
     cast: Cast, bills: Bills, change: Callable[[Bills, MCPKey], None]
 ) -> None:
     key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="tests")
-    door = Door(plaintext)
-    before = ask_until_cached(door, **BY_SERVICE)
+    mcp_client = McpClient(plaintext)
+    before = ask_until_cached(mcp_client, **BY_SERVICE)
 
     change(bills, key)
-    after = ask(door, **BY_SERVICE)
+    after = ask(mcp_client, **BY_SERVICE)
 
     assert after != before
-    assert after == fresh(door, **BY_SERVICE)
+    assert after == fresh(mcp_client, **BY_SERVICE)
 
 
-def test_a_relative_period_moves_with_the_day(bills: Bills, door: Door) -> None:
-    ask_until_cached(door, period="last_30_days")
+def test_a_relative_period_moves_with_the_day(bills: Bills, mcp_client: McpClient) -> None:
+    ask_until_cached(mcp_client, period="last_30_days")
 
-    tomorrow = ask(door, TODAY + timedelta(days=1), period="last_30_days")
+    tomorrow = ask(mcp_client, TODAY + timedelta(days=1), period="last_30_days")
 
     assert tomorrow["period"]["end_date"] == "2026-10-20"
 
 
 def test_a_question_with_a_cost_tag_is_computed_each_time(
-    cast: Cast, bills: Bills, door: Door, computed: list[dict[str, Any]]
+    cast: Cast, bills: Bills, mcp_client: McpClient, computed: list[dict[str, Any]]
 ) -> None:
     with account_scope(cast.account):
         create_cost_tag(account=cast.account, actor=cast.actor, key="tier", default_value="all")
     arguments = {**BY_SERVICE, "group_by": ["cost_tag:tier"]}
-    ask_until_cached(door, **arguments)
+    ask_until_cached(mcp_client, **arguments)
     before = len(computed)
 
-    ask(door, **arguments)
+    ask(mcp_client, **arguments)
 
     assert len(computed) == before + 1
 
 
-def test_keys_share_an_answer_but_not_its_link(cast: Cast, bills: Bills, door: Door) -> None:
+def test_keys_share_an_answer_but_not_its_link(cast: Cast, bills: Bills, mcp_client: McpClient) -> None:
     lines = [line(date(2026, 10, 5), str(number + 1), f"Service {number}") for number in range(12)]
     bills.bring("Many", lines, on=TODAY)
-    other = Door(mint(cast, "read_write"))
-    ask_until_cached(door, **BY_SERVICE)
+    other = McpClient(mint(cast, "read_write"))
+    ask_until_cached(mcp_client, **BY_SERVICE)
 
     with at(TODAY):
-        results = [each.call("querySpend", **BY_SERVICE) for each in (door, other)]
+        results = [each.call("querySpend", **BY_SERVICE) for each in (mcp_client, other)]
         links = [result["content"][1]["uri"] for result in results]
         texts = [result["content"][0]["text"] for result in results]
         contents = [
             each.result("resources/read", {"uri": link})
-            for each, link in zip((door, other), links, strict=True)
+            for each, link in zip((mcp_client, other), links, strict=True)
         ]
 
     assert texts[0] == texts[1]
     assert links[0] != links[1]
     assert contents[0]["contents"][0]["text"] == contents[1]["contents"][0]["text"]
     with at(TODAY):
-        door.error("resources/read", {"uri": links[1]})
+        mcp_client.error("resources/read", {"uri": links[1]})
 
 
-def test_an_account_never_gets_the_answer_of_another(cast: Cast, bills: Bills, door: Door) -> None:
-    ask_until_cached(door, **BY_SERVICE)
+def test_an_account_never_gets_the_answer_of_another(cast: Cast, bills: Bills, mcp_client: McpClient) -> None:
+    ask_until_cached(mcp_client, **BY_SERVICE)
     stranger_key = mint_mcp_key(account=cast.other_account, actor=cast.other_actor, name="of another")[1]
 
-    answer = ask(Door(stranger_key), **BY_SERVICE)
+    answer = ask(McpClient(stranger_key), **BY_SERVICE)
 
     assert answer["account"]["slug"] == cast.other_account.slug
     assert answer["totals"] == []
 
 
 def test_without_cached_results_no_answer_is_cached(
-    bills: Bills, door: Door, computed: list[dict[str, Any]], settings: Settings
+    bills: Bills, mcp_client: McpClient, computed: list[dict[str, Any]], settings: Settings
 ) -> None:
     settings.LAKE_ANSWERS_BYTES = 0
-    ask_until_cached(door, **BY_SERVICE)
+    ask_until_cached(mcp_client, **BY_SERVICE)
 
-    ask(door, **BY_SERVICE)
+    ask(mcp_client, **BY_SERVICE)
 
     assert len(computed) == 3
 
 
 def test_the_oldest_answers_leave_the_cache(
-    bills: Bills, door: Door, computed: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+    bills: Bills, mcp_client: McpClient, computed: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cached_answers, "MAX_ANSWERS", 2)
     for top in (3, 4, 5):
-        ask_until_cached(door, **BY_SERVICE, top=top)
+        ask_until_cached(mcp_client, **BY_SERVICE, top=top)
     before = len(computed)
 
-    ask(door, **BY_SERVICE, top=5)
-    ask(door, **BY_SERVICE, top=4)
+    ask(mcp_client, **BY_SERVICE, top=5)
+    ask(mcp_client, **BY_SERVICE, top=4)
     assert len(computed) == before
-    ask(door, **BY_SERVICE, top=3)
+    ask(mcp_client, **BY_SERVICE, top=3)
     assert len(computed) == before + 1
 
 
-def test_a_cached_answer_does_not_hold_replaced_bills(bills: Bills, door: Door) -> None:
-    ask_until_cached(door, **BY_SERVICE)
+def test_a_cached_answer_does_not_hold_replaced_bills(bills: Bills, mcp_client: McpClient) -> None:
+    ask_until_cached(mcp_client, **BY_SERVICE)
     with account_scope(bills.account):
         identity = cost_manifest(bills.account).identity
     bring(bills, "12")
 
-    ask(door, **BY_SERVICE)
+    ask(mcp_client, **BY_SERVICE)
 
     states = [entry.sources() for entry in cached_answers._entries.values()]
     assert all(state is None or state.manifest.identity != identity for state in states)
@@ -288,7 +288,7 @@ STEPS = st.lists(
 )
 @given(steps=STEPS)
 def test_whatever_changes_in_between_answers_are_those_computed(
-    cast: Cast, bills: Bills, door: Door, steps: list[tuple[str, Any]]
+    cast: Cast, bills: Bills, mcp_client: McpClient, steps: list[tuple[str, Any]]
 ) -> None:
     day = TODAY
     for kind, value in steps:
@@ -300,8 +300,8 @@ def test_whatever_changes_in_between_answers_are_those_computed(
         elif kind == "day":
             day += timedelta(days=value)
         else:
-            answers = [ask(door, day, **value) for _ in range(3)]
-            assert answers[1:] == [fresh(door, day, **value)] * 2
+            answers = [ask(mcp_client, day, **value) for _ in range(3)]
+            assert answers[1:] == [fresh(mcp_client, day, **value)] * 2
             assert answers[0] == answers[1]
 
 

@@ -13,7 +13,7 @@ from accounts.scoping import account_scope
 from finops.change_events.models import ChangeEvent
 from finops.change_events.queries import events
 from tests.cast import Cast
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
@@ -29,14 +29,14 @@ def note(account: Account, title: str, **fields: Any) -> ChangeEvent:
     return ChangeEvent.objects.create(account=account, title=title, **values)
 
 
-def titles(door: Door, **arguments: Any) -> list[str]:
-    return [each["title"] for each in door.ask("listChangeEvents", **arguments)["events"]]
+def titles(mcp_client: McpClient, **arguments: Any) -> list[str]:
+    return [each["title"] for each in mcp_client.ask("listChangeEvents", **arguments)["events"]]
 
 
-def test_an_event_has_its_time_kind_scope_and_origin(acme: Account, door: Door) -> None:
+def test_an_event_has_its_time_kind_scope_and_origin(acme: Account, mcp_client: McpClient) -> None:
     note(acme, "checkout v142", kind="deployment", actor="ci", scope={"service": ["Amazon EC2"]})
 
-    answer = door.ask("listChangeEvents")
+    answer = mcp_client.ask("listChangeEvents")
 
     assert answer["events"] == [
         {
@@ -52,15 +52,15 @@ def test_an_event_has_its_time_kind_scope_and_origin(acme: Account, door: Door) 
     assert answer["console_url"].endswith("/events/")
 
 
-def test_it_narrows_by_days_and_kinds(acme: Account, door: Door) -> None:
+def test_it_narrows_by_days_and_kinds(acme: Account, mcp_client: McpClient) -> None:
     note(acme, "before", occurred_at=NOON - timedelta(days=1))
     note(acme, "note")
     note(acme, "incident", kind="incident")
     days = {"start_date": "2026-03-10", "end_date": "2026-03-10"}
 
-    assert titles(door, **days) == ["incident", "note"]
-    assert titles(door, **days, kinds=["incident"]) == ["incident"]
-    assert titles(door, end_date="2026-03-09") == ["before"]
+    assert titles(mcp_client, **days) == ["incident", "note"]
+    assert titles(mcp_client, **days, kinds=["incident"]) == ["incident"]
+    assert titles(mcp_client, end_date="2026-03-09") == ["before"]
 
 
 @pytest.mark.parametrize(
@@ -75,23 +75,23 @@ def test_it_narrows_by_days_and_kinds(acme: Account, door: Door) -> None:
     ids=str,
 )
 def test_an_event_that_names_another_value_of_an_asked_dimension_does_not_fit(
-    acme: Account, door: Door, scope: dict[str, list[str]], expected: list[str]
+    acme: Account, mcp_client: McpClient, scope: dict[str, list[str]], expected: list[str]
 ) -> None:
     note(acme, "s3", scope={"service": ["Amazon Simple Storage Service"]})
     note(acme, "ec2", scope={"service": ["EC2"], "region": ["eu-west-1"]})
     note(acme, "all")
 
-    assert sorted(titles(door, scope=scope)) == expected
-    assert door.ask("listChangeEvents", scope=scope)["total_events"] == len(expected)
+    assert sorted(titles(mcp_client, scope=scope)) == expected
+    assert mcp_client.ask("listChangeEvents", scope=scope)["total_events"] == len(expected)
 
 
-def test_pages_follow_each_other_while_events_come(acme: Account, door: Door) -> None:
+def test_pages_follow_each_other_while_events_come(acme: Account, mcp_client: McpClient) -> None:
     for number in range(5):
         note(acme, f"{number}", occurred_at=NOON + timedelta(minutes=number // 2))
 
-    first = door.ask("listChangeEvents", limit=2)
+    first = mcp_client.ask("listChangeEvents", limit=2)
     note(acme, "new", occurred_at=NOON + timedelta(hours=1))
-    second = titles(door, limit=3, cursor=first["cursor"])
+    second = titles(mcp_client, limit=3, cursor=first["cursor"])
 
     assert [each["title"] for each in first["events"]] + second == ["4", "3", "2", "1", "0"]
     assert first["truncated"] == "2 of 5. Use cursor for older events."
@@ -106,20 +106,20 @@ def test_pages_follow_each_other_while_events_come(acme: Account, door: Door) ->
     ],
 )
 def test_what_is_wrong_is_said_with_what_to_do(
-    acme: Account, door: Door, arguments: dict[str, Any], message: str
+    acme: Account, mcp_client: McpClient, arguments: dict[str, Any], message: str
 ) -> None:
-    assert message in door.problem("listChangeEvents", **arguments)
+    assert message in mcp_client.problem("listChangeEvents", **arguments)
 
 
 def test_an_answer_that_does_not_count_all_events_of_a_scope_says_so_first(
-    acme: Account, door: Door, monkeypatch: pytest.MonkeyPatch
+    acme: Account, mcp_client: McpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(events, "MAX_READ", 2)
     for number in range(3):
         note(acme, f"v{number}", scope={"service": ["EC2"]}, occurred_at=NOON + timedelta(hours=number))
         note(acme, f"s3 v{number}", scope={"service": ["S3"]}, occurred_at=NOON + timedelta(hours=number))
 
-    answer = door.ask("listChangeEvents", scope={"service": ["amazon ec2"]})
+    answer = mcp_client.ask("listChangeEvents", scope={"service": ["amazon ec2"]})
 
     assert answer["summary"].startswith("'Acme' has more than 2 change events that fit the scope")
     assert answer["warnings"] == ["Only the newest 2 of these events are listed. Use fewer days."]

@@ -1,4 +1,4 @@
-"""listCostTags and queryCostTag, called at the door with a key."""
+"""listCostTags and queryCostTag, called over MCP with a key."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from accounts.scoping import account_scope
 from finops.allocation.rules import read_rules
 from finops.allocation.services.cost_tags import create_cost_tag
 from tests.cast import Cast
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.costs import add_source, cost
 
 pytestmark = pytest.mark.django_db
@@ -22,11 +22,11 @@ REST = {"copy": {"keys": ["env", "stage"], "normalise": ["trim", "lower"]}, "val
 
 
 @pytest.fixture
-def door(cast: Cast) -> Door:
+def mcp_client(cast: Cast) -> McpClient:
     with account_scope(cast.account):
         _spend(cast.account)
     create_cost_tag(account=cast.account, actor=cast.actor, key="environment", rules=read_rules([PROD, REST]))
-    return Door(mint(cast))
+    return McpClient(mint(cast))
 
 
 def _spend(account: Account) -> None:
@@ -43,8 +43,8 @@ def _spend(account: Account) -> None:
     )
 
 
-def test_the_rules_are_listed_in_order_and_in_words(door: Door) -> None:
-    answer = door.ask("listCostTags")
+def test_the_rules_are_listed_in_order_and_in_words(mcp_client: McpClient) -> None:
+    answer = mcp_client.ask("listCostTags")
 
     (tag,) = answer["cost_tags"]
     assert (tag["key"], tag["dimension"], tag["rules_count"]) == ("environment", "cost_tag:environment", 2)
@@ -53,12 +53,12 @@ def test_the_rules_are_listed_in_order_and_in_words(door: Door) -> None:
     assert answer["summary"].startswith("'Acme': cost tag 'environment' (2 rules).")
 
 
-def test_many_rules_come_page_by_page_each_once(cast: Cast, door: Door) -> None:
+def test_many_rules_come_page_by_page_each_once(cast: Cast, mcp_client: McpClient) -> None:
     many = [{**PROD, "name": f"Rule {number} {'x' * 60}", "value": "v" * 200} for number in range(250)]
     create_cost_tag(account=cast.account, actor=cast.actor, key="many", rules=read_rules(many))
     rule_names, cursor = [], ""
     while True:
-        answer = door.ask("listCostTags", cost_tag="MANY", cursor=cursor)
+        answer = mcp_client.ask("listCostTags", cost_tag="MANY", cursor=cursor)
         rule_names += [rule.partition(".")[0] for tag in answer["cost_tags"] for rule in tag["rules"]]
         cursor = answer["cursor"]
         if not cursor:
@@ -67,8 +67,8 @@ def test_many_rules_come_page_by_page_each_once(cast: Cast, door: Door) -> None:
     assert rule_names == [str(number) for number in range(1, 251)]
 
 
-def test_values_are_exact_in_each_currency_with_what_is_untagged(door: Door) -> None:
-    answer = door.ask("queryCostTag", cost_tag="Environment")
+def test_values_are_exact_in_each_currency_with_what_is_untagged(mcp_client: McpClient) -> None:
+    answer = mcp_client.ask("queryCostTag", cost_tag="Environment")
 
     assert [
         (each["value"], each["amount"], each["after_splits"], each["currency"]) for each in answer["values"]
@@ -85,8 +85,8 @@ def test_values_are_exact_in_each_currency_with_what_is_untagged(door: Door) -> 
     assert "(untagged)" in answer["hint"]
 
 
-def test_by_says_where_each_value_comes_from(door: Door) -> None:
-    answer = door.ask("queryCostTag", by="account", values=["production"])
+def test_by_says_where_each_value_comes_from(mcp_client: McpClient) -> None:
+    answer = mcp_client.ask("queryCostTag", by="account", values=["production"])
 
     assert [(row["group"], row["amount"], row["currency"]) for row in answer["rows"]] == [
         ({"cost_tag:environment": "Production", "account": "1"}, 16, "EUR"),
@@ -96,8 +96,8 @@ def test_by_says_where_each_value_comes_from(door: Door) -> None:
     assert "group_by=cost_tag%3Aenvironment&group_by=account" in answer["console_url"]
 
 
-def test_more_values_than_asked_for_are_summed_in_other(door: Door) -> None:
-    answer = door.ask("queryCostTag", top=1)
+def test_more_values_than_asked_for_are_summed_in_other(mcp_client: McpClient) -> None:
+    answer = mcp_client.ask("queryCostTag", top=1)
 
     usd = [each for each in answer["values"] if each["currency"] == "USD"]
     assert [(each["value"], each["amount"], each.get("other_values")) for each in usd] == [
@@ -122,15 +122,15 @@ def test_more_values_than_asked_for_are_summed_in_other(door: Door) -> None:
     ids=["cost tag", "listed", "by", "spend", "cursor"],
 )
 def test_what_is_not_known_names_the_nearest(
-    door: Door, tool: str, arguments: dict[str, Any], said: str
+    mcp_client: McpClient, tool: str, arguments: dict[str, Any], said: str
 ) -> None:
-    assert said in door.problem(tool, **arguments)
+    assert said in mcp_client.problem(tool, **arguments)
 
 
-def test_other_tools_take_a_cost_tag_as_a_dimension(door: Door) -> None:
-    spend = door.ask("querySpend", group_by=["cost_tag:environment"], period="last_30_days")
-    values = door.ask("listDimensionValues", dimension="cost_tag:environment")
-    context = door.ask("getAccountContext")
+def test_other_tools_take_a_cost_tag_as_a_dimension(mcp_client: McpClient) -> None:
+    spend = mcp_client.ask("querySpend", group_by=["cost_tag:environment"], period="last_30_days")
+    values = mcp_client.ask("listDimensionValues", dimension="cost_tag:environment")
+    context = mcp_client.ask("getAccountContext")
 
     assert {row["group"]["cost_tag:environment"] for row in spend["rows"]} == {
         "Production",

@@ -14,7 +14,7 @@ from finops.dashboards.models import Dashboard, Widget
 from mcpserver.registry import registry
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.dashboards import create_board, widget
 
 WRITES = [
@@ -29,7 +29,7 @@ def shared_names(cast: Cast) -> list[str]:
         return list(Dashboard.objects.filter(owner=None).values_list("name", flat=True))
 
 
-def test_a_board_is_made_read_changed_and_deleted(cast: Cast, writer: Door) -> None:
+def test_a_board_is_made_read_changed_and_deleted(cast: Cast, writer: McpClient) -> None:
     widgets = [
         {"type": "Spend by", "title": "Regions", "config": '{"group_by": "region", "top": "3"}'},
         {"type": "total", "position": {"x": 6, "y": 0}},
@@ -64,7 +64,7 @@ def test_a_board_is_made_read_changed_and_deleted(cast: Cast, writer: Door) -> N
     assert f"dashboard_id: {pk} does not exist" in writer.problem("delete_dashboard", dashboard_id=pk)
 
 
-def test_writing_back_what_was_read_changes_nothing(cast: Cast, writer: Door) -> None:
+def test_writing_back_what_was_read_changes_nothing(cast: Cast, writer: McpClient) -> None:
     with account_scope(cast.account):
         dashboard = create_board(
             cast.account,
@@ -85,7 +85,7 @@ def test_writing_back_what_was_read_changes_nothing(cast: Cast, writer: Door) ->
     assert AuditEntry.objects.unscoped().count() == entries
 
 
-def test_the_largest_layout_fits_into_an_answer_uncut(cast: Cast, writer: Door) -> None:
+def test_the_largest_layout_fits_into_an_answer_uncut(cast: Cast, writer: McpClient) -> None:
     widgets = [{"type": "text", "title": "\"'" * 50, "config": {"text": '"é' * 110}} for _ in range(40)]
     while "layout has" in (
         text := writer.call("create_dashboard", name="Full", widgets=widgets)["content"][0]["text"]
@@ -97,7 +97,7 @@ def test_the_largest_layout_fits_into_an_answer_uncut(cast: Cast, writer: Door) 
     assert [each["config"] for each in layout["dashboard"]["widgets"]] == [each["config"] for each in widgets]
 
 
-def test_two_widgets_at_one_place_are_refused_outright(cast: Cast, writer: Door) -> None:
+def test_two_widgets_at_one_place_are_refused_outright(cast: Cast, writer: McpClient) -> None:
     twins = [
         {"type": "total", "title": "One", "position": {"x": 0, "y": 4}},
         {"type": "text"},
@@ -127,12 +127,12 @@ def test_two_widgets_at_one_place_are_refused_outright(cast: Cast, writer: Door)
     ],
     ids=["type", "field", "nearest field", "period", "dimension", "budget", "required", "widget field"],
 )
-def test_an_error_says_what_to_mend(cast: Cast, writer: Door, bad: dict[str, Any], says: str) -> None:
+def test_an_error_says_what_to_mend(cast: Cast, writer: McpClient, bad: dict[str, Any], says: str) -> None:
     assert says in writer.problem("create_dashboard", name="Bad", widgets=[bad])
     assert shared_names(cast) == []
 
 
-def test_a_retried_create_says_which_id_exists(writer: Door) -> None:
+def test_a_retried_create_says_which_id_exists(writer: McpClient) -> None:
     created = writer.ask("create_dashboard", name="Weekly")["dashboard"]
 
     assert f"'Weekly' already exists with id {created['id']}" in writer.problem(
@@ -140,7 +140,7 @@ def test_a_retried_create_says_which_id_exists(writer: Door) -> None:
     )
 
 
-def test_the_cap_of_the_app_binds_the_tool(cast: Cast, writer: Door, settings: LazySettings) -> None:
+def test_the_cap_of_the_app_binds_the_tool(cast: Cast, writer: McpClient, settings: LazySettings) -> None:
     settings.DASHBOARDS_PER_ACCOUNT = 1
     with account_scope(cast.account):
         create_board(cast.account, "Made in the app")
@@ -149,7 +149,7 @@ def test_the_cap_of_the_app_binds_the_tool(cast: Cast, writer: Door, settings: L
 
 
 def test_a_personal_board_and_another_accounts_are_as_if_they_were_not_there(
-    cast: Cast, writer: Door
+    cast: Cast, writer: McpClient
 ) -> None:
     with account_scope(cast.account):
         own_board = create_board(cast.account, "Mine", widget("total"), owner=cast.member)
@@ -190,10 +190,10 @@ def test_a_credential_that_may_only_read_writes_nothing(
         "params": {"name": tool, "arguments": call_arguments},
     }
 
-    assert ", is read-only. Nothing was changed. Members can create a Read/write key at" in Door(key).problem(
+    assert ", is read-only. Nothing was changed. Members can create a Read/write key at" in McpClient(key).problem(
         tool, **call_arguments
     )
-    refusal = Door(token).http(json.dumps(message).encode())
+    refusal = McpClient(token).http(json.dumps(message).encode())
 
     assert (refusal.status_code, "insufficient_scope" in refusal["WWW-Authenticate"]) == (403, True)
     assert json.loads(refusal.content)["id"] == 1
@@ -201,7 +201,7 @@ def test_a_credential_that_may_only_read_writes_nothing(
     assert Widget.objects.unscoped().count() == 1
 
 
-def test_the_audit_log_names_the_credential(cast: Cast, writer: Door) -> None:
+def test_the_audit_log_names_the_credential(cast: Cast, writer: McpClient) -> None:
     writer.ask("create_dashboard", name="Weekly")
 
     key = MCPKey.objects.unscoped().get()

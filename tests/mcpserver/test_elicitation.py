@@ -12,16 +12,16 @@ from accounts.scoping import account_scope
 from finops.dashboards import services
 from finops.dashboards.models import Dashboard
 from tests.cast import Cast
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.dashboards import create_board, widget
 
 FORMS: dict[str, Any] = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
 LINKS_ALONE: dict[str, Any] = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"url": {}}}}
 
 
-def call(door: Door, tool: str, arguments: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+def call(mcp_client: McpClient, tool: str, arguments: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     params = {"name": tool, "arguments": dict(arguments), "_meta": FORMS, **more}
-    return door.result("tools/call", params)
+    return mcp_client.result("tools/call", params)
 
 
 def reply(action: str, *, confirm: bool | None = None) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def board(cast: Cast) -> int:
         return create_board(cast.account, "Weekly").pk
 
 
-def test_a_dashboard_is_deleted_when_the_person_agrees(cast: Cast, writer: Door, board: int) -> None:
+def test_a_dashboard_is_deleted_when_the_person_agrees(cast: Cast, writer: McpClient, board: int) -> None:
     response = call(writer, "delete_dashboard", {"dashboard_id": board})
 
     assert response["resultType"] == "input_required"
@@ -65,7 +65,7 @@ def test_a_dashboard_is_deleted_when_the_person_agrees(cast: Cast, writer: Door,
     "response", [reply("decline"), reply("cancel"), reply("accept", confirm=False), reply("accept")]
 )
 def test_nothing_is_deleted_when_the_person_does_not(
-    cast: Cast, writer: Door, board: int, response: dict[str, Any]
+    cast: Cast, writer: McpClient, board: int, response: dict[str, Any]
 ) -> None:
     state = call(writer, "delete_dashboard", {"dashboard_id": board})["requestState"]
 
@@ -78,15 +78,15 @@ def test_nothing_is_deleted_when_the_person_does_not(
     assert is_there(cast, board)
 
 
-def test_agreement_to_another_question_is_none(cast: Cast, writer: Door, board: int) -> None:
+def test_agreement_to_another_question_is_none(cast: Cast, writer: McpClient, board: int) -> None:
     with account_scope(cast.account):
         other = create_board(cast.account, "Other").pk
     state = call(writer, "delete_dashboard", {"dashboard_id": other})["requestState"]
-    someone = Door(mint(cast, "read_write"))
+    someone = McpClient(mint(cast, "read_write"))
 
-    for door, pk, sent in ((writer, board, state), (someone, other, state), (writer, other, f"{state}x")):
+    for mcp_client, pk, sent in ((writer, board, state), (someone, other, state), (writer, other, f"{state}x")):
         again = call(
-            door,
+            mcp_client,
             "delete_dashboard",
             {"dashboard_id": pk},
             requestState=sent,
@@ -98,7 +98,7 @@ def test_agreement_to_another_question_is_none(cast: Cast, writer: Door, board: 
 
 
 def test_a_board_that_somebody_else_changed_is_replaced_after_a_question(
-    cast: Cast, writer: Door, board: int
+    cast: Cast, writer: McpClient, board: int
 ) -> None:
     arguments = {"dashboard_id": board, "widgets": [{"type": "total"}]}
     with account_scope(cast.account):
@@ -122,14 +122,14 @@ def test_a_board_that_somebody_else_changed_is_replaced_after_a_question(
     assert call(writer, "set_dashboard_widgets", arguments)["resultType"] == "complete"
 
 
-def test_a_client_that_cannot_show_forms_calls_once(cast: Cast, writer: Door, board: int) -> None:
+def test_a_client_that_cannot_show_forms_calls_once(cast: Cast, writer: McpClient, board: int) -> None:
     params = {"name": "delete_dashboard", "arguments": {"dashboard_id": board}, "_meta": LINKS_ALONE}
 
     assert writer.result("tools/call", params)["resultType"] == "complete"
     assert not is_there(cast, board)
 
 
-def test_a_mistake_is_answered_before_the_person_is_bothered(writer: Door) -> None:
+def test_a_mistake_is_answered_before_the_person_is_bothered(writer: McpClient) -> None:
     wrong = call(writer, "delete_dashboard", {"dashboard_id": 999_999})
 
     assert wrong["isError"]

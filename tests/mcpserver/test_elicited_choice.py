@@ -12,7 +12,7 @@ from finops.allocation.services.teams import create_team
 from finops.budgets.models import Budget
 from finops.unitcosts.models import CustomerKey
 from tests.cast import Cast
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.mcpserver.test_elicitation import LINKS_ALONE, call
 from tests.world.costs import add_source, cost
 
@@ -37,7 +37,7 @@ def team_of_budget(cast: Cast) -> str:
         return row.team.name
 
 
-def test_the_person_chooses_and_the_tool_runs_with_her_choice(cast: Cast, writer: Door) -> None:
+def test_the_person_chooses_and_the_tool_runs_with_her_choice(cast: Cast, writer: McpClient) -> None:
     response = call(writer, "create_budget", BUDGET)
 
     assert response["resultType"] == "input_required"
@@ -61,7 +61,7 @@ def test_the_person_chooses_and_the_tool_runs_with_her_choice(cast: Cast, writer
 @pytest.mark.parametrize(
     "response", [choose("Payments US", "decline"), choose("Search"), choose("Payments US", "cancel")]
 )
-def test_without_one_of_the_names_nothing_is_done(cast: Cast, writer: Door, response: dict[str, Any]) -> None:
+def test_without_one_of_the_names_nothing_is_done(cast: Cast, writer: McpClient, response: dict[str, Any]) -> None:
     state = call(writer, "create_budget", BUDGET)["requestState"]
 
     refusal = call(writer, "create_budget", BUDGET, requestState=state, inputResponses=response)
@@ -72,18 +72,18 @@ def test_without_one_of_the_names_nothing_is_done(cast: Cast, writer: Door, resp
         assert not Budget.objects.exists()
 
 
-def test_a_choice_counts_for_its_own_call_alone(cast: Cast, writer: Door) -> None:
+def test_a_choice_counts_for_its_own_call_alone(cast: Cast, writer: McpClient) -> None:
     state = call(writer, "create_budget", BUDGET)["requestState"]
     other = {**BUDGET, "amount": 5_000_000}
-    someone = Door(mint(cast, "read_write"))
+    someone = McpClient(mint(cast, "read_write"))
 
-    for door, arguments, sent in (
+    for mcp_client, arguments, sent in (
         (writer, other, state),
         (someone, BUDGET, state),
         (writer, BUDGET, f"{state}x"),
     ):
         again = call(
-            door,
+            mcp_client,
             "create_budget",
             arguments,
             requestState=sent,
@@ -103,7 +103,7 @@ def test_a_choice_counts_for_its_own_call_alone(cast: Cast, writer: Door) -> Non
     ],
 )
 def test_a_value_of_a_filter_that_a_tool_refuses_is_chosen_too(
-    cast: Cast, door: Door, tool: str, dimension: str, tag: str
+    cast: Cast, mcp_client: McpClient, tool: str, dimension: str, tag: str
 ) -> None:
     with account_scope(cast.account):
         CustomerKey.objects.create(account=cast.account, dimension="tag:customer")
@@ -118,30 +118,30 @@ def test_a_value_of_a_filter_that_a_tool_refuses_is_chosen_too(
         "filters": [{"dimension": dimension, "values": ["globex"]}],
     }
 
-    response = call(door, tool, arguments)
+    response = call(mcp_client, tool, arguments)
     request = response["inputRequests"]["choice"]["params"]
     state = response["requestState"]
-    result = call(door, tool, arguments, requestState=state, inputResponses=choose("globex-us"))
+    result = call(mcp_client, tool, arguments, requestState=state, inputResponses=choose("globex-us"))
 
     assert sorted(request["requestedSchema"]["properties"]["choice"]["enum"]) == ["globex-eu", "globex-us"]
     (total,) = result["structuredContent"]["totals"]
     assert total["amount" if tool == "querySpend" else "baseline"] == 12
 
 
-def test_a_client_that_cannot_ask_is_told_the_names(writer: Door) -> None:
+def test_a_client_that_cannot_ask_is_told_the_names(writer: McpClient) -> None:
     answer = writer.result("tools/call", {"name": "create_budget", "arguments": BUDGET, "_meta": LINKS_ALONE})
 
     assert answer["isError"]
     assert "'Payments EU'" in answer["content"][0]["text"]
 
 
-def test_one_name_that_is_near_needs_no_person(writer: Door) -> None:
+def test_one_name_that_is_near_needs_no_person(writer: McpClient) -> None:
     answer = call(writer, "create_budget", {**BUDGET, "team": "Serch"})
 
     assert answer["isError"]
 
 
-def test_a_choice_of_ours_is_no_question(writer: Door) -> None:
+def test_a_choice_of_ours_is_no_question(writer: McpClient) -> None:
     answer = call(writer, "create_budget", {**BUDGET, "scope": "teams"})
 
     assert answer["isError"]

@@ -24,7 +24,7 @@ from mcpserver import cached_answers
 from mcpserver.elicitation import NO_NAME
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.mcpserver.test_elicitation import FORMS, LINKS_ALONE, call
 from tests.mcpserver.test_elicited_choice import choose
 from tests.world.costs import add_source, cost
@@ -75,32 +75,32 @@ def names_of(result: dict[str, Any]) -> list[str]:
     return sorted(names)
 
 
-def answered(door: Door, tool: str, arguments: dict[str, Any], response: dict[str, Any]) -> dict[str, Any]:
-    state = call(door, tool, arguments)["requestState"]
-    result = call(door, tool, arguments, requestState=state, inputResponses=response)
+def answered(mcp_client: McpClient, tool: str, arguments: dict[str, Any], response: dict[str, Any]) -> dict[str, Any]:
+    state = call(mcp_client, tool, arguments)["requestState"]
+    result = call(mcp_client, tool, arguments, requestState=state, inputResponses=response)
     assert result["resultType"] == "complete"
     assert not result["isError"], result
     answer: dict[str, Any] = result["structuredContent"]
     return answer
 
 
-def test_a_cached_answer_does_not_replace_the_question(door: Door) -> None:
+def test_a_cached_answer_does_not_replace_the_question(mcp_client: McpClient) -> None:
     for _ in range(3):
-        door.ask("querySpend", **filtered("Kube"))
+        mcp_client.ask("querySpend", **filtered("Kube"))
         assert records.recorder.flush()
     assert cached_answers._entries
 
-    assert names_of(call(door, "querySpend", filtered("Kube"))) == [CONTROL, NODES]
+    assert names_of(call(mcp_client, "querySpend", filtered("Kube"))) == [CONTROL, NODES]
 
 
-def test_the_person_chooses_the_value_and_the_answer_is_about_it(door: Door) -> None:
-    response = call(door, "querySpend", filtered("Kube"))
+def test_the_person_chooses_the_value_and_the_answer_is_about_it(mcp_client: McpClient) -> None:
+    response = call(mcp_client, "querySpend", filtered("Kube"))
 
     assert names_of(response) == [CONTROL, NODES]
     message = response["inputRequests"]["choice"]["params"]["message"]
     assert message == "service: no cost has service 'Kube'. Which one do you mean?"
 
-    answer = answered(door, "querySpend", filtered("Kube"), choose(CONTROL))
+    answer = answered(mcp_client, "querySpend", filtered("Kube"), choose(CONTROL))
     assert [total["amount"] for total in answer["totals"]] == [12]
     assert not answer["warnings"]
 
@@ -109,11 +109,11 @@ def test_the_person_chooses_the_value_and_the_answer_is_about_it(door: Door) -> 
     "response", [choose(NO_NAME), choose(NODES, "decline"), choose(NODES, "cancel"), choose("x")]
 )
 def test_without_a_choice_the_answer_is_that_of_a_client_that_cannot_ask(
-    door: Door, response: dict[str, Any]
+    mcp_client: McpClient, response: dict[str, Any]
 ) -> None:
-    plain = door.ask("querySpend", **filtered("Kube"))
+    plain = mcp_client.ask("querySpend", **filtered("Kube"))
 
-    answer = answered(door, "querySpend", filtered("Kube"), response)
+    answer = answered(mcp_client, "querySpend", filtered("Kube"), response)
 
     assert "Nearest: " in " ".join(plain["warnings"])
     assert {**answer, "receipt": ""} == {**plain, "receipt": ""}
@@ -129,39 +129,39 @@ def test_without_a_choice_the_answer_is_that_of_a_client_that_cannot_ask(
     ],
 )
 def test_every_tool_with_filters_on_cost_asks(
-    cast: Cast, door: Door, tool: str, more: dict[str, str]
+    cast: Cast, mcp_client: McpClient, tool: str, more: dict[str, str]
 ) -> None:
     with account_scope(cast.account):
         push_events(cast.account, [event(date(2026, 3, 2), "globex", 1, metric="orders")])
 
-    assert names_of(call(door, tool, filtered("Kube", **more))) == [CONTROL, NODES]
+    assert names_of(call(mcp_client, tool, filtered("Kube", **more))) == [CONTROL, NODES]
 
 
-def test_the_forecast_asks_too(door: Door) -> None:
+def test_the_forecast_asks_too(mcp_client: McpClient) -> None:
     arguments = {"filters": [{"dimension": "region", "values": ["eu-central"]}]}
 
     with clock.frozen(datetime(2026, 3, 12, 12, tzinfo=UTC)):
-        response = call(door, "forecastSpend", arguments)
+        response = call(mcp_client, "forecastSpend", arguments)
 
     assert names_of(response) == ["eu-central-1", "eu-central-2"]
 
 
-def test_a_value_beside_one_that_is_there_is_asked_about(door: Door) -> None:
-    response = call(door, "querySpend", filtered("Mail", "Kube"))
-    answer = answered(door, "querySpend", filtered("Mail", "Kube"), choose(NODES))
+def test_a_value_beside_one_that_is_there_is_asked_about(mcp_client: McpClient) -> None:
+    response = call(mcp_client, "querySpend", filtered("Mail", "Kube"))
+    answer = answered(mcp_client, "querySpend", filtered("Mail", "Kube"), choose(NODES))
 
     assert names_of(response) == [CONTROL, NODES]
     assert answer["totals"][0]["amount"] == 35
 
 
-def test_names_of_one_value_are_one_choice(door: Door) -> None:
+def test_names_of_one_value_are_one_choice(mcp_client: McpClient) -> None:
     """Of an account that has an id and a name, both similar, the person sees one."""
-    response = call(door, "querySpend", filtered("Shopp", dimension="account"))
+    response = call(mcp_client, "querySpend", filtered("Shopp", dimension="account"))
 
     assert names_of(response) == ["Shop", "Shop-2"]
 
 
-def test_customers_of_usage_are_chosen(cast: Cast, door: Door) -> None:
+def test_customers_of_usage_are_chosen(cast: Cast, mcp_client: McpClient) -> None:
     with account_scope(cast.account):
         push_events(
             cast.account,
@@ -170,8 +170,8 @@ def test_customers_of_usage_are_chosen(cast: Cast, door: Door) -> None:
         Customer.objects.filter(customer_id="globex-eu").update(name="Globex Europe")
     arguments = {**DAYS, "customers": ["globex"]}
 
-    response = call(door, "queryUsage", arguments)
-    answer = answered(door, "queryUsage", arguments, choose("globex-us"))
+    response = call(mcp_client, "queryUsage", arguments)
+    answer = answered(mcp_client, "queryUsage", arguments, choose("globex-us"))
 
     assert names_of(response) == ["globex-eu", "globex-us"]
     assert answer["quantity"] == 4
@@ -197,31 +197,31 @@ def usage_filtered(dimension: str, value: str = "eu-central-1") -> dict[str, Any
     return {**DAYS, "filters": [{"dimension": dimension, "values": [value]}]}
 
 
-def test_values_of_usage_dimensions_are_chosen(cast: Cast, door: Door) -> None:
+def test_values_of_usage_dimensions_are_chosen(cast: Cast, mcp_client: McpClient) -> None:
     push_regions(cast.account)
     arguments = usage_filtered("region", "eu-central-9")
 
-    response = call(door, "queryUsage", arguments)
-    answer = answered(door, "queryUsage", arguments, choose("eu-central-2"))
+    response = call(mcp_client, "queryUsage", arguments)
+    answer = answered(mcp_client, "queryUsage", arguments, choose("eu-central-2"))
 
     assert names_of(response) == ["eu-central-1", "eu-central-2"]
     assert answer["quantity"] == 4
     for value in ("eu-central", "moon"):
-        plain = call(door, "queryUsage", usage_filtered("region", value))
+        plain = call(mcp_client, "queryUsage", usage_filtered("region", value))
         assert plain["resultType"] == "complete", value
 
 
-def test_dimensions_of_usage_are_chosen(cast: Cast, door: Door) -> None:
+def test_dimensions_of_usage_are_chosen(cast: Cast, mcp_client: McpClient) -> None:
     push_regions(cast.account)
 
-    response = call(door, "queryUsage", usage_filtered("regio"))
-    answer = answered(door, "queryUsage", usage_filtered("regio"), choose("region"))
+    response = call(mcp_client, "queryUsage", usage_filtered("regio"))
+    answer = answered(mcp_client, "queryUsage", usage_filtered("regio"), choose("region"))
 
     assert names_of(response) == ["regime", "region"]
     assert answer["quantity"] == 3
 
 
-def test_tag_keys_of_cost_are_chosen(cast: Cast, door: Door) -> None:
+def test_tag_keys_of_cost_are_chosen(cast: Cast, mcp_client: McpClient) -> None:
     with account_scope(cast.account):
         lines = [
             cost(date(2026, 3, 3), 2, service="Mail", tags={"team-a": "core"}),
@@ -230,8 +230,8 @@ def test_tag_keys_of_cost_are_chosen(cast: Cast, door: Door) -> None:
         add_source(cast.account, lines, name="Tagged")
     arguments = filtered("core", dimension="tag:team-c")
 
-    response = call(door, "querySpend", arguments)
-    answer = answered(door, "querySpend", arguments, choose("tag:team-b"))
+    response = call(mcp_client, "querySpend", arguments)
+    answer = answered(mcp_client, "querySpend", arguments, choose("tag:team-b"))
 
     assert names_of(response) == ["tag:team-a", "tag:team-b"]
     assert answer["totals"][0]["amount"] == 3
@@ -248,15 +248,15 @@ def test_tag_keys_of_cost_are_chosen(cast: Cast, door: Door) -> None:
         pytest.param(filtered("prod", dimension="tag:env"), id="a tag key that no line has"),
     ],
 )
-def test_there_is_no_question_without_a_choice_to_make(door: Door, arguments: dict[str, Any]) -> None:
-    result = call(door, "querySpend", arguments)
+def test_there_is_no_question_without_a_choice_to_make(mcp_client: McpClient, arguments: dict[str, Any]) -> None:
+    result = call(mcp_client, "querySpend", arguments)
 
     assert result["resultType"] == "complete"
     assert not result["isError"]
 
 
 def test_a_client_that_cannot_ask_has_no_additional_query(
-    door: Door, monkeypatch: pytest.MonkeyPatch
+    mcp_client: McpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake: list[object] = []
     run = engine.run
@@ -271,39 +271,39 @@ def test_a_client_that_cannot_ask_has_no_additional_query(
         lake.clear()
         with CaptureQueriesContext(connection) as statements:
             params = {"name": "querySpend", "arguments": filtered("Kube"), "_meta": meta}
-            result = door.result("tools/call", params)
+            result = mcp_client.result("tools/call", params)
         return len(statements), len(lake), result["resultType"]
 
     count({})  # caches
     without, with_links = count({}), count(LINKS_ALONE)
     lake.clear()
-    assert call(door, "querySpend", filtered("Kube"))["resultType"] == "input_required"
+    assert call(mcp_client, "querySpend", filtered("Kube"))["resultType"] == "input_required"
 
     assert without == with_links
     assert without[2] == "complete"
     assert len(lake) == without[1] + 1
 
 
-def test_an_older_revision_has_no_questions(door: Door) -> None:
+def test_an_older_revision_has_no_questions(mcp_client: McpClient) -> None:
     params = {"name": "querySpend", "arguments": filtered("Kube"), "_meta": FORMS}
 
-    assert not door.result("tools/call", params, revision="2025-11-25")["isError"]
+    assert not mcp_client.result("tools/call", params, revision="2025-11-25")["isError"]
 
 
-def test_there_is_one_question_a_call(door: Door) -> None:
+def test_there_is_one_question_a_call(mcp_client: McpClient) -> None:
     arguments = filtered("Kube")
     arguments["filters"].append({"dimension": "region", "values": ["eu-central"]})
 
-    answer = answered(door, "querySpend", arguments, choose(NODES))
+    answer = answered(mcp_client, "querySpend", arguments, choose(NODES))
 
     assert any("'eu-central'" in each for each in answer["warnings"])
 
 
-def test_a_choice_is_of_the_credential_and_call_that_were_asked(cast: Cast, door: Door) -> None:
-    state = call(door, "querySpend", filtered("Kube"))["requestState"]
-    viewer = Door(OAuthClient().connect(cast.viewer).access)
+def test_a_choice_is_of_the_credential_and_call_that_were_asked(cast: Cast, mcp_client: McpClient) -> None:
+    state = call(mcp_client, "querySpend", filtered("Kube"))["requestState"]
+    viewer = McpClient(OAuthClient().connect(cast.viewer).access)
 
-    for other, arguments in ((viewer, filtered("Kube")), (door, filtered("Kube", basis="billed"))):
+    for other, arguments in ((viewer, filtered("Kube")), (mcp_client, filtered("Kube", basis="billed"))):
         again = call(other, "querySpend", arguments, requestState=state, inputResponses=choose(NODES))
         assert again["resultType"] == "input_required"
 
@@ -314,7 +314,7 @@ def test_a_stranger_is_asked_about_her_own_values_alone(cast: Cast) -> None:
             cast.other_account,
             [cost(date(2026, 3, 2), 1, service=f"Kube of {name}") for name in ("hers", "theirs")],
         )
-    stranger = Door(OAuthClient().connect(cast.stranger, cast.other_account.slug).access)
+    stranger = McpClient(OAuthClient().connect(cast.stranger, cast.other_account.slug).access)
 
     assert names_of(call(stranger, "querySpend", filtered("Kube"))) == [
         "Kube of hers",
@@ -363,22 +363,22 @@ def test_a_value_that_only_others_see_on_other_days_is_asked_about(cast: Cast) -
         add_source(cast.account, lines, name="More")
     viewer = limited_viewer(cast)
 
-    assert call(Door(mint(cast)), "querySpend", filtered("Kub"))["resultType"] == "complete"
+    assert call(McpClient(mint(cast)), "querySpend", filtered("Kub"))["resultType"] == "complete"
     assert {"Kubik", "Kuby"} <= set(names_of(call(viewer, "querySpend", filtered("Kub"))))
 
 
-def limited_viewer(cast: Cast) -> Door:
+def limited_viewer(cast: Cast) -> McpClient:
     token = OAuthClient().connect(cast.viewer).access
     admin = Actor.of_user(cast.admin)
     with account_scope(cast.account):
         inside = CostFilter(dimension="region", values=["eu-central-1"])
         limit = create_limit(account=cast.account, actor=admin, name="Europe", alternatives=[[inside]])
         limit_member(membership=Membership.objects.get(user=cast.viewer), limit=limit, actor=admin)
-    return Door(token)
+    return McpClient(token)
 
 
-def test_the_activity_log_has_both_calls(cast: Cast, door: Door) -> None:
-    answered(door, "querySpend", filtered("Kube"), choose(NODES))
+def test_the_activity_log_has_both_calls(cast: Cast, mcp_client: McpClient) -> None:
+    answered(mcp_client, "querySpend", filtered("Kube"), choose(NODES))
     recorder.flush()
 
     with account_scope(cast.account):

@@ -22,7 +22,7 @@ from tests.cast import Cast, signed_in
 from tests.conformance import schemas
 from tests.conformance.requirements import requirement
 from tests.isolation.walk import fingerprint
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 
 TOOLS = list(registry)
 READ_TOOLS = [tool for tool in TOOLS if tool.access is ToolAccess.READ]
@@ -56,13 +56,13 @@ def cast(account_with_marks: Cast, db: None) -> Cast:
 
 
 @pytest.fixture
-def marked_door(cast: Cast) -> Door:
-    return Door(mint(cast))
+def marked_client(cast: Cast) -> McpClient:
+    return McpClient(mint(cast))
 
 
-def answers(door: Door, tool: Tool) -> Iterator[dict[str, Any]]:
+def answers(mcp_client: McpClient, tool: Tool) -> Iterator[dict[str, Any]]:
     for example in tool.examples:
-        result = door.result("tools/call", {"name": tool.name, "arguments": dict(example)})
+        result = mcp_client.result("tools/call", {"name": tool.name, "arguments": dict(example)})
         assert not result["isError"], result["content"][0]["text"]
         yield result
 
@@ -70,7 +70,7 @@ def answers(door: Door, tool: Tool) -> Iterator[dict[str, Any]]:
 @requirement("tools:size")
 @pytest.mark.parametrize("revision", schemas.REVISIONS)
 def test_all_definitions_together_stay_small(cast: Cast, revision: str) -> None:
-    listing = Door(mint(cast, "read_write")).result("tools/list", revision=revision)["tools"]
+    listing = McpClient(mint(cast, "read_write")).result("tools/list", revision=revision)["tools"]
 
     assert len(listing) == len(TOOLS)
     sizes = {tool["name"]: len(msgspec.json.encode(tool)) for tool in listing}
@@ -174,8 +174,8 @@ def _choices(schema: Any) -> list[Any]:
 
 @requirement("tools:answer", "tools:output-schema", "tools:answer-size")
 @each_read_tool
-def test_its_answers_are_complete_small_and_fit_its_schema(marked_door: Door, cast: Cast, tool: Tool) -> None:
-    for result in answers(marked_door, tool):
+def test_its_answers_are_complete_small_and_fit_its_schema(marked_client: McpClient, cast: Cast, tool: Tool) -> None:
+    for result in answers(marked_client, tool):
         text, answer = result["content"][0]["text"], result["structuredContent"]
 
         assert json.loads(text) == answer
@@ -188,10 +188,10 @@ def test_its_answers_are_complete_small_and_fit_its_schema(marked_door: Door, ca
 
 
 @each_read_tool
-def test_its_console_link_opens_a_page(marked_door: Door, cast: Cast, tool: Tool) -> None:
+def test_its_console_link_opens_a_page(marked_client: McpClient, cast: Cast, tool: Tool) -> None:
     person = signed_in(cast.viewer)
 
-    for result in answers(marked_door, tool):
+    for result in answers(marked_client, tool):
         url = result["structuredContent"]["console_url"]
         assert person.get(url.removeprefix("http://127.0.0.1:8000")).status_code == 200
 
@@ -200,17 +200,17 @@ def test_its_console_link_opens_a_page(marked_door: Door, cast: Cast, tool: Tool
 @each_read_tool
 def test_an_account_without_data_gets_an_answer_too(cast: Cast, tool: Tool) -> None:
     key = mint_mcp_key(account=cast.other_account, actor=cast.other_actor, name="empty")[1]
-    for result in answers(Door(key), tool):
+    for result in answers(McpClient(key), tool):
         Draft202012Validator(whole_answer_schema(tool.answer)).validate(result["structuredContent"])
 
 
 @requirement("tools:read-only")
 @each_read_tool
-def test_a_read_tool_changes_nothing_but_the_keys_last_use(marked_door: Door, tool: Tool) -> None:
+def test_a_read_tool_changes_nothing_but_the_keys_last_use(marked_client: McpClient, tool: Tool) -> None:
     keys = frozenset({"accounts_mcpkey"})
     tables, key_rows = fingerprint(without=keys), _keys()
 
-    list(answers(marked_door, tool))
+    list(answers(marked_client, tool))
 
     assert fingerprint(without=keys) == tables
     assert _keys() == key_rows
@@ -240,9 +240,9 @@ def test_an_amount_in_its_types_has_its_currency_beside_it(tool: Tool) -> None:
 @requirement("tools:money", "tools:rounding")
 @each_read_tool
 def test_an_amount_in_its_answers_has_its_currency_beside_it_and_six_places(
-    marked_door: Door, tool: Tool
+    marked_client: McpClient, tool: Tool
 ) -> None:
-    for result in answers(marked_door, tool):
+    for result in answers(marked_client, tool):
         answer = json.loads(result["content"][0]["text"], parse_float=Decimal)
         for name, number, beside in _numbers(answer, {}):
             assert -int(number.as_tuple().exponent) <= 6

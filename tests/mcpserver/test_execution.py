@@ -20,7 +20,7 @@ from mcpserver.results import InsufficientScope, ToolOutcome
 from tests.cast import Cast
 from tests.conformance.requirements import requirement
 from tests.isolation.walk import fingerprint
-from tests.mcpserver.door import Door, server_of
+from tests.mcpserver.mcp_client import McpClient, server_of
 from tests.mcpserver.toys import make_toys
 
 KEYS = frozenset({"accounts_mcpkey"})
@@ -47,7 +47,7 @@ def run(name: str, call: ToolCall) -> ToolOutcome:
 
 
 @requirement("tools:read-only", "tools:crash")
-def test_a_read_tool_that_writes_is_stopped_by_the_database(toys: Door) -> None:
+def test_a_read_tool_that_writes_is_stopped_by_the_database(toys: McpClient) -> None:
     before = fingerprint(without=KEYS)
 
     problem = toys.problem("sly")
@@ -56,7 +56,7 @@ def test_a_read_tool_that_writes_is_stopped_by_the_database(toys: Door) -> None:
     assert fingerprint(without=KEYS) == before
 
 
-def test_the_next_call_after_a_refused_write_works(writing_toys: Door, cast: Cast) -> None:
+def test_the_next_call_after_a_refused_write_works(writing_toys: McpClient, cast: Cast) -> None:
     writing_toys.problem("sly")
 
     assert writing_toys.call("rename", name="Acme 2")["isError"] is False
@@ -64,7 +64,7 @@ def test_the_next_call_after_a_refused_write_works(writing_toys: Door, cast: Cas
 
 
 @requirement("tools:write-key", "tools:read-only")
-def test_a_write_tool_with_a_read_key_says_where_to_mint_another(toys: Door) -> None:
+def test_a_write_tool_with_a_read_key_says_where_to_mint_another(toys: McpClient) -> None:
     before = fingerprint(without=KEYS)
 
     problem = toys.problem("rename", name="Mine")
@@ -101,7 +101,7 @@ def test_a_statement_that_outlives_the_call_is_stopped(cast: Cast) -> None:
 
 
 @requirement("tools:timeout")
-def test_a_tool_has_twenty_seconds(toys: Door) -> None:
+def test_a_tool_has_twenty_seconds(toys: McpClient) -> None:
     with connection.cursor() as cursor:
         toys.call("echo")
         cursor.execute("SHOW statement_timeout")
@@ -112,7 +112,7 @@ def test_a_tool_has_twenty_seconds(toys: Door) -> None:
 
 @requirement("tools:crash")
 def test_a_tool_that_fails_says_an_incident_that_the_log_has(
-    toys: Door, caplog: pytest.LogCaptureFixture
+    toys: McpClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     problem = toys.problem("broken")
 
@@ -126,14 +126,14 @@ def test_a_tool_that_fails_says_an_incident_that_the_log_has(
 
 
 @requirement("tools:arguments")
-def test_what_the_domain_refuses_is_said_as_it_stands(toys: Door) -> None:
+def test_what_the_domain_refuses_is_said_as_it_stands(toys: McpClient) -> None:
     problem = toys.problem("picky")
 
     assert problem == ("service: 'Amazon EC3' does not exist. Nearest: Amazon EC2. Use listDimensionValues.")
 
 
 @requirement("tools:rounding")
-def test_amounts_are_numbers_of_at_most_six_places(toys: Door) -> None:
+def test_amounts_are_numbers_of_at_most_six_places(toys: McpClient) -> None:
     text = toys.call("amounts")["content"][0]["text"]
     amounts = json.loads(text, parse_float=Decimal)["amounts"]
 
@@ -146,7 +146,7 @@ def test_amounts_are_numbers_of_at_most_six_places(toys: Door) -> None:
     ]
 
 
-def test_the_console_link_opens_the_same_query(toys: Door) -> None:
+def test_the_console_link_opens_the_same_query(toys: McpClient) -> None:
     answer = toys.ask("echo", group_by=["service", "tag:env"])
 
     assert answer["console_url"] == (

@@ -10,7 +10,7 @@ import pytest
 
 from accounts.models import Account
 from accounts.scoping import account_scope
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.first_sentences import MARCH_TO_DATE, summary_of
 from tests.world.bills import Bills, usage
 from tests.world.costs import add_source, cost
@@ -32,38 +32,38 @@ def add_usage_and_tax(account: Account) -> None:
     add_usage(account, [event(day, "globex", 5) for day in MARCH_TO_DATE])
 
 
-def test_a_change_names_the_charge_categories_left_out_on_both_sides(acme: Account, door: Door) -> None:
+def test_a_change_names_the_charge_categories_left_out_on_both_sides(acme: Account, mcp_client: McpClient) -> None:
     add_usage_and_tax(acme)
 
-    sentence = summary_of(door, "explainSpendChange", period="month_to_date", charge_categories=["Usage"])
+    sentence = summary_of(mcp_client, "explainSpendChange", period="month_to_date", charge_categories=["Usage"])
 
     assert (
         "(billed, Usage charge categories, without 50.00 USD of Tax now and without 40.00 USD of Tax before)"
         in sentence
     )
-    assert "without" not in summary_of(door, "explainSpendChange", period="month_to_date")
+    assert "without" not in summary_of(mcp_client, "explainSpendChange", period="month_to_date")
 
 
-def test_a_forecast_names_the_charge_categories_left_out_so_far_or_before(acme: Account, door: Door) -> None:
+def test_a_forecast_names_the_charge_categories_left_out_so_far_or_before(acme: Account, mcp_client: McpClient) -> None:
     add_usage_and_tax(acme)
     usage_only = {"charge_categories": ["Usage"]}
 
-    month = summary_of(door, "forecastSpend", **usage_only)
-    ahead = summary_of(door, "forecastSpend", period="next_days", days=30, **usage_only)
+    month = summary_of(mcp_client, "forecastSpend", **usage_only)
+    ahead = summary_of(mcp_client, "forecastSpend", period="next_days", days=30, **usage_only)
 
     assert "(amortized, Usage charge categories, without 50.00 USD of Tax so far)" in month
     assert "Usage charge categories, without 50.00 USD of Tax in the period before)" in ahead
-    assert "without" not in summary_of(door, "forecastSpend")
+    assert "without" not in summary_of(mcp_client, "forecastSpend")
 
 
-def test_a_unit_cost_names_the_charge_categories_left_out(acme: Account, door: Door) -> None:
+def test_a_unit_cost_names_the_charge_categories_left_out(acme: Account, mcp_client: McpClient) -> None:
     add_usage_and_tax(acme)
     of_march = {"period": "month_to_date", "usage_metric": "requests"}
 
-    sentence = summary_of(door, "queryUnitCost", **of_march, charge_categories=["Usage"])
+    sentence = summary_of(mcp_client, "queryUnitCost", **of_march, charge_categories=["Usage"])
 
     assert "(amortized, Usage charge categories, without 50.00 USD of Tax): 190.00 USD" in sentence
-    assert "without" not in summary_of(door, "queryUnitCost", **of_march)
+    assert "without" not in summary_of(mcp_client, "queryUnitCost", **of_march)
 
 
 @pytest.mark.parametrize(
@@ -77,23 +77,23 @@ def test_a_unit_cost_names_the_charge_categories_left_out(acme: Account, door: D
     ],
 )
 def test_a_filter_value_without_cost_is_in_the_first_sentence(
-    acme: Account, door: Door, tool: str, arguments: dict[str, Any]
+    acme: Account, mcp_client: McpClient, tool: str, arguments: dict[str, Any]
 ) -> None:
     add_usage_and_tax(acme)
 
-    assert NO_QUANTUM in summary_of(door, tool, **arguments, filters=COMPUTE_AND_QUANTUM)
+    assert NO_QUANTUM in summary_of(mcp_client, tool, **arguments, filters=COMPUTE_AND_QUANTUM)
     assert NO_QUANTUM not in summary_of(
-        door, tool, **arguments, filters=[COMPUTE_AND_QUANTUM[0] | {"values": ["Compute"]}]
+        mcp_client, tool, **arguments, filters=[COMPUTE_AND_QUANTUM[0] | {"values": ["Compute"]}]
     )
 
 
-def test_the_incomplete_part_of_spend_stands_beside_its_amount(bills: Bills, door: Door) -> None:
+def test_the_incomplete_part_of_spend_stands_beside_its_amount(bills: Bills, mcp_client: McpClient) -> None:
     bills.bring(
         "AWS", usage({"Compute": lambda _day: 10}, date(2026, 2, 1), date(2026, 3, 19)), on=NOON.date()
     )
 
     with at(NOON.date()), account_scope(bills.account):
-        sentence = summary_of(door, "querySpend", period="month_to_date", filters=COMPUTE_AND_QUANTUM)
+        sentence = summary_of(mcp_client, "querySpend", period="month_to_date", filters=COMPUTE_AND_QUANTUM)
 
     assert "charge categories), of which 20.00 USD on 2026-03-18 to 2026-03-19 is incomplete" in sentence
     assert NO_QUANTUM in sentence
@@ -108,15 +108,15 @@ def bring_a_source_that_stopped(bills: Bills) -> None:
 
 
 def test_a_forecast_of_a_currency_whose_source_stopped_says_that_it_has_no_more_cost(
-    bills: Bills, door: Door
+    bills: Bills, mcp_client: McpClient
 ) -> None:
     bring_a_source_that_stopped(bills)
     clause = "; 'Alibaba' has no cost lines after 2026-03-05; days without lines count as 0"
 
     with at(NOON.date()), account_scope(bills.account):
-        month = summary_of(door, "forecastSpend")
-        ahead = summary_of(door, "forecastSpend", period="next_days", days=10)
-        of_aws = summary_of(door, "forecastSpend", filters=[{"dimension": "service", "values": ["Compute"]}])
+        month = summary_of(mcp_client, "forecastSpend")
+        ahead = summary_of(mcp_client, "forecastSpend", period="next_days", days=10)
+        of_aws = summary_of(mcp_client, "forecastSpend", filters=[{"dimension": "service", "values": ["Compute"]}])
 
     assert "and 250.00 CNY (" in month
     assert clause in month
@@ -125,11 +125,11 @@ def test_a_forecast_of_a_currency_whose_source_stopped_says_that_it_has_no_more_
     assert "Alibaba" not in of_aws
 
 
-def test_a_simulation_names_incomplete_days_once_and_sources_that_stopped(bills: Bills, door: Door) -> None:
+def test_a_simulation_names_incomplete_days_once_and_sources_that_stopped(bills: Bills, mcp_client: McpClient) -> None:
     bring_a_source_that_stopped(bills)
 
     with at(NOON.date()), account_scope(bills.account):
-        sentence = summary_of(door, "simulateCost", period="month_to_date", growth=[{"percent": "10"}])
+        sentence = summary_of(mcp_client, "simulateCost", period="month_to_date", growth=[{"percent": "10"}])
 
     assert (
         "of which 100.00 CNY and 20.00 USD are incomplete: 'AWS' from 2026-03-18 and 'Alibaba' from 2026-03-04"
@@ -139,7 +139,7 @@ def test_a_simulation_names_incomplete_days_once_and_sources_that_stopped(bills:
     assert "; 'Alibaba' has no cost lines after 2026-03-05" in sentence
 
 
-def test_the_utilization_of_a_running_month_names_its_incomplete_cost(bills: Bills, door: Door) -> None:
+def test_the_utilization_of_a_running_month_names_its_incomplete_cost(bills: Bills, mcp_client: McpClient) -> None:
     columns = {
         "CommitmentDiscountId": "sp-1",
         "CommitmentDiscountType": "Savings Plan",
@@ -151,20 +151,20 @@ def test_the_utilization_of_a_running_month_names_its_incomplete_cost(bills: Bil
     bills.bring("AWS", covered, on=NOON.date())
 
     with at(NOON.date()), account_scope(bills.account):
-        sentence = summary_of(door, "getCommitmentUtilization", period="month_to_date")
+        sentence = summary_of(mcp_client, "getCommitmentUtilization", period="month_to_date")
 
     assert "190.00 USD" in sentence
     assert "; 20.00 USD on 2026-03-18 to 2026-03-19 is incomplete" in sentence
 
 
-def test_invoices_of_a_running_month_say_that_its_lines_are_incomplete(bills: Bills, door: Door) -> None:
+def test_invoices_of_a_running_month_say_that_its_lines_are_incomplete(bills: Bills, mcp_client: McpClient) -> None:
     bills.bring(
         "AWS", usage({"Compute": lambda _day: 10}, date(2026, 2, 1), date(2026, 3, 19)), on=NOON.date()
     )
 
     with at(NOON.date()), account_scope(bills.account):
-        newest = summary_of(door, "getInvoiceReconciliation")
-        february = summary_of(door, "getInvoiceReconciliation", month="2026-02")
+        newest = summary_of(mcp_client, "getInvoiceReconciliation")
+        february = summary_of(mcp_client, "getInvoiceReconciliation", month="2026-02")
 
     assert (
         "470.00 USD on no invoice; 2026-03 is incomplete, with lines of 190.00 USD: cost data is complete through "

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from accounts.scoping import account_scope
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.first_sentences import MARCH_TO_DATE, summary_of
 from tests.world.bills import Bills, usage
 from tests.world.budgets import create_budget
@@ -46,25 +46,25 @@ def today(bills: Bills) -> Iterator[Bills]:
     ],
 )
 def test_a_source_that_stopped_is_named_only_if_the_filters_can_select_its_cost(
-    today: Bills, door: Door, tool: str, arguments: dict[str, Any]
+    today: Bills, mcp_client: McpClient, tool: str, arguments: dict[str, Any]
 ) -> None:
     bring(today, "GCP", "Run", 7, date(2026, 3, 5))
     add_usage(today.account, [event(day, "globex", 5) for day in MARCH_TO_DATE])
 
-    assert "'GCP' has no cost lines after 2026-03-05" in summary_of(door, tool, **arguments)
-    assert "'GCP' has no cost lines after 2026-03-05" in summary_of(door, tool, **arguments, filters=OF_GCP)
+    assert "'GCP' has no cost lines after 2026-03-05" in summary_of(mcp_client, tool, **arguments)
+    assert "'GCP' has no cost lines after 2026-03-05" in summary_of(mcp_client, tool, **arguments, filters=OF_GCP)
     for filters in (OF_AWS, NOT_GCP):
-        sentence = summary_of(door, tool, **arguments, filters=filters)
+        sentence = summary_of(mcp_client, tool, **arguments, filters=filters)
         assert "GCP" not in sentence
         assert "20.00 USD on 2026-03-18 to 2026-03-19 is incomplete" in sentence
 
 
 def test_sources_that_are_complete_to_different_days_are_named_with_their_own(
-    today: Bills, door: Door
+    today: Bills, mcp_client: McpClient
 ) -> None:
     bring(today, "GCP", "Run", 7, date(2026, 3, 5))
 
-    sentence = summary_of(door, "querySpend", period="month_to_date")
+    sentence = summary_of(mcp_client, "querySpend", period="month_to_date")
 
     assert (
         ", of which 34.00 USD is incomplete: 'AWS' from 2026-03-18 and 'GCP' from 2026-03-04; 'GCP' has no cost"
@@ -73,36 +73,36 @@ def test_sources_that_are_complete_to_different_days_are_named_with_their_own(
 
 
 def test_of_many_sources_that_are_complete_to_different_days_three_are_named(
-    today: Bills, door: Door
+    today: Bills, mcp_client: McpClient
 ) -> None:
     for day in range(11, 15):
         bring(today, f"Late {day}", "Run", 1, date(2026, 3, day))
 
-    sentence = summary_of(door, "querySpend", period="month_to_date")
+    sentence = summary_of(mcp_client, "querySpend", period="month_to_date")
 
     assert ", of which 28.00 USD is incomplete: " in sentence
     assert " and 2 more" in sentence
 
 
-def test_a_late_source_is_named_beside_the_amount_on_its_incomplete_days(today: Bills, door: Door) -> None:
+def test_a_late_source_is_named_beside_the_amount_on_its_incomplete_days(today: Bills, mcp_client: McpClient) -> None:
     bring(today, "GCP", "Run", 7, date(2026, 3, 16))
 
-    whole = summary_of(door, "querySpend", start_date="2026-03-01", end_date="2026-03-16")
-    running = summary_of(door, "querySpend", period="month_to_date")
+    whole = summary_of(mcp_client, "querySpend", start_date="2026-03-01", end_date="2026-03-16")
+    running = summary_of(mcp_client, "querySpend", period="month_to_date")
 
     assert ", of which 14.00 USD of 'GCP' on 2026-03-15 to 2026-03-16 is incomplete" in whole
     assert "34.00 USD is incomplete: 'AWS' from 2026-03-18 and 'GCP' from 2026-03-15" in running
     changed = summary_of(
-        door, "explainSpendChange", start_date="2026-03-01", end_date="2026-03-16", filters=OF_GCP
+        mcp_client, "explainSpendChange", start_date="2026-03-01", end_date="2026-03-16", filters=OF_GCP
     )
     assert "14.00 USD on 2026-03-15 to 2026-03-16 left out: incomplete" in changed
 
 
-def test_a_budget_names_the_source_whose_days_are_incomplete(today: Bills, door: Door) -> None:
+def test_a_budget_names_the_source_whose_days_are_incomplete(today: Bills, mcp_client: McpClient) -> None:
     bring(today, "GCP", "Run", 7, date(2026, 3, 16))
     create_budget(today.account, "Cloud", 1000)
 
-    (budget,) = door.ask("listBudgets")["budgets"]
+    (budget,) = mcp_client.ask("listBudgets")["budgets"]
 
     assert (
         "34.00 USD of actual cost is incomplete: 'AWS' from 2026-03-18 and 'GCP' from 2026-03-15."

@@ -12,7 +12,7 @@ from finops.allocation.services.splits import SplitDraft, create_split
 from finops.costs.services.closed_months import close_month
 from finops.costs.services.cost_view import change_cost_view
 from tests.cast import Cast
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.first_sentences import MARCH_TO_DATE, summary_of
 from tests.world.bills import Bills, line, usage
 from tests.world.costs import add_source, cost
@@ -25,34 +25,34 @@ def add_march(account: Account, **columns: Any) -> None:
     add_source(account, [cost(day, 10, **columns) for day in MARCH_TO_DATE], name=f"Bill {columns}")
 
 
-def test_usage_names_the_days_without_events_and_today(acme: Account, door: Door) -> None:
+def test_usage_names_the_days_without_events_and_today(acme: Account, mcp_client: McpClient) -> None:
     add_usage(acme, [event(day, "globex", 5) for day in [*MARCH_TO_DATE, NOON.date()] if day.day % 2 == 0])
 
     assert "'requests' from 2026-02-18 to 2026-03-19: 45 in total; events on 9 of 30 days" in summary_of(
-        door, "queryUsage"
+        mcp_client, "queryUsage"
     )
     assert "50 in total; 2026-03-20 is incomplete; events on 10 of 20 days" in summary_of(
-        door, "queryUsage", period="month_to_date"
+        mcp_client, "queryUsage", period="month_to_date"
     )
-    assert "events on" not in summary_of(door, "queryUsage", period="today")
+    assert "events on" not in summary_of(mcp_client, "queryUsage", period="today")
 
 
-def test_usage_of_every_day_before_today_needs_no_clause(acme: Account, door: Door) -> None:
+def test_usage_of_every_day_before_today_needs_no_clause(acme: Account, mcp_client: McpClient) -> None:
     add_usage(acme, [event(day, "globex", 5) for day in MARCH_TO_DATE])
 
-    assert summary_of(door, "queryUsage", period="month_to_date") == (
+    assert summary_of(mcp_client, "queryUsage", period="month_to_date") == (
         "'Acme', 'requests' from 2026-03-01 to 2026-03-20: 95 in total."
     )
 
 
-def test_usage_names_filters_that_the_metric_does_not_have(acme: Account, door: Door) -> None:
+def test_usage_names_filters_that_the_metric_does_not_have(acme: Account, mcp_client: McpClient) -> None:
     regions = [event(day, "globex", 5, dimensions={"region": "eu"}) for day in MARCH_TO_DATE]
     seats = [event(MARCH_TO_DATE[0], "globex", 1, metric="seats", dimensions={"plan": "pro"})]
     add_usage(acme, [*regions, *seats])
 
     def of(*values: str, dimension: str = "region") -> str:
         filters = [{"dimension": dimension, "values": list(values)}]
-        return summary_of(door, "queryUsage", metric="requests", period="month_to_date", filters=filters)
+        return summary_of(mcp_client, "queryUsage", metric="requests", period="month_to_date", filters=filters)
 
     assert of("EU", "us") == (
         "'Acme', 'requests' within the filters from 2026-03-01 to 2026-03-20: 95 in total; "
@@ -65,18 +65,18 @@ def test_usage_names_filters_that_the_metric_does_not_have(acme: Account, door: 
     assert "no events" not in of("eu")
 
 
-def test_usage_events_name_the_days_of_the_question(acme: Account, door: Door) -> None:
+def test_usage_events_name_the_days_of_the_question(acme: Account, mcp_client: McpClient) -> None:
     add_usage(acme, [event(day, "globex", 5) for day in MARCH_TO_DATE if day.day % 2])
 
     assert "10 usage events from 2026-03-01 12:00:00 to 2026-03-19 12:00:00 UTC; events on 10 of 20 days" in (
-        summary_of(door, "listUsageEvents", period="month_to_date")
+        summary_of(mcp_client, "listUsageEvents", period="month_to_date")
     )
-    assert summary_of(door, "listUsageEvents", start_date="2025-01-01", end_date="2025-01-31") == (
+    assert summary_of(mcp_client, "listUsageEvents", start_date="2025-01-01", end_date="2025-01-31") == (
         "'Acme' has no usage event from 2025-01-01 to 2025-01-31."
     )
 
 
-def test_charge_categories_that_are_not_counted_stand_with_their_amount(acme: Account, door: Door) -> None:
+def test_charge_categories_that_are_not_counted_stand_with_their_amount(acme: Account, mcp_client: McpClient) -> None:
     add_source(
         acme,
         [
@@ -86,40 +86,40 @@ def test_charge_categories_that_are_not_counted_stand_with_their_amount(acme: Ac
         ],
     )
 
-    sentence = summary_of(door, "querySpend", period="month_to_date", charge_categories=["Usage"])
+    sentence = summary_of(mcp_client, "querySpend", period="month_to_date", charge_categories=["Usage"])
 
     assert "spent 190.00 USD from" in sentence
     assert "(billed, Usage charge categories, without 50.00 USD of Tax and -7.00 USD of Credit)" in sentence
-    assert "without" not in summary_of(door, "querySpend", period="month_to_date")
+    assert "without" not in summary_of(mcp_client, "querySpend", period="month_to_date")
 
 
-def test_the_same_amount_of_other_days_says_which_days(bills: Bills, door: Door) -> None:
+def test_the_same_amount_of_other_days_says_which_days(bills: Bills, mcp_client: McpClient) -> None:
     bills.bring("AWS", usage({"Compute": lambda _day: 10}, date(2026, 2, 1), NOON.date()), on=NOON.date())
 
     with at(NOON.date()), account_scope(bills.account):
-        sentence = summary_of(door, "querySpend", period="month_to_date", compare_to="previous_period")
+        sentence = summary_of(mcp_client, "querySpend", period="month_to_date", compare_to="previous_period")
 
     assert "spent 200.00 USD (the same as before, on complete days: 170.00 USD)" in sentence
 
 
-def test_a_change_of_nothing_is_as_much_as_before(acme: Account, door: Door) -> None:
+def test_a_change_of_nothing_is_as_much_as_before(acme: Account, mcp_client: McpClient) -> None:
     add_march(acme)
 
     assert "spent as much (70.00 USD) from 2026-03-13 to 2026-03-19 as from" in summary_of(
-        door, "explainSpendChange", period="last_7_days"
+        mcp_client, "explainSpendChange", period="last_7_days"
     )
 
 
-def test_a_tag_key_without_any_value_has_none(acme: Account, door: Door) -> None:
+def test_a_tag_key_without_any_value_has_none(acme: Account, mcp_client: McpClient) -> None:
     add_march(acme, tags={"team": "core"})
 
-    assert summary_of(door, "listDimensionValues", dimension="tag:cost-center").startswith(
+    assert summary_of(mcp_client, "listDimensionValues", dimension="tag:cost-center").startswith(
         "Tag 'cost-center' has no value in the cost lines from"
     )
-    assert "has 1 value in" in summary_of(door, "listDimensionValues", dimension="tag:team")
+    assert "has 1 value in" in summary_of(mcp_client, "listDimensionValues", dimension="tag:team")
 
 
-def test_lists_say_that_no_rate_converts_their_amounts(acme: Account, cast: Cast, door: Door) -> None:
+def test_lists_say_that_no_rate_converts_their_amounts(acme: Account, cast: Cast, mcp_client: McpClient) -> None:
     february = days(date(2026, 2, 1), date(2026, 2, 28))
     add_source(acme, [cost(day, 1, service=name) for day in february for name in ("Compute", "Storage")])
     add_march(acme, tags={"team": "core"})
@@ -132,11 +132,11 @@ def test_lists_say_that_no_rate_converts_their_amounts(acme: Account, cast: Cast
         ("listSharedCostSplits", {}),
         ("listTagRecommendations", {}),
     ):
-        assert clause in summary_of(door, tool, **arguments, display_currency="JPY"), tool
-        assert "not converted" not in summary_of(door, tool, **arguments), tool
+        assert clause in summary_of(mcp_client, tool, **arguments, display_currency="JPY"), tool
+        assert "not converted" not in summary_of(mcp_client, tool, **arguments), tool
 
 
-def test_budgets_say_which_cost_they_do_not_count(acme: Account, writer: Door) -> None:
+def test_budgets_say_which_cost_they_do_not_count(acme: Account, writer: McpClient) -> None:
     add_march(acme)
     add_march(acme, currency="EUR")
 
@@ -152,7 +152,7 @@ def test_budgets_say_which_cost_they_do_not_count(acme: Account, writer: Door) -
 
 
 def test_budgets_name_the_cost_of_charge_categories_that_they_do_not_count(
-    acme: Account, cast: Cast, writer: Door
+    acme: Account, cast: Cast, writer: McpClient
 ) -> None:
     add_march(acme)
     add_source(acme, [cost(MARCH_TO_DATE[0], 50, charge_category="Tax")], name="Taxes")
@@ -172,7 +172,7 @@ def test_budgets_name_the_cost_of_charge_categories_that_they_do_not_count(
     assert "not counted" not in whole
 
 
-def test_a_budget_with_amounts_of_single_periods_says_so(acme: Account, writer: Door) -> None:
+def test_a_budget_with_amounts_of_single_periods_says_so(acme: Account, writer: McpClient) -> None:
     add_march(acme)
 
     sentence = summary_of(
@@ -182,7 +182,7 @@ def test_a_budget_with_amounts_of_single_periods_says_so(acme: Account, writer: 
     assert "100.00 USD per month, another amount in 1 period, for the account" in sentence
 
 
-def test_a_forecast_names_restated_months(bills: Bills, door: Door) -> None:
+def test_a_forecast_names_restated_months(bills: Bills, mcp_client: McpClient) -> None:
     january = usage({"Compute": lambda _day: 10}, date(2026, 1, 1), date(2026, 1, 31))
     february = usage({"Compute": lambda _day: 10}, date(2026, 2, 1), date(2026, 3, 19))
     bills.bring("AWS", [*january, *february], on=NOON.date())
@@ -191,22 +191,22 @@ def test_a_forecast_names_restated_months(bills: Bills, door: Door) -> None:
     bills.bring("AWS", [line(date(2026, 2, 1), 5), *february], on=NOON.date() + timedelta(days=1))
 
     with at(NOON.date() + timedelta(days=1)), account_scope(bills.account):
-        sentence = summary_of(door, "forecastSpend")
+        sentence = summary_of(mcp_client, "forecastSpend")
 
     assert "; 2026-02 was closed and restated since: +5.00 USD in the account" in sentence
 
 
-def test_days_that_no_bill_covers_have_no_anomalies_for_that_reason(acme: Account, door: Door) -> None:
+def test_days_that_no_bill_covers_have_no_anomalies_for_that_reason(acme: Account, mcp_client: McpClient) -> None:
     add_march(acme)
 
-    ahead = summary_of(door, "listAnomalies", start_date="2027-01-01", end_date="2027-01-31")
+    ahead = summary_of(mcp_client, "listAnomalies", start_date="2027-01-01", end_date="2027-01-31")
 
     assert "no open anomaly that matches the filters" in ahead
     assert "; no bill covers these days" in ahead
-    assert "no bill" not in summary_of(door, "listAnomalies", start_date="2026-03-01", end_date="2026-03-31")
+    assert "no bill" not in summary_of(mcp_client, "listAnomalies", start_date="2026-03-01", end_date="2026-03-31")
 
 
-def test_an_alert_that_can_never_be_sent_says_so(acme: Account, writer: Door) -> None:
+def test_an_alert_that_can_never_be_sent_says_so(acme: Account, writer: McpClient) -> None:
     add_march(acme)
     acme.currencies = ["USD"]
     acme.save(update_fields=["currencies"])
@@ -220,11 +220,11 @@ def test_an_alert_that_can_never_be_sent_says_so(acme: Account, writer: Door) ->
     assert "sends nothing" not in in_dollars
 
 
-def test_a_value_that_no_line_has_stands_in_the_first_sentence(acme: Account, door: Door) -> None:
+def test_a_value_that_no_line_has_stands_in_the_first_sentence(acme: Account, mcp_client: McpClient) -> None:
     add_march(acme, service="Compute")
 
     sentence = summary_of(
-        door, "querySpend", filters=[{"dimension": "service", "values": ["Compute", "Quantum"]}]
+        mcp_client, "querySpend", filters=[{"dimension": "service", "values": ["Compute", "Quantum"]}]
     )
 
     assert "spent 190.00 USD within the filters" in sentence
@@ -232,7 +232,7 @@ def test_a_value_that_no_line_has_stands_in_the_first_sentence(acme: Account, do
 
 
 def test_a_source_that_stopped_is_named_beside_the_amount_of_its_incomplete_days(
-    bills: Bills, door: Door
+    bills: Bills, mcp_client: McpClient
 ) -> None:
     bills.bring(
         "AWS", usage({"Compute": lambda _day: 10}, date(2026, 2, 1), date(2026, 3, 19)), on=NOON.date()
@@ -242,7 +242,7 @@ def test_a_source_that_stopped_is_named_beside_the_amount_of_its_incomplete_days
     )
 
     with at(NOON.date()), account_scope(bills.account):
-        sentence = summary_of(door, "querySpend", period="month_to_date")
+        sentence = summary_of(mcp_client, "querySpend", period="month_to_date")
 
     assert "'GCP' from 2026-03-04; 'GCP' has no cost lines after 2026-03-05" in sentence
     assert "'AWS' has no cost lines" not in sentence

@@ -1,4 +1,4 @@
-"""forecastSpend, called at the door with a key."""
+"""forecastSpend, called over MCP with a key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from accounts.scoping import account_scope
 from finops.budgets.forecast_query import ForecastQuery
 from mcpserver.registry import registry
 from tests.cast import Cast, signed_in
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.costs import add_source, cost
 
 pytestmark = pytest.mark.django_db
@@ -41,7 +41,7 @@ def payer(cast: Cast) -> Account:
 
 
 def test_amounts_are_numbers_with_their_currency(cast: Cast, payer: Account) -> None:
-    answer = Door(mint(cast)).ask("forecastSpend", period="next_days", days=10)
+    answer = McpClient(mint(cast)).ask("forecastSpend", period="next_days", days=10)
 
     usd = next(total for total in answer["totals"] if total["currency"] == "USD")
     daily = sum(10 + place for place in range(1, TEAMS, 2))
@@ -52,7 +52,7 @@ def test_amounts_are_numbers_with_their_currency(cast: Cast, payer: Account) -> 
 
 
 def test_the_largest_answer_is_small_and_its_groups_are_whole(cast: Cast, payer: Account) -> None:
-    answer = Door(mint(cast)).ask(
+    answer = McpClient(mint(cast)).ask(
         "forecastSpend", period="next_days", days=100, granularity="day", group_by=["tag:team"], top=25
     )
 
@@ -70,14 +70,14 @@ def test_its_link_opens_the_same_question(cast: Cast, payer: Account) -> None:
         "filters": [{"dimension": "service", "op": "absent", "values": []}],
         "top": 5,
     }
-    url = urlsplit(Door(mint(cast)).ask("forecastSpend", **arguments)["console_url"])
+    url = urlsplit(McpClient(mint(cast)).ask("forecastSpend", **arguments)["console_url"])
 
     assert ForecastQuery.from_params(parse_qs(url.query)) == msgspec.convert(arguments, ForecastQuery)
     assert signed_in(cast.viewer).get(f"{url.path}?{url.query}").status_code == 200
 
 
 def test_what_cannot_be_asked_says_what_to_mend(cast: Cast, payer: Account) -> None:
-    problem = Door(mint(cast)).problem("forecastSpend", period="year", granularity="day")
+    problem = McpClient(mint(cast)).problem("forecastSpend", period="year", granularity="day")
 
     assert "granularity day is limited to shorter periods than 365 days. Use week or month." in problem
 

@@ -11,7 +11,7 @@ from accounts.scoping import account_scope
 from finops.notifications.models import Notification
 from finops.notifications.services import notify
 from tests.cast import Cast
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 
 
 @pytest.fixture
@@ -33,11 +33,11 @@ def happen(account: Account, title: str, *, admins_only: bool = False) -> int:
         return Notification.objects.get(title=title).pk
 
 
-def test_events_come_newest_first_with_their_page(acme: Account, door: Door) -> None:
+def test_events_come_newest_first_with_their_page(acme: Account, mcp_client: McpClient) -> None:
     happen(acme, "Core at 80 %")
     newest = happen(acme, "Core at 100 %")
 
-    answer = door.ask("listRecentEvents")
+    answer = mcp_client.ask("listRecentEvents")
 
     assert [event["title"] for event in answer["events"]] == ["Core at 100 %", "Core at 80 %"]
     assert answer["events"][0]["id"] == newest
@@ -47,26 +47,26 @@ def test_events_come_newest_first_with_their_page(acme: Account, door: Door) -> 
     )
 
 
-def test_after_the_newest_known_only_what_is_new_is_told(acme: Account, door: Door) -> None:
+def test_after_the_newest_known_only_what_is_new_is_told(acme: Account, mcp_client: McpClient) -> None:
     old_event = happen(acme, "old")
 
-    assert door.ask("listRecentEvents", after=old_event)["events"] == []
+    assert mcp_client.ask("listRecentEvents", after=old_event)["events"] == []
     happen(acme, "new")
-    assert [event["title"] for event in door.ask("listRecentEvents", after=old_event)["events"]] == ["new"]
+    assert [event["title"] for event in mcp_client.ask("listRecentEvents", after=old_event)["events"]] == ["new"]
 
 
-def test_what_is_cut_says_so(acme: Account, door: Door) -> None:
+def test_what_is_cut_says_so(acme: Account, mcp_client: McpClient) -> None:
     for title in ("one", "two", "three"):
         happen(acme, title)
 
-    answer = door.ask("listRecentEvents", limit=2)
+    answer = mcp_client.ask("listRecentEvents", limit=2)
 
     assert (len(answer["events"]), answer["total_events"]) == (2, 3)
     assert answer["truncated"] == "The newest 2 of 3. Ask for fewer days."
 
 
-def test_what_is_for_admins_and_of_other_accounts_is_not_told(cast: Cast, acme: Account, door: Door) -> None:
+def test_what_is_for_admins_and_of_other_accounts_is_not_told(cast: Cast, acme: Account, mcp_client: McpClient) -> None:
     happen(acme, "for admins", admins_only=True)
     happen(cast.other_account, "elsewhere")
 
-    assert door.ask("listRecentEvents")["events"] == []
+    assert mcp_client.ask("listRecentEvents")["events"] == []

@@ -1,4 +1,4 @@
-"""explainSpendChange, called at the door with a key."""
+"""explainSpendChange, called over MCP with a key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from accounts.models import Account
 from accounts.scoping import account_scope
 from tests.cast import Cast
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.costs import add_source, cost
 
 FIRST = date(2026, 1, 1)
@@ -44,7 +44,7 @@ def account_with_changes(cast: Cast) -> Account:
 def test_a_large_answer_lists_fewer_moves_and_still_adds_up(
     cast: Cast, account_with_changes: Account
 ) -> None:
-    content = Door(mint(cast)).ask("explainSpendChange", **MONTHS, top=30)
+    content = McpClient(mint(cast)).ask("explainSpendChange", **MONTHS, top=30)
 
     for total in content["totals"]:
         moves = [move for move in content["moves"] if move["currency"] == total["currency"]]
@@ -59,11 +59,11 @@ def test_the_link_opens_the_page_with_the_same_question(cast: Cast, account_with
         "filters": [{"dimension": "service", "op": "contains", "values": ["00"]}],
     }
 
-    url = urlsplit(Door(mint(cast)).ask("explainSpendChange", **arguments)["console_url"])
+    url = urlsplit(McpClient(mint(cast)).ask("explainSpendChange", **arguments)["console_url"])
     assert url.path == "/a/acme/spend-change/"
     assert parse_qs(url.query)["f0v"] == ["00"]
     assert parse_qs(url.query)["previous_start_date"] == ["2026-01-01"]
 
 
 def test_a_misspelt_dimension_is_answered_with_the_nearest(cast: Cast, account_with_changes: Account) -> None:
-    assert "service" in Door(mint(cast)).problem("explainSpendChange", **MONTHS, group_by=["servce"])
+    assert "service" in McpClient(mint(cast)).problem("explainSpendChange", **MONTHS, group_by=["servce"])

@@ -1,4 +1,4 @@
-"""listTeams, listUnitMetrics, and unit metrics by name, called at the door with a key."""
+"""listTeams, listUnitMetrics, and unit metrics by name, called over MCP with a key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from finops.allocation.models import Team, TeamKey, TeamMember, TeamValue
 from finops.lib.periods import add_months
 from finops.unitcosts.models import UnitMetric
 from tests.cast import Cast, signed_in
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.costs import add_source, cost
 from tests.world.usage import add_usage, event
 
@@ -45,9 +45,9 @@ def payer(cast: Cast) -> Account:
 
 
 def test_teams_come_with_members_values_and_the_cost_of_last_month(
-    cast: Cast, payer: Account, door: Door
+    cast: Cast, payer: Account, mcp_client: McpClient
 ) -> None:
-    answer = door.ask("listTeams")
+    answer = mcp_client.ask("listTeams")
 
     (team,) = answer["teams"]
     assert (team["name"], team["members"], team["values"]) == ("Payments", ["Member"], ["Payments"])
@@ -59,13 +59,13 @@ def test_teams_come_with_members_values_and_the_cost_of_last_month(
 
 
 @pytest.mark.usefixtures("payer")
-def test_teams_are_searched_by_name_person_and_value(door: Door) -> None:
-    counts = [len(door.ask("listTeams", search=text)["teams"]) for text in ("PAY", "member@", "zzz")]
+def test_teams_are_searched_by_name_person_and_value(mcp_client: McpClient) -> None:
+    counts = [len(mcp_client.ask("listTeams", search=text)["teams"]) for text in ("PAY", "member@", "zzz")]
 
     assert counts == [1, 1, 0]
 
 
-def test_many_teams_come_page_by_page_and_fit(payer: Account, door: Door) -> None:
+def test_many_teams_come_page_by_page_and_fit(payer: Account, mcp_client: McpClient) -> None:
     with account_scope(payer):
         teams = Team.objects.bulk_create(
             Team(account=payer, name=f"Team {number:03} {'x' * 80}", description="y" * 500)
@@ -78,7 +78,7 @@ def test_many_teams_come_page_by_page_and_fit(payer: Account, door: Door) -> Non
         )
     names, cursor = [], ""
     while True:
-        answer = door.ask("listTeams", cursor=cursor)
+        answer = mcp_client.ask("listTeams", cursor=cursor)
         names += [team["name"] for team in answer["teams"]]
         cursor = answer["cursor"]
         if not cursor:
@@ -86,14 +86,14 @@ def test_many_teams_come_page_by_page_and_fit(payer: Account, door: Door) -> Non
         assert "of 121 teams. Use cursor for the next page." in answer["truncated"]
 
     assert len(names) == len(set(names)) == 121
-    assert door.problem("listTeams", cursor="nonsense")
+    assert mcp_client.problem("listTeams", cursor="nonsense")
 
 
 @pytest.mark.usefixtures("payer")
-def test_a_unit_metric_is_listed_and_asked_by_name(cast: Cast, door: Door) -> None:
-    (metric,) = door.ask("listUnitMetrics")["unit_metrics"]
-    answer = door.ask("queryUnitCost", unit_metric="cost per call", period="last_month")
-    other = door.ask("queryUnitCost", unit_metric="Cost per call", period="last_month", per=4)
+def test_a_unit_metric_is_listed_and_asked_by_name(cast: Cast, mcp_client: McpClient) -> None:
+    (metric,) = mcp_client.ask("listUnitMetrics")["unit_metrics"]
+    answer = mcp_client.ask("queryUnitCost", unit_metric="cost per call", period="last_month")
+    other = mcp_client.ask("queryUnitCost", unit_metric="Cost per call", period="last_month", per=4)
 
     assert (metric["name"], metric["usage_metric"], metric["per"]) == ("Cost per call", "requests", 2)
     assert {total["currency"]: total["unit_cost"] for total in answer["totals"]} == {"USD": 40, "EUR": 5}
@@ -103,22 +103,22 @@ def test_a_unit_metric_is_listed_and_asked_by_name(cast: Cast, door: Door) -> No
     page = signed_in(cast.viewer).get(answer["console_url"])
     assert page.status_code == 200
     assert 'value="2" selected' in page.content.decode()
-    assert "Nearest: 'Cost per call'" in door.problem("queryUnitCost", unit_metric="Cost per cal")
+    assert "Nearest: 'Cost per call'" in mcp_client.problem("queryUnitCost", unit_metric="Cost per cal")
 
 
 @pytest.mark.usefixtures("payer")
-def test_the_context_names_teams_and_unit_metrics(door: Door) -> None:
-    answer = door.ask("getAccountContext")
+def test_the_context_names_teams_and_unit_metrics(mcp_client: McpClient) -> None:
+    answer = mcp_client.ask("getAccountContext")
 
     assert (answer["teams"], answer["unit_metrics"]) == (["Payments"], ["Cost per call"])
     assert "team" in [dimension["name"] for dimension in answer["dimensions"]]
 
 
 def test_another_account_sees_none_of_it(cast: Cast, payer: Account) -> None:
-    foreign_door = Door(mint(replace(cast, account=cast.other_account)))
+    other_client = McpClient(mint(replace(cast, account=cast.other_account)))
 
-    assert foreign_door.ask("listTeams")["teams"] == []
-    assert foreign_door.ask("listUnitMetrics")["unit_metrics"] == []
-    assert "unit_metric: 'Cost per call' does not exist" in foreign_door.problem(
+    assert other_client.ask("listTeams")["teams"] == []
+    assert other_client.ask("listUnitMetrics")["unit_metrics"] == []
+    assert "unit_metric: 'Cost per call' does not exist" in other_client.problem(
         "queryUnitCost", unit_metric="Cost per call"
     )

@@ -1,4 +1,4 @@
-"""queryUnitCost, called at the door with a key."""
+"""queryUnitCost, called over MCP with a key."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ingestion import services
 from ingestion.models import Customer
 from mcpserver.registry import registry
 from tests.cast import ACTOR, Cast, signed_in
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.servers import LiveServer
 from tests.world.costs import add_source, cost
 from tests.world.usage import add_metrics, event, store_usage, usage_source
@@ -67,8 +67,8 @@ def saas_account(cast: Cast) -> Account:
 
 @pytest.mark.parametrize("granularity", ["none", "day", "week", "month"])
 @pytest.mark.usefixtures("saas_account")
-def test_an_answer_fits_and_its_rows_still_add_up(door: Door, granularity: str) -> None:
-    answer = door.ask(
+def test_an_answer_fits_and_its_rows_still_add_up(mcp_client: McpClient, granularity: str) -> None:
+    answer = mcp_client.ask(
         "queryUnitCost", **{**PER_CUSTOMER, "granularity": granularity, "compare_to": "previous_period"}
     )
 
@@ -83,15 +83,15 @@ def test_an_answer_fits_and_its_rows_still_add_up(door: Door, granularity: str) 
 
 
 @pytest.mark.usefixtures("saas_account")
-def test_a_long_trend_still_fits(door: Door) -> None:
-    answer = door.ask("queryUnitCost", usage_metric="requests", period="last_12_months", granularity="day")
+def test_a_long_trend_still_fits(mcp_client: McpClient) -> None:
+    answer = mcp_client.ask("queryUnitCost", usage_metric="requests", period="last_12_months", granularity="day")
 
     assert "Trends are omitted. Use fewer days or a coarser granularity." in answer["truncated"]
     assert not any("buckets" in total for total in answer["totals"])
 
 
 @pytest.mark.usefixtures("saas_account")
-def test_the_console_url_is_the_page_with_the_same_question(door: Door, cast: Cast) -> None:
+def test_the_console_url_is_the_page_with_the_same_question(mcp_client: McpClient, cast: Cast) -> None:
     arguments = {
         "usage_metric": "requests",
         "mode": "per_customer",
@@ -105,7 +105,7 @@ def test_the_console_url_is_the_page_with_the_same_question(door: Door, cast: Ca
         "top": 5,
     }
 
-    url = urlsplit(door.ask("queryUnitCost", **arguments)["console_url"])
+    url = urlsplit(mcp_client.ask("queryUnitCost", **arguments)["console_url"])
 
     assert url.path == "/a/acme/unit-economics/"
     assert UnitCostQuery.from_params(parse_qs(url.query)) == msgspec.convert(arguments, UnitCostQuery)
@@ -115,8 +115,8 @@ def test_the_console_url_is_the_page_with_the_same_question(door: Door, cast: Ca
 
 
 @pytest.mark.usefixtures("saas_account")
-def test_arguments_are_taken_kindly(door: Door) -> None:
-    answer = door.ask(
+def test_arguments_are_taken_kindly(mcp_client: McpClient) -> None:
+    answer = mcp_client.ask(
         "queryUnitCost",
         usage_metric="Requests",
         period="Last 30 days",
@@ -152,16 +152,16 @@ def test_arguments_are_taken_kindly(door: Door) -> None:
     ids=["metric", "no metric", "long metric", "period", "mode", "argument", "dimension", "top", "customer"],
 )
 @pytest.mark.usefixtures("saas_account")
-def test_an_error_alone_says_how_to_repair_the_call(door: Door, arguments: dict[str, Any], said: str) -> None:
-    assert said in door.problem("queryUnitCost", **arguments)
+def test_an_error_alone_says_how_to_repair_the_call(mcp_client: McpClient, arguments: dict[str, Any], said: str) -> None:
+    assert said in mcp_client.problem("queryUnitCost", **arguments)
 
 
-def test_without_a_customer_key_the_tool_says_who_chooses_one_where(door: Door) -> None:
+def test_without_a_customer_key_the_tool_says_who_chooses_one_where(mcp_client: McpClient) -> None:
     assert (
         "needs a customer key: the cost tag or dimension with the customer_id of usage "
         "events. Members set it in Settings, Customer key. Until then use mode total without "
         "customers."
-    ) in door.problem("queryUnitCost", usage_metric="requests", mode="per_customer")
+    ) in mcp_client.problem("queryUnitCost", usage_metric="requests", mode="per_customer")
 
 
 @pytest.mark.parametrize(
@@ -173,36 +173,36 @@ def test_without_a_customer_key_the_tool_says_who_chooses_one_where(door: Door) 
     ids=["customer", "filter"],
 )
 @pytest.mark.usefixtures("saas_account")
-def test_long_arguments_give_short_answers(door: Door, arguments: dict[str, Any]) -> None:
-    assert len(door.ask("queryUnitCost", **arguments)["console_url"]) < 4_000
+def test_long_arguments_give_short_answers(mcp_client: McpClient, arguments: dict[str, Any]) -> None:
+    assert len(mcp_client.ask("queryUnitCost", **arguments)["console_url"]) < 4_000
 
 
-def test_before_any_usage_there_is_cost_currency_and_reason(door: Door, cast: Cast) -> None:
+def test_before_any_usage_there_is_cost_currency_and_reason(mcp_client: McpClient, cast: Cast) -> None:
     with account_scope(cast.account):
         add_source(cast.account, [cost(datetime.now(UTC).date() - timedelta(days=2), 60)])
 
-    answer = door.ask("queryUnitCost", usage_metric="requests")
+    answer = mcp_client.ask("queryUnitCost", usage_metric="requests")
 
     (total,) = answer["totals"]
     assert (total["cost"], total["currency"], total["usage"], total["unit_cost"]) == (60, "USD", None, None)
     assert "POST events with this metric to /api/usage/events" in total["reason"]
 
 
-def test_the_context_says_by_what_customers_are_found(door: Door, saas_account: Account) -> None:
-    assert door.ask("getAccountContext")["customer_key"] == "tag:customer"
+def test_the_context_says_by_what_customers_are_found(mcp_client: McpClient, saas_account: Account) -> None:
+    assert mcp_client.ask("getAccountContext")["customer_key"] == "tag:customer"
 
 
 def test_another_account_sees_nothing_of_it(saas_account: Account, cast: Cast) -> None:
-    foreign_door = Door(mint(replace(cast, account=cast.other_account)))
+    other_client = McpClient(mint(replace(cast, account=cast.other_account)))
 
-    answer = foreign_door.ask("queryUnitCost", usage_metric="requests", period="last_30_days")
+    answer = other_client.ask("queryUnitCost", usage_metric="requests", period="last_30_days")
 
     assert (answer["totals"], answer["usage_days"]) == ([], 0)
     assert (
         "needs a customer key: the cost tag or dimension with the customer_id of usage "
         "events. Members set it in Settings, Customer key. Until then use mode total without "
         "customers."
-    ) in foreign_door.problem("queryUnitCost", **PER_CUSTOMER)
+    ) in other_client.problem("queryUnitCost", **PER_CUSTOMER)
 
 
 def test_the_definition_is_small() -> None:
@@ -218,18 +218,18 @@ def test_the_definition_is_small() -> None:
     ids=["total", "per customer", "compared"],
 )
 def test_more_customers_ask_no_more_queries(
-    door: Door, saas_account: Account, more: dict[str, Any], most: int
+    mcp_client: McpClient, saas_account: Account, more: dict[str, Any], most: int
 ) -> None:
-    door.ask("queryUnitCost", **{**PER_CUSTOMER, **more})
+    mcp_client.ask("queryUnitCost", **{**PER_CUSTOMER, **more})
     with CaptureQueriesContext(connection) as few:
-        door.ask("queryUnitCost", **{**PER_CUSTOMER, **more, "top": 1})
+        mcp_client.ask("queryUnitCost", **{**PER_CUSTOMER, **more, "top": 1})
     with account_scope(saas_account):
         actor = ACTOR
         for number in range(20):
             value = f"a value of nobody, number {number}"
             add_customer_alias(account=saas_account, actor=actor, value=value, customer_id="customer-001")
     with CaptureQueriesContext(connection) as many:
-        door.ask("queryUnitCost", **{**PER_CUSTOMER, **more})
+        mcp_client.ask("queryUnitCost", **{**PER_CUSTOMER, **more})
 
     assert len(few) == len(many) <= most
 

@@ -1,4 +1,4 @@
-"""queryUsage, listUsageEvents and the usage of getAccountContext, called at the door with a key."""
+"""queryUsage, listUsageEvents and the usage of getAccountContext, called over MCP with a key."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ingestion.models import Customer
 from ingestion.usage_query import UsageQuery
 from mcpserver.registry import registry
 from tests.cast import Cast
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.world.usage import add_usage, event, push_events
 
 DAYS, CUSTOMERS = 60, 60
@@ -47,8 +47,8 @@ def usage_account(cast: Cast) -> Account:
 @pytest.mark.parametrize("metric", ["requests", "seats"])
 @pytest.mark.parametrize("granularity", ["none", "day", "month"])
 @pytest.mark.usefixtures("usage_account")
-def test_an_answer_fits_and_its_rows_still_add_up(door: Door, metric: str, granularity: str) -> None:
-    answer = door.ask(
+def test_an_answer_fits_and_its_rows_still_add_up(mcp_client: McpClient, metric: str, granularity: str) -> None:
+    answer = mcp_client.ask(
         "queryUsage",
         metric=metric,
         period="last_90_days",
@@ -65,7 +65,7 @@ def test_an_answer_fits_and_its_rows_still_add_up(door: Door, metric: str, granu
 
 
 @pytest.mark.usefixtures("usage_account")
-def test_the_console_url_is_the_page_with_the_same_question(door: Door) -> None:
+def test_the_console_url_is_the_page_with_the_same_question(mcp_client: McpClient) -> None:
     arguments = {
         "metric": "requests",
         "period": "last_month",
@@ -76,23 +76,23 @@ def test_the_console_url_is_the_page_with_the_same_question(door: Door) -> None:
         "top": 5,
     }
 
-    url = urlsplit(door.ask("queryUsage", **arguments)["console_url"])
+    url = urlsplit(mcp_client.ask("queryUsage", **arguments)["console_url"])
 
     assert url.path == "/a/acme/usage/"
     assert UsageQuery.from_params(parse_qs(url.query)) == msgspec.convert(arguments, UsageQuery)
 
 
 @pytest.mark.usefixtures("usage_account")
-def test_filters_too_long_for_a_link_are_left_out_of_it(door: Door) -> None:
+def test_filters_too_long_for_a_link_are_left_out_of_it(mcp_client: McpClient) -> None:
     values = [f"value {number:04}" for number in range(500)]
-    answer = door.ask("queryUsage", filters=[{"dimension": "Region", "values": values}])
+    answer = mcp_client.ask("queryUsage", filters=[{"dimension": "Region", "values": values}])
     assert urlsplit(answer["console_url"]).query == ""
     assert any("too long for a link" in warning for warning in answer["warnings"])
 
 
 @pytest.mark.usefixtures("usage_account")
-def test_arguments_are_taken_kindly(door: Door) -> None:
-    answer = door.ask(
+def test_arguments_are_taken_kindly(mcp_client: McpClient) -> None:
+    answer = mcp_client.ask(
         "queryUsage",
         metric="Requests",
         period="Last 7 days",
@@ -106,24 +106,24 @@ def test_arguments_are_taken_kindly(door: Door) -> None:
 
 
 @pytest.mark.usefixtures("usage_account")
-def test_an_unknown_metric_names_the_nearest(door: Door) -> None:
-    problem = door.problem("queryUsage", metric="seat")
+def test_an_unknown_metric_names_the_nearest(mcp_client: McpClient) -> None:
+    problem = mcp_client.problem("queryUsage", metric="seat")
     assert problem == "metric: 'seat' does not exist. Nearest: 'seats'. Use getAccountContext."
 
 
 @pytest.mark.usefixtures("usage_account")
-def test_a_misspelt_customer_names_the_nearest(door: Door) -> None:
-    answer = door.ask("queryUsage", customers=["custmer-007"])
+def test_a_misspelt_customer_names_the_nearest(mcp_client: McpClient) -> None:
+    answer = mcp_client.ask("queryUsage", customers=["custmer-007"])
     assert answer["quantity"] is None
     assert any("'custmer-007'. Nearest: 'customer-007'" in warning for warning in answer["warnings"])
 
 
 @pytest.mark.usefixtures("usage_account")
-def test_events_are_read_to_the_end_page_by_page(door: Door) -> None:
+def test_events_are_read_to_the_end_page_by_page(mcp_client: McpClient) -> None:
     read: list[tuple[str, str]] = []
     cursor, pages = "", 0
     while pages == 0 or cursor:
-        page = door.ask("listUsageEvents", period="last_7_days", limit=200, cursor=cursor)
+        page = mcp_client.ask("listUsageEvents", period="last_7_days", limit=200, cursor=cursor)
         if cursor == "":
             event_count = len(page["events"])
             assert event_count < 200
@@ -138,8 +138,8 @@ def test_events_are_read_to_the_end_page_by_page(door: Door) -> None:
 
 
 @pytest.mark.usefixtures("usage_account")
-def test_an_event_says_what_was_pushed_to_the_last_digit(door: Door) -> None:
-    (shown_event,) = door.ask("listUsageEvents", customer="customer-007", metric="requests", limit=1)[
+def test_an_event_says_what_was_pushed_to_the_last_digit(mcp_client: McpClient) -> None:
+    (shown_event,) = mcp_client.ask("listUsageEvents", customer="customer-007", metric="requests", limit=1)[
         "events"
     ]
     assert (shown_event["quantity"], shown_event["exact_quantity"]) == (7.123457, "7.123456789")
@@ -151,19 +151,19 @@ def test_an_event_says_what_was_pushed_to_the_last_digit(door: Door) -> None:
 
 
 @pytest.mark.usefixtures("usage_account")
-def test_a_cursor_of_another_account_or_question_is_refused(door: Door, cast: Cast) -> None:
-    cursor = door.ask("listUsageEvents", limit=1)["cursor"]
+def test_a_cursor_of_another_account_or_question_is_refused(mcp_client: McpClient, cast: Cast) -> None:
+    cursor = mcp_client.ask("listUsageEvents", limit=1)["cursor"]
 
-    assert "cursor does not belong to these arguments. Remove it to start again." in door.problem(
+    assert "cursor does not belong to these arguments. Remove it to start again." in mcp_client.problem(
         "listUsageEvents", metric="seats", cursor=cursor
     )
     with account_scope(cast.other_account):
         push_events(cast.other_account, [event(date(2026, 1, 1), "theirs", 1)])
-    foreign_door = Door(_key_of_the_other(cast))
-    assert "cursor does not belong to these arguments. Remove it to start again." in foreign_door.problem(
+    other_client = McpClient(_key_of_the_other(cast))
+    assert "cursor does not belong to these arguments. Remove it to start again." in other_client.problem(
         "listUsageEvents", cursor=cursor
     )
-    assert [each["customer_id"] for each in foreign_door.ask("listUsageEvents")["events"]] == ["theirs"]
+    assert [each["customer_id"] for each in other_client.ask("listUsageEvents")["events"]] == ["theirs"]
 
 
 @pytest.mark.parametrize(
@@ -171,13 +171,13 @@ def test_a_cursor_of_another_account_or_question_is_refused(door: Door, cast: Ca
     [("\0", "1"), ("x", "1"), ("'; drop table", "1"), (None, "99999999999"), (None, "-1"), (None, "x")],
 )
 @pytest.mark.usefixtures("usage_account")
-def test_a_forged_cursor_is_refused(door: Door, batch: str | None, position: str) -> None:
-    cursor = door.ask("listUsageEvents", limit=1)["cursor"]
+def test_a_forged_cursor_is_refused(mcp_client: McpClient, batch: str | None, position: str) -> None:
+    cursor = mcp_client.ask("listUsageEvents", limit=1)["cursor"]
     key, mark = msgspec.json.decode(base64.urlsafe_b64decode(f"{cursor}==="))
     forged = msgspec.json.encode([[*key[:2], batch or key[2], position], mark])
 
     forged_cursor = base64.urlsafe_b64encode(forged).decode().rstrip("=")
-    assert "cursor does not belong to these arguments. Remove it to start again." in door.problem(
+    assert "cursor does not belong to these arguments. Remove it to start again." in mcp_client.problem(
         "listUsageEvents", limit=1, cursor=forged_cursor
     )
 
@@ -189,10 +189,10 @@ def _key_of_the_other(cast: Cast) -> str:
     return plaintext
 
 
-def test_before_any_push_both_tools_say_how_to_push(door: Door) -> None:
-    usage = door.ask("queryUsage", metric="requests", period="last_month")
+def test_before_any_push_both_tools_say_how_to_push(mcp_client: McpClient) -> None:
+    usage = mcp_client.ask("queryUsage", metric="requests", period="last_month")
     assert (usage["quantity"], usage["rows"]) == (None, [])
-    listing = door.ask("listUsageEvents")
+    listing = mcp_client.ask("listUsageEvents")
     for answer in (usage, listing):
         assert (
             "Create a usage source and its API key on the Connections page, and POST events "
@@ -201,8 +201,8 @@ def test_before_any_push_both_tools_say_how_to_push(door: Door) -> None:
 
 
 @pytest.mark.usefixtures("usage_account")
-def test_the_context_lists_metrics_and_dimensions(door: Door) -> None:
-    answer = door.ask("getAccountContext")
+def test_the_context_lists_metrics_and_dimensions(mcp_client: McpClient) -> None:
+    answer = mcp_client.ask("getAccountContext")
     today = datetime.now(UTC).date()
     first = (today - timedelta(days=DAYS - 1)).isoformat()
     assert answer["usage_metrics"] == [
@@ -226,13 +226,13 @@ def test_the_definition_is_small(name: str) -> None:
     assert len(msgspec.json.encode(shape)) <= 3_000
 
 
-def test_more_usage_asks_no_more_queries(door: Door, cast: Cast, usage_account: Account) -> None:
+def test_more_usage_asks_no_more_queries(mcp_client: McpClient, cast: Cast, usage_account: Account) -> None:
     arguments = {"group_by": "customer", "granularity": "day", "metric": "requests", "period": "last_30_days"}
-    door.ask("queryUsage", **arguments)
+    mcp_client.ask("queryUsage", **arguments)
     counts = []
     for _again in range(2):
         with CaptureQueriesContext(connection) as queries:
-            door.ask("queryUsage", **arguments, top=1)
+            mcp_client.ask("queryUsage", **arguments, top=1)
         counts.append(len(queries))
         with account_scope(usage_account):
             push_events(usage_account, [event(datetime.now(UTC), f"new-{number}", 1) for number in range(20)])

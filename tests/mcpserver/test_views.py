@@ -25,7 +25,7 @@ from mcpserver.views import ID_BYTES, PATH, endpoint
 from tests.cast import Cast
 from tests.conformance import schemas
 from tests.conformance.requirements import requirement
-from tests.mcpserver.door import META, Door, mint
+from tests.mcpserver.mcp_client import META, McpClient, mint
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 NOTE = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
@@ -58,8 +58,8 @@ def test_the_path_is_the_one_of_the_interface() -> None:
 
 @requirement("http:only-post")
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "OPTIONS"])
-def test_only_post_is_served(door: Door, method: str) -> None:
-    response = door.http(b"", method=method)
+def test_only_post_is_served(mcp_client: McpClient, method: str) -> None:
+    response = mcp_client.http(b"", method=method)
 
     assert response.status_code == 405
     assert response["Allow"] == "POST"
@@ -73,7 +73,7 @@ def test_without_a_credential_the_challenge_leads_to_the_authorization_server(
 ) -> None:
     settings.PUBLIC_URL = "https://finops.example"
 
-    response = Door(None).http(PING, method=method)
+    response = McpClient(None).http(PING, method=method)
 
     assert response.status_code == 401
     assert response["WWW-Authenticate"] == (
@@ -97,8 +97,8 @@ def test_without_a_credential_the_challenge_leads_to_the_authorization_server(
 def test_whatever_else_is_wrong_the_credential_comes_first(
     db: None, body: bytes, headers: dict[str, str]
 ) -> None:
-    assert Door(None).http(body, headers).status_code == 401
-    assert Door("fmcp_wrong").http(body, headers).status_code == 401
+    assert McpClient(None).http(body, headers).status_code == 401
+    assert McpClient("fmcp_wrong").http(body, headers).status_code == 401
 
 
 @requirement("http:challenge", "http:other-credentials")
@@ -118,7 +118,7 @@ def test_whatever_else_is_wrong_the_credential_comes_first(
     ],
 )
 def test_a_token_that_is_none_of_ours_is_invalid(db: None, header: str) -> None:
-    response = Door(None).http(PING, {"authorization": header})
+    response = McpClient(None).http(PING, {"authorization": header})
 
     assert response.status_code == 401
     assert response["WWW-Authenticate"].startswith('Bearer error="invalid_token", error_description="')
@@ -129,22 +129,22 @@ def test_a_token_that_is_none_of_ours_is_invalid(db: None, header: str) -> None:
 @requirement("http:other-credentials")
 def test_a_revoked_key_is_dead_on_its_next_request(cast: Cast) -> None:
     key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="short-lived")
-    assert Door(plaintext).http(PING).status_code == 200
+    assert McpClient(plaintext).http(PING).status_code == 200
 
     revoke_mcp_key(key=key, actor=cast.actor)
 
-    assert Door(plaintext).http(PING).status_code == 401
+    assert McpClient(plaintext).http(PING).status_code == 401
 
 
 @requirement("http:other-credentials")
 def test_an_expired_key_is_refused(cast: Cast) -> None:
     soon = clock.now() + timedelta(hours=1)
     key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="for an hour", expires_at=soon)
-    assert Door(plaintext).http(PING).status_code == 200
+    assert McpClient(plaintext).http(PING).status_code == 200
 
     MCPKey.objects.unscoped().filter(pk=key.pk).update(expires_at=clock.now() - timedelta(seconds=1))
 
-    assert Door(plaintext).http(PING).status_code == 401
+    assert McpClient(plaintext).http(PING).status_code == 401
 
 
 BODIES: list[tuple[bytes, str | int | None]] = [
@@ -166,16 +166,16 @@ NAMES = ["id first", "id last", "notification", "broken off", "no id", "batch", 
 def test_what_http_refuses_is_a_json_rpc_error_with_the_id_of_its_request(
     cast: Cast, settings: Any, body: bytes, id_: str | int | None
 ) -> None:
-    door = Door(mint(cast))
+    mcp_client = McpClient(mint(cast))
     whole = body.ljust(1_048_577)
 
-    for response in (Door(None).http(body), Door("fmcp_wrong").http(body)):
+    for response in (McpClient(None).http(body), McpClient("fmcp_wrong").http(body)):
         assert response.status_code == 401
         assert response["WWW-Authenticate"].startswith("Bearer ")
         check_refusal(response, id_=id_)
-    foreign, large = door.http(body, {"origin": "http://evil.example.com"}), door.http(whole)
+    foreign, large = mcp_client.http(body, {"origin": "http://evil.example.com"}), mcp_client.http(whole)
     settings.MCP_RATE_LIMIT_PER_MINUTE = 1
-    limited = door.http(body)
+    limited = mcp_client.http(body)
 
     assert [each.status_code for each in (foreign, large, limited)] == [403, 413, 429]
     for response in (foreign, large, limited):
@@ -229,7 +229,7 @@ def test_strangers_who_send_nothing_more_hold_nobody_up(db: None) -> None:
     for thread in threading.enumerate():
         if thread.name == "rest of a body":
             thread.join(5)
-    check_refusal(Door(None).http(PING), id_=1)
+    check_refusal(McpClient(None).http(PING), id_=1)
 
 
 @requirement("http:header-only")
@@ -268,9 +268,9 @@ def test_a_session_opens_nothing_here(cast: Cast, client_for: Callable[[User], C
 def test_every_request_made_with_a_key_is_a_use_of_it(
     cast: Cast, status: int, body: bytes, headers: dict[str, str], method: str
 ) -> None:
-    door = Door(mint(cast))
+    mcp_client = McpClient(mint(cast))
 
-    response = door.http(body, {"user-agent": "tests/1.0", **headers}, method)
+    response = mcp_client.http(body, {"user-agent": "tests/1.0", **headers}, method)
 
     assert response.status_code == status
     assert key_row().last_used_at is not None
@@ -282,8 +282,8 @@ def test_more_requests_than_the_limit_are_refused_until_the_window_moves_on(
     cast: Cast, settings: Any
 ) -> None:
     settings.MCP_RATE_LIMIT_PER_MINUTE = 3
-    door, other = Door(mint(cast)), Door(mint(cast))
-    answers = [door.http(PING) for _ in range(5)]
+    mcp_client, other = McpClient(mint(cast)), McpClient(mint(cast))
+    answers = [mcp_client.http(PING) for _ in range(5)]
 
     assert [answer.status_code for answer in answers] == [200, 200, 200, 429, 429]
     assert 1 <= int(answers[-1]["Retry-After"]) <= 60
@@ -294,18 +294,18 @@ def test_more_requests_than_the_limit_are_refused_until_the_window_moves_on(
 @requirement("http:rate-limit")
 def test_a_batch_counts_as_the_requests_it_holds(cast: Cast, settings: Any) -> None:
     settings.MCP_RATE_LIMIT_PER_MINUTE = 10
-    door = Door(mint(cast))
+    mcp_client = McpClient(mint(cast))
     batch = b"[" + b",".join([PING] * 6) + b"]"
 
-    assert [door.http(batch).status_code for _ in range(2)] == [200, 429]
+    assert [mcp_client.http(batch).status_code for _ in range(2)] == [200, 429]
 
 
-def test_no_request_of_a_batch_begins_after_its_time(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_request_of_a_batch_begins_after_its_time(mcp_client: McpClient, monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([100.0, 104.9, 105.1, 105.2])
     monkeypatch.setattr("mcpserver.protocol.time", SimpleNamespace(monotonic=lambda: next(times)))
     pings = [PING.replace(b'"id":1', b'"id":' + id_) for id_ in (b"1", b'"b"', b"3")]
 
-    answers = json.loads(door.http(b"[" + b",".join([pings[0], NOTE, *pings[1:]]) + b"]").content)
+    answers = json.loads(mcp_client.http(b"[" + b",".join([pings[0], NOTE, *pings[1:]]) + b"]").content)
 
     assert answers[0] == {"jsonrpc": "2.0", "id": 1, "result": {}}
     assert [(answer["id"], answer["error"]) for answer in answers[1:]] == [
@@ -321,8 +321,8 @@ def test_no_request_of_a_batch_begins_after_its_time(door: Door, monkeypatch: py
     ]
 
 
-def test_of_a_batch_with_too_many_messages_no_more_are_read_than_that_tells(door: Door) -> None:
-    response = door.http(b"[" + b"0," * 500_000 + b"0]")
+def test_of_a_batch_with_too_many_messages_no_more_are_read_than_that_tells(mcp_client: McpClient) -> None:
+    response = mcp_client.http(b"[" + b"0," * 500_000 + b"0]")
 
     assert json_of(response)["error"]["message"] == "A batch must have 1 to 50 messages."
     assert len(parse(b"[" + b"0," * 500_000 + b"0]").messages) == 51  # type: ignore[union-attr]
@@ -343,30 +343,30 @@ def test_of_a_batch_with_too_many_messages_no_more_are_read_than_that_tells(door
         ("https://testserver", 403),
     ],
 )
-def test_a_foreign_origin_is_refused(door: Door, settings: Any, origin: str | None, status: int) -> None:
+def test_a_foreign_origin_is_refused(mcp_client: McpClient, settings: Any, origin: str | None, status: int) -> None:
     settings.PUBLIC_URL = "https://finops.example"
     settings.MCP_ALLOWED_ORIGINS = ["https://inspector.example"]
 
-    response = door.http(PING, {} if origin is None else {"origin": origin})
+    response = mcp_client.http(PING, {} if origin is None else {"origin": origin})
 
     assert response.status_code == status
     assert "error" in json_of(response) or status == 200
 
 
 @requirement("http:host", "http:json-always")
-def test_a_foreign_host_is_refused_in_json(door: Door) -> None:
-    response = door.http(PING, {"host": "evil.example.com"})
+def test_a_foreign_host_is_refused_in_json(mcp_client: McpClient) -> None:
+    response = mcp_client.http(PING, {"host": "evil.example.com"})
 
     assert response.status_code == 400
     assert "host" in json_of(response)["error"]["message"]
 
 
 @requirement("http:body-limit")
-def test_a_body_of_exactly_the_limit_is_read(door: Door) -> None:
+def test_a_body_of_exactly_the_limit_is_read(mcp_client: McpClient) -> None:
     padded = PING + b" " * (1_048_576 - len(PING))
 
-    assert door.http(padded).status_code == 200
-    assert door.http(padded + b" ").status_code == 413
+    assert mcp_client.http(padded).status_code == 200
+    assert mcp_client.http(padded + b" ").status_code == 413
 
 
 @requirement("http:body-limit")
@@ -385,8 +385,8 @@ def test_a_chunked_body_is_read_to_its_end_or_four_times_the_limit(
 
 @requirement("http:no-store", "http:json-always")
 @pytest.mark.parametrize(("body", "status"), [(PING, 200), (b"{", 400), (NOTE, 202)])
-def test_no_answer_may_be_stored_or_sniffed(door: Door, body: bytes, status: int) -> None:
-    response = door.http(body)
+def test_no_answer_may_be_stored_or_sniffed(mcp_client: McpClient, body: bytes, status: int) -> None:
+    response = mcp_client.http(body)
 
     assert response.status_code == status
     assert response["Cache-Control"] == "no-store"
@@ -394,8 +394,8 @@ def test_no_answer_may_be_stored_or_sniffed(door: Door, body: bytes, status: int
 
 
 @requirement("http:no-session")
-def test_there_are_no_sessions(door: Door) -> None:
-    response = door.http(PING, {"mcp-session-id": "made up", "last-event-id": "7"})
+def test_there_are_no_sessions(mcp_client: McpClient) -> None:
+    response = mcp_client.http(PING, {"mcp-session-id": "made up", "last-event-id": "7"})
 
     assert response.status_code == 200
     assert "Mcp-Session-Id" not in response
@@ -403,21 +403,21 @@ def test_there_are_no_sessions(door: Door) -> None:
 
 
 @requirement("http:no-redirect")
-def test_a_secure_deployment_does_not_redirect_the_endpoint(door: Door, settings: Any) -> None:
+def test_a_secure_deployment_does_not_redirect_the_endpoint(mcp_client: McpClient, settings: Any) -> None:
     settings.SECURE_SSL_REDIRECT = True
 
-    assert door.http(PING).status_code == 200
+    assert mcp_client.http(PING).status_code == 200
 
 
 def test_the_scheme_of_the_credential_is_read_in_any_case(cast: Cast) -> None:
     key = mint(cast)
 
-    assert Door(None).http(PING, {"authorization": f"bEARER   {key} "}).status_code == 200
+    assert McpClient(None).http(PING, {"authorization": f"bEARER   {key} "}).status_code == 200
 
 
-def test_a_client_need_not_say_what_it_accepts(door: Door) -> None:
-    assert door.http(PING, {"accept": ""}).status_code == 200
-    assert door.http(PING, {"accept": "text/html"}).status_code == 200
+def test_a_client_need_not_say_what_it_accepts(mcp_client: McpClient) -> None:
+    assert mcp_client.http(PING, {"accept": ""}).status_code == 200
+    assert mcp_client.http(PING, {"accept": "text/html"}).status_code == 200
 
 
 def test_another_accounts_key_answers_for_its_own_account(cast: Cast) -> None:
@@ -426,9 +426,9 @@ def test_another_accounts_key_answers_for_its_own_account(cast: Cast) -> None:
     )
     names = {key.account_id for key in MCPKey.objects.unscoped()}
 
-    assert Door(foreign_key).http(PING).status_code == 200
+    assert McpClient(foreign_key).http(PING).status_code == 200
     assert names == {cast.other_account.pk}
 
 
-def test_discover_works_through_the_whole_stack(door: Door) -> None:
-    assert door.result("server/discover", {"_meta": META})["supportedVersions"] == [schemas.MODERN]
+def test_discover_works_through_the_whole_stack(mcp_client: McpClient) -> None:
+    assert mcp_client.result("server/discover", {"_meta": META})["supportedVersions"] == [schemas.MODERN]

@@ -1,4 +1,4 @@
-"""A registry of small tools that do one thing each, for tests of the door itself."""
+"""A registry of small tools that do one thing each, for tests of the endpoint itself."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def tokens_of(response: Any) -> Tokens:
     return Tokens(payload["access_token"], payload["refresh_token"], payload["scope"], payload["expires_in"])
 
 
-def status_at_door(token: str) -> int:
+def mcp_status(token: str) -> int:
     """What /api/mcp answers to a ping with this token."""
     response = Client().post(
         "/api/mcp",

@@ -12,7 +12,7 @@ from accounts.models import OAuthApplication
 from accounts.oauth.cimd import copy_of
 from finops.lib import clock
 from tests.accounts.oauth.documents import CALLBACK, DOCUMENT, KNOWN, Documents, ask
-from tests.accounts.oauth.flow import OAuthClient, status_at_door
+from tests.accounts.oauth.flow import OAuthClient, mcp_status
 from tests.cast import Cast, signed_in
 
 
@@ -25,7 +25,7 @@ def test_the_clients_most_people_use_connect_without_any_network(
 
     assert page.context["client_host"] == client_id.split("/")[2]
     assert page.context["verified"] is True
-    assert status_at_door(client.connect(cast.member).access) == 200
+    assert mcp_status(client.connect(cast.member).access) == 200
     assert no_network == []
 
 
@@ -52,7 +52,7 @@ def test_a_client_is_what_its_document_says(cast: Cast, documents: Documents) ->
     client_id = documents.publish("/mcp.json", DOCUMENT)
     client = OAuthClient(client_id, redirect_uri=CALLBACK)
 
-    assert status_at_door(client.connect(cast.member).access) == 200
+    assert mcp_status(client.connect(cast.member).access) == 200
 
     assert documents.asked == ["/mcp.json"]
     row = OAuthApplication.objects.get()

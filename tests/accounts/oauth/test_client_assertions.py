@@ -22,7 +22,7 @@ from accounts.models import ClientAssertion, OAuthAccessToken, ServiceAccount
 from accounts.oauth.resource import issuer
 from accounts.oauth.services import sweep
 from finops.lib import clock
-from tests.accounts.oauth.flow import json_of, status_at_door, token_request
+from tests.accounts.oauth.flow import json_of, mcp_status, token_request
 from tests.accounts.oauth.signing import (
     EC,
     ED,
@@ -58,7 +58,7 @@ def test_a_program_gets_a_token_by_a_jwt_that_its_key_signed(
 
     assert agent.secret == ""
     assert (answer.status_code, json_of(answer)["scope"]) == (200, "mcp:read mcp:write"), answer.content
-    assert status_at_door(json_of(answer)["access_token"]) == 200
+    assert mcp_status(json_of(answer)["access_token"]) == 200
 
 
 @pytest.mark.parametrize("audience", ["{issuer}", "{issuer}/", "{issuer}/oauth/token"])
@@ -200,10 +200,10 @@ def test_it_revokes_a_token_by_its_key(cast: Cast) -> None:
     form = {"token": token, "client_assertion_type": TYPE}
 
     refusal = token_request({**form, "client_assertion": "a.b.c"}, "/oauth/revoke")
-    assert (refusal.status_code, status_at_door(token)) == (401, 200)
+    assert (refusal.status_code, mcp_status(token)) == (401, 200)
 
     form["client_assertion"] = agent.sign(EC, "ES256")
-    assert (token_request(form, "/oauth/revoke").status_code, status_at_door(token)) == (200, 401)
+    assert (token_request(form, "/oauth/revoke").status_code, mcp_status(token)) == (200, 401)
 
 
 def test_an_expired_one_is_refused_as_one_with_a_secret_is(cast: Cast) -> None:

@@ -22,7 +22,7 @@ from accounts.oauth.client_keys import parse_keys
 from accounts.oauth.service_accounts import replace_keys, rotate_secret
 from accounts.scoping import account_scope
 from finops.lib.errors import UserError
-from tests.accounts.oauth.flow import json_of, status_at_door
+from tests.accounts.oauth.flow import json_of, mcp_status
 from tests.accounts.oauth.signing import (
     EC,
     ED,
@@ -64,7 +64,7 @@ def test_a_key_is_replaced_and_the_old_one_ends_with_its_tokens(cast: Cast) -> N
 
     replace_keys(service_account=agent.row, actor=cast.actor, keys=pem(EC))
 
-    assert status_at_door(token) == 401
+    assert mcp_status(token) == 401
     assert refusal(agent.show(agent.sign(RSA, "RS256"))) == NOT_SIGNED
     assert agent.show(agent.sign(EC, "ES256")).status_code == 200
     with account_scope(cast.account):
@@ -82,7 +82,7 @@ def test_a_key_takes_the_place_of_a_secret(cast: Cast) -> None:
 
     replace_keys(service_account=agent.row, actor=cast.actor, keys=pem(ED))
 
-    assert (status_at_door(token), ask(agent.client_id, agent.secret).status_code) == (401, 401)
+    assert (mcp_status(token), ask(agent.client_id, agent.secret).status_code) == (401, 401)
     assert agent.show(agent.sign(ED, "EdDSA")).status_code == 200
 
 

@@ -1,8 +1,8 @@
-"""The whole path: discovery, registration, consent, tokens, the MCP door."""
+"""The whole path: discovery, registration, consent, tokens, the MCP endpoint."""
 
 from __future__ import annotations
 
-from tests.accounts.oauth.flow import OAuthClient, status_at_door, tokens_of
+from tests.accounts.oauth.flow import OAuthClient, mcp_status, tokens_of
 from tests.cast import Cast
 
 
@@ -12,7 +12,7 @@ def test_a_person_connects_a_client_without_copying_a_key(cast: Cast) -> None:
     tokens = client.connect(cast.member)
 
     assert (tokens.scope, tokens.expires_in) == ("mcp:read", 3600)
-    assert status_at_door(tokens.access) == 200
+    assert mcp_status(tokens.access) == 200
 
 
 def test_a_refresh_gives_a_new_pair_that_works(cast: Cast) -> None:
@@ -24,4 +24,4 @@ def test_a_refresh_gives_a_new_pair_that_works(cast: Cast) -> None:
     assert second.scope == "mcp:read mcp:write"
     assert second.access != first.access
     assert second.refresh != first.refresh
-    assert status_at_door(second.access) == 200
+    assert mcp_status(second.access) == 200

@@ -12,7 +12,7 @@ from django.db import IntegrityError, connection, models
 from accounts.models import AuditEntry, OAuthAccessToken, OAuthConnection, OAuthRefreshToken
 from accounts.oauth.provider import REFRESH_TOKEN_IDLE_SECONDS, REPLAY_SECONDS
 from finops.lib import clock
-from tests.accounts.oauth.flow import OAuthClient, Tokens, json_of, status_at_door, tokens_of
+from tests.accounts.oauth.flow import OAuthClient, Tokens, json_of, mcp_status, tokens_of
 from tests.cast import Cast, make_cast
 
 
@@ -38,7 +38,7 @@ def test_a_retry_gets_the_same_answer_again(cast: Cast) -> None:
 
     assert (again.access, again.refresh, again.scope) == (second.access, second.refresh, second.scope)
     assert 3590 <= again.expires_in <= 3600
-    assert status_at_door(again.access) == 200
+    assert mcp_status(again.access) == 200
     assert OAuthRefreshToken.objects.filter(revoked=None).count() == 1
 
 
@@ -63,7 +63,7 @@ def test_a_used_refresh_token_that_comes_back_late_ends_the_family(cast: Cast) -
 
     assert error_of(client.refresh(first.refresh)) == "invalid_grant"
 
-    assert status_at_door(second.access) == 401
+    assert mcp_status(second.access) == 401
     assert error_of(client.refresh(second.refresh)) == "invalid_grant"
     entry = AuditEntry.objects.unscoped().get(action="connected_app.disconnect")
     assert entry.detail["reason"] == "refresh token reused"
@@ -87,7 +87,7 @@ def test_other_connections_of_the_client_live_on(cast: Cast) -> None:
     later(REPLAY_SECONDS + 1)
     client.refresh(stolen.refresh)
 
-    assert [status_at_door(stolen.access), status_at_door(other.access)] == [401, 200]
+    assert [mcp_status(stolen.access), mcp_status(other.access)] == [401, 200]
 
 
 def test_a_refresh_token_ends_after_thirty_idle_days_and_not_before(cast: Cast) -> None:
@@ -164,7 +164,7 @@ def test_an_access_token_lives_for_an_hour(cast: Cast) -> None:
 
     later(3600)
 
-    assert status_at_door(tokens.access) == 401
+    assert mcp_status(tokens.access) == 401
 
 
 @pytest.mark.django_db(transaction=True)
@@ -180,7 +180,7 @@ def test_parallel_refreshes_end_with_one_live_family_and_no_500() -> None:
     pairs = {(tokens.access, tokens.refresh) for tokens in map(tokens_of, answers)}
     assert len(pairs) == 1
     assert OAuthRefreshToken.objects.filter(revoked=None).count() == 1
-    assert status_at_door(pairs.pop()[0]) == 200
+    assert mcp_status(pairs.pop()[0]) == 200
 
 
 @pytest.mark.django_db(transaction=True)
@@ -193,7 +193,7 @@ def test_a_code_redeemed_by_many_at_once_leaves_nothing_behind() -> None:
 
     assert sorted(answer.status_code for answer in answers) == [200, 400, 400, 400, 400, 400]
     won = next(tokens_of(answer) for answer in answers if answer.status_code == 200)
-    assert status_at_door(won.access) == 401
+    assert mcp_status(won.access) == 401
 
 
 @pytest.mark.django_db(transaction=True)

@@ -6,7 +6,7 @@ import pytest
 
 from accounts.models import OAuthConnection, OAuthGrant, OAuthRefreshToken
 from accounts.oauth.services import disconnect
-from tests.accounts.oauth.flow import OAuthClient, json_of, status_at_door, token_request, tokens_of
+from tests.accounts.oauth.flow import OAuthClient, json_of, mcp_status, token_request, tokens_of
 from tests.cast import Cast
 
 
@@ -19,7 +19,7 @@ def test_a_client_that_revokes_a_token_ends_its_connection(cast: Cast, kind: str
     answer = client.revoke(getattr(tokens, kind), **({"token_type_hint": hint} if hint else {}))
 
     assert answer.status_code == 200
-    assert [status_at_door(tokens.access), status_at_door(other.access)] == [401, 200]
+    assert [mcp_status(tokens.access), mcp_status(other.access)] == [401, 200]
     assert client.refresh(tokens.refresh).status_code == 400
 
 
@@ -34,7 +34,7 @@ def test_a_client_revokes_no_token_of_another(cast: Cast) -> None:
 
     assert thief.revoke(tokens.refresh).status_code == 200
 
-    assert status_at_door(tokens.access) == 200
+    assert mcp_status(tokens.access) == 200
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,6 @@ def test_disconnecting_ends_code_access_and_refresh_and_may_be_said_twice(cast: 
     disconnect(connection=row, actor=cast.actor)
     disconnect(connection=row, actor=cast.actor)
 
-    assert status_at_door(tokens.access) == 401
+    assert mcp_status(tokens.access) == 401
     assert not OAuthGrant.objects.exists()
     assert not OAuthRefreshToken.objects.exists()

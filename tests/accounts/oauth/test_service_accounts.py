@@ -29,10 +29,10 @@ from finops.cost_access.services import create_limit
 from finops.costs.spend_query import CostFilter
 from finops.lib import clock
 from finops.lib.errors import UserError
-from tests.accounts.oauth.flow import OAuthClient, json_of, status_at_door, token_request
+from tests.accounts.oauth.flow import OAuthClient, json_of, mcp_status, token_request
 from tests.accounts.oauth.test_token import dump, secret_client
 from tests.cast import ACTOR, Cast
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 
 
 def create(cast: Cast, **fields: Any) -> tuple[ServiceAccount, str, str]:
@@ -84,7 +84,7 @@ def test_the_secret_may_come_in_the_header(cast: Cast) -> None:
 
     answer = token_request({"grant_type": "client_credentials"}, authorization=basic)
 
-    assert status_at_door(token_of(answer)) == 200
+    assert mcp_status(token_of(answer)) == 200
     assert OAuthAccessToken.objects.get().resource == [resource()]
 
 
@@ -165,7 +165,7 @@ def test_an_expired_one_gets_no_token_and_its_tokens_end_with_it(cast: Cast) -> 
     answer = ask(client_id, secret)
     assert (answer.status_code, json_of(answer)["error"]) == (400, "unauthorized_client")
     assert "has expired. Create a new one" in json_of(answer)["error_description"]
-    assert status_at_door(token) == 401
+    assert mcp_status(token) == 401
 
 
 def test_a_suspended_account_gives_no_token(cast: Cast) -> None:
@@ -175,7 +175,7 @@ def test_a_suspended_account_gives_no_token(cast: Cast) -> None:
     suspend_account(account=cast.account, actor=ACTOR)
 
     assert "suspended" in json_of(ask(client_id, secret))["error_description"]
-    assert status_at_door(token) == 403
+    assert mcp_status(token) == 403
 
 
 def test_rotating_ends_the_old_secret_and_its_tokens(cast: Cast) -> None:
@@ -185,8 +185,8 @@ def test_rotating_ends_the_old_secret_and_its_tokens(cast: Cast) -> None:
     new = rotate_secret(service_account=row, actor=cast.actor)
 
     assert json_of(ask(client_id, old))["error"] == "invalid_client"
-    assert status_at_door(token) == 401
-    assert status_at_door(token_of(ask(client_id, new))) == 200
+    assert mcp_status(token) == 401
+    assert mcp_status(token_of(ask(client_id, new))) == 200
 
 
 @pytest.mark.parametrize("by", ["service", "disconnect", "application"])
@@ -202,7 +202,7 @@ def test_deleting_it_leaves_nothing(cast: Cast, by: str) -> None:
     else:
         row.connection.application.delete()
 
-    assert status_at_door(token) == 401
+    assert mcp_status(token) == 401
     assert json_of(ask(client_id, secret))["error"] == "invalid_client"
     assert not ServiceAccount.objects.unscoped().exists()
     assert not OAuthConnection.objects.unscoped().exists()
@@ -217,7 +217,7 @@ def test_the_client_ends_a_token_by_revoking_it(cast: Cast) -> None:
     form = {"client_id": client_id, "client_secret": secret, "token": first}
     assert token_request(form, "/oauth/revoke").status_code == 200
 
-    assert [status_at_door(token) for token in (first, second)] == [401, 200]
+    assert [mcp_status(token) for token in (first, second)] == [401, 200]
 
 
 def test_it_outlives_who_created_it_unless_the_operator_ends_all_access(cast: Cast) -> None:
@@ -226,7 +226,7 @@ def test_it_outlives_who_created_it_unless_the_operator_ends_all_access(cast: Ca
         membership = cast.member.memberships.get(account=cast.account)
     remove_member(membership=membership, actor=ACTOR)
 
-    assert status_at_door(token_of(ask(client_id, secret))) == 200
+    assert mcp_status(token_of(ask(client_id, secret))) == 200
 
     end_access(user=cast.member, actor=ACTOR)
 
@@ -239,7 +239,7 @@ def test_a_second_factor_is_asked_of_people_alone(cast: Cast) -> None:
     cast.account.second_factor_required_at = clock.now() - timedelta(days=300)
     cast.account.save()
 
-    assert status_at_door(token_of(ask(client_id, secret))) == 200
+    assert mcp_status(token_of(ask(client_id, secret))) == 200
 
 
 def test_the_sweep_takes_its_old_tokens_and_leaves_it(cast: Cast) -> None:
@@ -251,7 +251,7 @@ def test_the_sweep_takes_its_old_tokens_and_leaves_it(cast: Cast) -> None:
     sweep()
 
     assert not OAuthAccessToken.objects.exists()
-    assert status_at_door(token_of(ask(client_id, secret))) == 200
+    assert mcp_status(token_of(ask(client_id, secret))) == 200
 
 
 def test_no_secret_or_token_lies_in_the_database(cast: Cast) -> None:
@@ -352,6 +352,6 @@ def test_the_metadata_names_the_grant_and_how_clients_authenticate() -> None:
 def test_the_mcp_server_advertises_the_extension(cast: Cast) -> None:
     _row, client_id, secret = create(cast)
 
-    capabilities = Door(token_of(ask(client_id, secret))).result("server/discover")["capabilities"]
+    capabilities = McpClient(token_of(ask(client_id, secret))).result("server/discover")["capabilities"]
 
     assert capabilities["extensions"]["io.modelcontextprotocol/oauth-client-credentials"] == {}

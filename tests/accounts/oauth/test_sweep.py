@@ -18,7 +18,7 @@ from accounts.models import (
 from accounts.oauth.services import FORGOTTEN_DAYS, NEVER_CONNECTED_DAYS
 from accounts.tasks import sweep_connections
 from tests.accounts.oauth.documents import KNOWN
-from tests.accounts.oauth.flow import OAuthClient, json_of, status_at_door, tokens_of
+from tests.accounts.oauth.flow import OAuthClient, json_of, mcp_status, tokens_of
 from tests.cast import Cast
 
 
@@ -42,7 +42,7 @@ def test_a_living_connection_stays_and_can_be_refreshed(cast: Cast) -> None:
         sweep_connections()
         tokens = tokens_of(client.refresh(tokens.refresh))
 
-    assert status_at_door(tokens.access) == 200
+    assert mcp_status(tokens.access) == 200
 
 
 def test_the_librarys_own_sweep_ends_no_living_connection(cast: Cast) -> None:

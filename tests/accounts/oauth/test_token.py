@@ -18,7 +18,7 @@ from tests.accounts.oauth.flow import (
     OAuthClient,
     json_of,
     register,
-    status_at_door,
+    mcp_status,
     token_request,
     tokens_of,
 )
@@ -120,7 +120,7 @@ def test_a_replayed_code_revokes_what_it_minted(cast: Cast) -> None:
 
     assert error_of(client.exchange(code)) == "invalid_grant"
 
-    assert [status_at_door(token) for token in (tokens.access, newer.access)] == [401, 401]
+    assert [mcp_status(token) for token in (tokens.access, newer.access)] == [401, 401]
     assert error_of(client.refresh(newer.refresh)) == "invalid_grant"
     assert not OAuthConnection.objects.unscoped().exists()
 
@@ -133,7 +133,7 @@ def test_a_code_replayed_without_the_verifier_revokes_too(cast: Cast) -> None:
 
     client.exchange(code, code_verifier="stolen" * 10)
 
-    assert status_at_door(tokens.access) == 401
+    assert mcp_status(tokens.access) == 401
 
 
 def test_a_person_who_was_deactivated_gets_no_token(cast: Cast) -> None:

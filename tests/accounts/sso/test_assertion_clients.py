@@ -10,7 +10,7 @@ from accounts.sso.assertion_clients import add_assertion_client, remove_assertio
 from accounts.sso.models import AssertionClient
 from accounts.sso.services import delete_provider, save_provider
 from finops.lib.errors import UserError
-from tests.accounts.oauth.flow import status_at_door
+from tests.accounts.oauth.flow import mcp_status
 from tests.accounts.sso.assertion_agent import Agent, link, refusal
 from tests.accounts.sso.providers import Server, add_oidc, add_saml
 from tests.cast import ACTOR, Cast, reauthenticated, signed_in
@@ -31,7 +31,7 @@ def test_what_ends_the_client_ends_its_tokens(cast: Cast, agent: Agent, how: str
         agent.provider.issuer = "https://other.example"
         save_provider(provider=agent.provider, actor=ACTOR, client_secret="new")
 
-    assert status_at_door(token) == 401
+    assert mcp_status(token) == 401
     assert not OAuthConnection.objects.unscoped().exists()
     if how != "issuer":
         assert not OAuthApplication.objects.filter(client_id=agent.client_id).exists()
@@ -62,7 +62,7 @@ def test_an_admin_adds_a_client_whose_secret_is_shown_once_and_removes_it(cast: 
     apps = client.get("/a/acme/settings/connected-apps/").content.decode()
     assert "Authorized by Acme OIDC" in apps
     client.post(f"/a/acme/settings/sign-on/clients/{agent.row.pk}/remove/")
-    assert status_at_door(token) == 401
+    assert mcp_status(token) == 401
     with account_scope(cast.account):
         actions = set(AuditEntry.objects.filter(target="Claude").values_list("action", flat=True))
     assert {"assertion_client.add", "assertion_client.remove"} <= actions

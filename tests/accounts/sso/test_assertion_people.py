@@ -18,7 +18,7 @@ from finops.cost_access.queries import limits_of_credential
 from finops.cost_access.services import create_limit, limit_member
 from finops.costs.spend_query import CostFilter
 from finops.lib import clock
-from tests.accounts.oauth.flow import status_at_door
+from tests.accounts.oauth.flow import mcp_status
 from tests.accounts.sso.assertion_agent import Agent, refusal
 from tests.accounts.sso.providers import Server, add_oidc
 from tests.cast import ACTOR, Cast
@@ -38,7 +38,7 @@ def test_a_removed_member_gets_none_and_loses_hers(cast: Cast, agent: Agent) -> 
     token = agent.connect()
     remove_member(membership=cast.member.memberships.get(account=cast.account), actor=ACTOR)
 
-    assert status_at_door(token) == 401
+    assert mcp_status(token) == 401
     assert refusal(agent.show(agent.server.sign(agent.claims())))[1].startswith(
         "You are not a member of Acme."
     )
@@ -114,7 +114,7 @@ def test_whom_a_sign_in_would_not_let_in_gets_no_token(
 def test_a_second_factor_at_the_provider_counts(cast: Cast, agent: Agent) -> None:
     require_factor(cast, agent)
 
-    assert status_at_door(agent.connect(amr=["pwd", "otp"])) == 200
+    assert mcp_status(agent.connect(amr=["pwd", "otp"])) == 200
 
 
 def test_the_persons_limit_of_cost_access_holds(cast: Cast, agent: Agent) -> None:

@@ -21,7 +21,7 @@ from finops.lib.errors import UserError
 from tests.accounts.sso.browser import Browser
 from tests.accounts.sso.providers import Server, add_oidc
 from tests.cast import ACTOR, PASSWORD, Cast, signed_in
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 
 
 @pytest.fixture
@@ -154,7 +154,7 @@ def test_a_domain_that_is_not_verified_binds_nobody(
 def test_keys_go_on(cast: Cast, provider: IdentityProvider) -> None:
     _key, plaintext = mint_mcp_key(account=cast.account, actor=ACTOR, name="script")
 
-    assert Door(plaintext).ask("listBudgets")
+    assert McpClient(plaintext).ask("listBudgets")
 
 
 def test_a_new_app_is_connected_in_such_a_session_alone(

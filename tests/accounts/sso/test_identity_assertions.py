@@ -21,13 +21,13 @@ from accounts.sso import attempts
 from accounts.sso.models import AssertionClient, IdentityAssertion, IdentityProvider
 from accounts.sso.signing_keys import cache_name
 from finops.lib import clock
-from tests.accounts.oauth.flow import OAuthClient, json_of, status_at_door, token_request
+from tests.accounts.oauth.flow import OAuthClient, json_of, mcp_status, token_request
 from tests.accounts.oauth.test_token import secret_client
 from tests.accounts.sso.assertion_agent import JWT_BEARER, Agent, refusal
 from tests.accounts.sso.browser import Browser
 from tests.accounts.sso.providers import Server, add_oidc
 from tests.cast import Cast
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 
 pytestmark = pytest.mark.usefixtures("no_kept_keys")
 EXAMPLES = int(os.environ.get("SOAK_INPUTS", "20000" if os.environ.get("SOAK") else "40"))
@@ -252,12 +252,12 @@ def test_keys_are_kept_signed_so_that_a_forged_copy_in_the_cache_is_not_read(age
     assert refusal(agent.show(agent.server.sign(agent.claims())))[0] == "temporarily_unavailable"
 
     cache.clear()
-    assert status_at_door(agent.connect()) == 200
+    assert mcp_status(agent.connect()) == 200
 
 
 def test_the_metadata_and_the_mcp_server_advertise_it(agent: Agent) -> None:
     document = json.loads(Client().get("/.well-known/oauth-authorization-server").content)
-    capabilities = Door(agent.connect()).result("server/discover")["capabilities"]
+    capabilities = McpClient(agent.connect()).result("server/discover")["capabilities"]
 
     assert document["authorization_grant_profiles_supported"] == [
         "urn:ietf:params:oauth:grant-profile:id-jag"

@@ -19,7 +19,7 @@ from accounts.sso.assertion_clients import add_assertion_client
 from accounts.sso.models import AssertionClient, EmailDomain, IdentityProvider
 from accounts.sso.services import delete_provider, disable_provider, enable_provider
 from finops.lib import clock
-from tests.accounts.oauth.flow import json_of, status_at_door
+from tests.accounts.oauth.flow import json_of, mcp_status
 from tests.accounts.sso.assertion_agent import Agent, link, refusal
 from tests.accounts.sso.browser import Browser
 from tests.accounts.sso.providers import Server, add_oidc, add_saml
@@ -127,7 +127,7 @@ def test_a_suspended_account_gives_none_and_does_not_lead_a_client_to_another(
     token = agent.connect(sub="member")
     suspend_account(account=cast.account, actor=ACTOR)
 
-    assert status_at_door(token) in {401, 403}
+    assert mcp_status(token) in {401, 403}
     assert "suspended" in show(agent, "member")[1]
     assert "suspended" in show(bound, "both")[1]
     assert "several accounts" in show(agent, "both")[1]
@@ -139,7 +139,7 @@ def test_the_connection_ends_with_the_membership(cast: Cast, agent: Agent) -> No
 
     remove_member(membership=cast.member.memberships.get(account=cast.account), actor=ACTOR)
 
-    assert status_at_door(token) == 401
+    assert mcp_status(token) == 401
     assert not OAuthConnection.objects.unscoped().exists()
     assert show(agent, "member")[1] == "You are not a member of an account. Ask an admin for an invitation."
 
@@ -215,11 +215,11 @@ def test_a_disabled_provider_gives_no_token_and_ends_those_there_are(cast: Cast,
 
     disable_provider(provider=agent.provider, actor=ACTOR)
 
-    assert status_at_door(token) == 401
+    assert mcp_status(token) == 401
     assert show(agent, "member") == ("invalid_grant", "Staff is disabled. Sign in another way.")
     enable_provider(provider=agent.provider, actor=ACTOR)
-    assert status_at_door(token) == 401
-    assert status_at_door(agent.connect(sub="member")) == 200
+    assert mcp_status(token) == 401
+    assert mcp_status(agent.connect(sub="member")) == 200
 
 
 def test_deleting_the_provider_ends_its_tokens(cast: Cast, agent: Agent) -> None:
@@ -227,7 +227,7 @@ def test_deleting_the_provider_ends_its_tokens(cast: Cast, agent: Agent) -> None
 
     delete_provider(provider=agent.provider, actor=ACTOR)
 
-    assert status_at_door(token) == 401
+    assert mcp_status(token) == 401
     assert show(agent, "member")[0] == "invalid_client"
 
 
@@ -293,7 +293,7 @@ def test_an_operator_adds_a_client_for_an_account_and_removes_it(
 
     acting.post(f"{row}actions/remove/")
 
-    assert status_at_door(token) == 401
+    assert mcp_status(token) == 401
     assert list(LogEntry.objects.order_by("pk").values_list("change_message", flat=True)) == [
         "Add client of Staff: read, Acme.",
         "Remove client: The client is removed.",

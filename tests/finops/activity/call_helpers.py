@@ -1,4 +1,4 @@
-"""Calls of assistants for tests: through the door, and made up."""
+"""Calls of assistants for tests: through the endpoint, and made up."""
 
 from __future__ import annotations
 

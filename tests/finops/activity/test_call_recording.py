@@ -1,4 +1,4 @@
-"""What the MCP door notes of each call."""
+"""What the MCP endpoint notes of each call."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from finops.activity.models import CallMethod, CallOutcome
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast
 from tests.finops.activity.call_helpers import stored_calls
-from tests.mcpserver.door import Door, mint, toy_server
+from tests.mcpserver.mcp_client import McpClient, mint, toy_server
 from tests.mcpserver.toys import make_toys
 
 
 @pytest.fixture
-def toys(cast: Cast) -> Door:
-    return Door(mint(cast), toy_server(make_toys(prompts=True)))
+def toys(cast: Cast) -> McpClient:
+    return McpClient(mint(cast), toy_server(make_toys(prompts=True)))
 
 
-def test_a_call_is_noted_with_arguments_credential_time_and_size(cast: Cast, toys: Door) -> None:
+def test_a_call_is_noted_with_arguments_credential_time_and_size(cast: Cast, toys: McpClient) -> None:
     answer = toys.call("echo", top=3, group_by=["service"])
 
     (call,) = stored_calls(cast.account)
@@ -38,7 +38,7 @@ def test_a_call_is_noted_with_arguments_credential_time_and_size(cast: Cast, toy
     assert call.console_page == "explorer/?group_by=service"
 
 
-def test_what_a_tool_refuses_is_noted_with_its_error(cast: Cast, toys: Door) -> None:
+def test_what_a_tool_refuses_is_noted_with_its_error(cast: Cast, toys: McpClient) -> None:
     problem = toys.problem("picky")
 
     (call,) = stored_calls(cast.account)
@@ -47,7 +47,7 @@ def test_what_a_tool_refuses_is_noted_with_its_error(cast: Cast, toys: Door) -> 
     assert call.console_page == ""
 
 
-def test_a_fault_of_ours_is_noted_by_the_incident_that_the_log_has(cast: Cast, toys: Door) -> None:
+def test_a_fault_of_ours_is_noted_by_the_incident_that_the_log_has(cast: Cast, toys: McpClient) -> None:
     problem = toys.problem("broken")
 
     (call,) = stored_calls(cast.account)
@@ -55,7 +55,7 @@ def test_a_fault_of_ours_is_noted_by_the_incident_that_the_log_has(cast: Cast, t
     assert "incident" in call.problem
 
 
-def test_a_write_with_a_read_key_is_noted_as_refused(cast: Cast, toys: Door) -> None:
+def test_a_write_with_a_read_key_is_noted_as_refused(cast: Cast, toys: McpClient) -> None:
     toys.problem("rename", name="Mine")
 
     (call,) = stored_calls(cast.account)
@@ -64,7 +64,7 @@ def test_a_write_with_a_read_key_is_noted_as_refused(cast: Cast, toys: Door) -> 
 
 def test_a_write_with_a_read_only_connection_is_noted_as_refused_and_names_its_person(cast: Cast) -> None:
     tokens = OAuthClient().connect(cast.member, "acme", "read")
-    toys = Door(tokens.access, toy_server(make_toys()))
+    toys = McpClient(tokens.access, toy_server(make_toys()))
 
     toys.http(
         json.dumps(
@@ -93,7 +93,7 @@ def test_a_write_with_a_read_only_connection_is_noted_as_refused_and_names_its_p
     ids=["unknown tool", "arguments are no object", "no name", "a name without end"],
 )
 def test_a_call_that_cannot_be_made_is_noted_as_refused(
-    cast: Cast, toys: Door, params: dict[str, object], name: str, arguments: str
+    cast: Cast, toys: McpClient, params: dict[str, object], name: str, arguments: str
 ) -> None:
     toys.http(
         json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode(),
@@ -105,7 +105,7 @@ def test_a_call_that_cannot_be_made_is_noted_as_refused(
     assert call.problem
 
 
-def test_a_prompt_is_noted_too(cast: Cast, toys: Door) -> None:
+def test_a_prompt_is_noted_too(cast: Cast, toys: McpClient) -> None:
     text = toys.result("prompts/get", {"name": "weekly", "arguments": {"team": "Core"}})
 
     (call,) = stored_calls(cast.account)
@@ -113,15 +113,15 @@ def test_a_prompt_is_noted_too(cast: Cast, toys: Door) -> None:
     assert call.answer_bytes == len(text["messages"][0]["content"]["text"])
 
 
-def test_what_is_no_call_is_not_noted(cast: Cast, toys: Door) -> None:
+def test_what_is_no_call_is_not_noted(cast: Cast, toys: McpClient) -> None:
     toys.result("tools/list")
     toys.request("ping", revision="2025-11-25")
-    Door(None, toys.send).http(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}')
+    McpClient(None, toys.send).http(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}')
 
     assert stored_calls(cast.account) == []
 
 
-def test_each_call_of_a_batch_is_noted(cast: Cast, toys: Door) -> None:
+def test_each_call_of_a_batch_is_noted(cast: Cast, toys: McpClient) -> None:
     ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo"}}
 
     toys.http(json.dumps([ask, {**ask, "id": 2}, {**ask, "id": 3}]).encode())

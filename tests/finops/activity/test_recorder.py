@@ -20,7 +20,7 @@ from finops.activity.recorder import BATCH, MAX_PENDING, Recorder
 from finops.activity.recorder import recorder as process_recorder
 from tests.cast import Cast
 from tests.finops.activity.call_helpers import call_of, credential_of, stored_calls
-from tests.mcpserver.door import Door, mint, toy_server
+from tests.mcpserver.mcp_client import McpClient, mint, toy_server
 from tests.mcpserver.toys import make_toys
 from tests.waiting import wait_until
 
@@ -173,7 +173,7 @@ def test_notes_of_many_threads_are_all_written_once(
 
 
 def test_a_call_runs_no_statement_for_its_record(cast: Cast) -> None:
-    toys = Door(mint(cast), toy_server(make_toys()))
+    toys = McpClient(mint(cast), toy_server(make_toys()))
     toys.call("echo")
 
     with CaptureQueriesContext(connection) as captured:
@@ -192,7 +192,7 @@ def test_a_call_is_answered_while_nothing_can_be_recorded(
         raise OperationalError("away")
 
     monkeypatch.setattr(process_recorder, "_store", away)
-    toys = Door(mint(cast), toy_server(make_toys()))
+    toys = McpClient(mint(cast), toy_server(make_toys()))
     for _ in range(3):
         assert not toys.call("echo")["isError"]
         assert not process_recorder.flush()
@@ -200,7 +200,7 @@ def test_a_call_is_answered_while_nothing_can_be_recorded(
 
 def test_the_record_of_a_tool_that_was_rolled_back_stays(cast: Cast) -> None:
     """A read tool runs read only, and one that fails is undone; its record is neither's."""
-    toys = Door(mint(cast), toy_server(make_toys()))
+    toys = McpClient(mint(cast), toy_server(make_toys()))
     toys.problem("sly")
 
     assert [call.outcome for call in stored_calls(cast.account)] == [CallOutcome.INCIDENT]

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tests.cast import Cast
-from tests.finops.change_events.event_client import EventDoor, open_event_door
+from tests.finops.change_events.event_client import EventClient, create_event_client
 
 
 @pytest.fixture
-def door(cast: Cast) -> EventDoor:
-    """The events door of Acme, with a living key."""
-    return open_event_door(cast)
+def event_client(cast: Cast) -> EventClient:
+    """A client of the events endpoint with a valid key of Acme."""
+    return create_event_client(cast)

@@ -24,7 +24,7 @@ def event(**fields: Any) -> dict[str, Any]:
 
 
 @dataclasses.dataclass(frozen=True)
-class EventDoor:
+class EventClient:
     """/api/events as one source of an account reaches it."""
 
     source: EventSource
@@ -48,9 +48,9 @@ class EventDoor:
         return self.send(json.dumps({"events": events}), **options)
 
 
-def open_event_door(cast: Cast, name: str = "Pipeline") -> EventDoor:
+def create_event_client(cast: Cast, name: str = "Pipeline") -> EventClient:
     source = create_event_source(account=cast.account, actor=cast.actor, name=name)
-    return EventDoor(source, generate_event_key(source=source, actor=cast.actor)[1])
+    return EventClient(source, generate_event_key(source=source, actor=cast.actor)[1])
 
 
 def stored_events() -> list[ChangeEvent]:

@@ -1,4 +1,4 @@
-"""Whatever is sent to /api/events, the door answers in JSON, with 200 or 4xx, and counts every event once.
+"""Whatever is sent to /api/events, the endpoint answers in JSON, with 200 or 4xx, and counts every event once.
 
 1,000 requests in the suite; SOAK_INPUTS says how many otherwise.
 """
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from finops.change_events.views.push import push
 from tests.cast import Cast
-from tests.finops.change_events.event_client import PATH, EventDoor, event, open_event_door, stored_events
+from tests.finops.change_events.event_client import PATH, EventClient, event, create_event_client, stored_events
 from tests.ingestion.event_strategies import as_json
 from tests.ingestion.test_any_push import anything, cut, headers, nested, swapped, with_examples
 
@@ -47,14 +47,14 @@ bodies = cut | swapped | nested | st.binary(max_size=80) | anything.map(lambda v
 
 
 @pytest.fixture
-def open_door(cast: Cast, settings: Any) -> EventDoor:
+def create_client(cast: Cast, settings: Any) -> EventClient:
     settings.EVENT_RATE_LIMIT_PER_MINUTE = 10**9
-    return open_event_door(cast)
+    return create_event_client(cast)
 
 
-def send(door: EventDoor, body: bytes, **given: str) -> Any:
+def send(event_client: EventClient, body: bytes, **given: str) -> Any:
     request = RequestFactory().generic("POST", PATH, body, content_type="application/json")
-    request.META.update({"HTTP_AUTHORIZATION": f"Bearer {door.key}", **given})
+    request.META.update({"HTTP_AUTHORIZATION": f"Bearer {event_client.key}", **given})
     if "CONTENT_LENGTH" in given:
         request.META.update({"wsgi.input": BytesIO(body), "wsgi.input_terminated": True})
     answer = push(request)
@@ -62,21 +62,21 @@ def send(door: EventDoor, body: bytes, **given: str) -> Any:
     return answer
 
 
-def test_any_body_is_answered(open_door: EventDoor) -> None:
+def test_any_body_is_answered(create_client: EventClient) -> None:
     @with_examples(0.4)
     @given(body=bodies)
     def any_body(body: bytes) -> None:
-        assert send(open_door, body).status_code in (200, 400)
+        assert send(create_client, body).status_code in (200, 400)
 
     any_body()
 
 
 @pytest.mark.slow
-def test_of_any_batch_each_event_is_counted_once(open_door: EventDoor) -> None:
+def test_of_any_batch_each_event_is_counted_once(create_client: EventClient) -> None:
     @with_examples(0.4)
     @given(events=batches)
     def any_batch(events: list[Any]) -> None:
-        answer = send(open_door, as_json({"events": events}).encode())
+        answer = send(create_client, as_json({"events": events}).encode())
         receipt = json.loads(answer.content)
         if answer.status_code == 400:  # NaN is no JSON
             assert receipt["error"]["code"] == "invalid_json"
@@ -89,13 +89,13 @@ def test_of_any_batch_each_event_is_counted_once(open_door: EventDoor) -> None:
     any_batch()
 
 
-def test_any_header_is_answered(open_door: EventDoor) -> None:
+def test_any_header_is_answered(create_client: EventClient) -> None:
     body = json.dumps({"events": [event(event_id="1")]}).encode()
 
     @with_examples(0.2)
     @given(given=headers)
     def any_headers(given: dict[str, str]) -> None:
-        assert send(open_door, body, **given).status_code in (200, 400, 413, 415, 422)
+        assert send(create_client, body, **given).status_code in (200, 400, 413, 415, 422)
 
     any_headers()
     assert len(stored_events()) <= 1

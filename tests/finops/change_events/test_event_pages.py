@@ -14,7 +14,7 @@ from finops.change_events.models import EventKey, EventSource
 from finops.change_events.openapi import document
 from finops.change_events.snippets import event_snippets
 from tests.cast import Cast, signed_in
-from tests.finops.change_events.event_client import EventDoor, event, reasons, stored_events
+from tests.finops.change_events.event_client import EventClient, event, reasons, stored_events
 from tests.pages import csv_rows, get_page, text_of
 
 LIST = "/a/acme/connections/events/"
@@ -50,9 +50,9 @@ def test_a_member_creates_a_source_and_its_key_pushes(cast: Cast) -> None:
 
     answer = client.post(f"{page}key/generate/")
 
-    door = EventDoor(EventSource.objects.unscoped().get(), shown_key(answer))
+    event_client = EventClient(EventSource.objects.unscoped().get(), shown_key(answer))
     assert "no-store" in answer.headers["Cache-Control"]
-    assert reasons(door.push(event()), submitted=1) == {}
+    assert reasons(event_client.push(event()), submitted=1) == {}
     after = get_page(client, page)
     assert "checkout v142" in after
     assert "fevt_" in after
@@ -60,37 +60,37 @@ def test_a_member_creates_a_source_and_its_key_pushes(cast: Cast) -> None:
     assert "already" in text_of(client.post(f"{page}key/generate/", follow=True))
 
 
-def test_a_regenerated_key_replaces_the_old_one_once(cast: Cast, door: EventDoor) -> None:
+def test_a_regenerated_key_replaces_the_old_one_once(cast: Cast, event_client: EventClient) -> None:
     client = signed_in(cast.member)
     old = EventKey.objects.unscoped().get()
 
-    new = shown_key(client.post(f"{door.page}key/regenerate/", {"replaces": old.pk}))
-    again = client.post(f"{door.page}key/regenerate/", {"replaces": old.pk}, follow=True)
+    new = shown_key(client.post(f"{event_client.page}key/regenerate/", {"replaces": old.pk}))
+    again = client.post(f"{event_client.page}key/regenerate/", {"replaces": old.pk}, follow=True)
 
     assert "already replaced" in text_of(again)
-    assert door.push(event()).status_code == 401
-    assert EventDoor(door.source, new).push(event()).status_code == 200
-    client.post(f"{door.page}key/revoke/")
-    assert EventDoor(door.source, new).push(event()).status_code == 401
+    assert event_client.push(event()).status_code == 401
+    assert EventClient(event_client.source, new).push(event()).status_code == 200
+    client.post(f"{event_client.page}key/revoke/")
+    assert EventClient(event_client.source, new).push(event()).status_code == 401
     assert "No key" in get_page(client, LIST)
 
 
-def test_names_are_unique_and_a_source_is_renamed_and_deleted(cast: Cast, door: EventDoor) -> None:
+def test_names_are_unique_and_a_source_is_renamed_and_deleted(cast: Cast, event_client: EventClient) -> None:
     client = signed_in(cast.member)
-    door.push(event())
+    event_client.push(event())
 
     duplicate = client.post(f"{LIST}new/", {"name": "pipeline"})
     assert "An event source with this name already exists." in text_of(duplicate, status=422)
-    client.post(f"{door.page}rename/", {"name": "Deploys"})
+    client.post(f"{event_client.page}rename/", {"name": "Deploys"})
     assert "Deploys" in get_page(client, LIST)
-    deleted = client.post(f"{door.page}delete/", follow=True)
+    deleted = client.post(f"{event_client.page}delete/", follow=True)
 
     assert "Source Deploys deleted with its key and events." in text_of(deleted)
     assert stored_events() == []
 
 
-def test_the_list_filters_searches_and_exports(cast: Cast, door: EventDoor) -> None:
-    door.push(
+def test_the_list_filters_searches_and_exports(cast: Cast, event_client: EventClient) -> None:
+    event_client.push(
         event(title="checkout v1", scope={"service": "Amazon EC2"}, url="https://ci.example/1"),
         event(kind="incident", title="cache storm", actor="pager", occurred_at="2026-11-21T00:00:00Z"),
     )
@@ -104,7 +104,7 @@ def test_the_list_filters_searches_and_exports(cast: Cast, door: EventDoor) -> N
     assert "No events match" in get_page(client, EVENTS, source="note")
     assert "No events match" in get_page(client, EVENTS, source="9" * 30)
     rows = csv_rows(
-        client.get(EVENTS, {"format": "csv", "source": str(door.source.pk), "sort": "occurred_at"})
+        client.get(EVENTS, {"format": "csv", "source": str(event_client.source.pk), "sort": "occurred_at"})
     )
     assert [row["Event"] for row in rows] == ["checkout v1", "cache storm"]
     assert rows[0]["Link"] == "https://ci.example/1"
@@ -131,12 +131,12 @@ def test_the_document_is_served_to_everybody_and_valid() -> None:
     validate(answer.json())
 
 
-def test_the_curl_snippet_works_as_it_stands(door: EventDoor) -> None:
-    curl = event_snippets("http://127.0.0.1:8000/api/events", door.key)[0]
+def test_the_curl_snippet_works_as_it_stands(event_client: EventClient) -> None:
+    curl = event_snippets("http://127.0.0.1:8000/api/events", event_client.key)[0]
     words = shlex.split(curl.text.replace("\\\n", " "))
 
     assert words[1].endswith("/api/events")
-    answer = door.send(words[words.index("-d") + 1], authorization=words[3].partition(": ")[2])
+    answer = event_client.send(words[words.index("-d") + 1], authorization=words[3].partition(": ")[2])
 
     assert reasons(answer, submitted=1) == {}
 

@@ -1,4 +1,4 @@
-"""POST /api/events: each event judged alone, each stored once, the rules of the usage door."""
+"""POST /api/events: each event judged alone, each stored once, the rules of the usage endpoint."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from finops.change_events.services.sources import delete_event_source
 from finops.lib import clock
 from ingestion.queries import metered_events
 from tests.cast import ACTOR, Cast
-from tests.finops.change_events.event_client import EventDoor, event, open_event_door, reasons, stored_events
+from tests.finops.change_events.event_client import EventClient, event, create_event_client, reasons, stored_events
 
 DIMENSIONS = {f"tag:{place}": "x" for place in range(21)}
 
 
-def test_an_event_is_stored_as_it_was_sent(door: EventDoor) -> None:
-    answer = door.push(
+def test_an_event_is_stored_as_it_was_sent(event_client: EventClient) -> None:
+    answer = event_client.push(
         event(
             occurred_at="2026-11-20T13:00:00+01:00",
             kind="release",
@@ -42,30 +42,30 @@ def test_an_event_is_stored_as_it_was_sent(door: EventDoor) -> None:
     assert (row.kind, row.title, row.actor) == ("release", "checkout v142", "ana@example.com")
     assert row.url == "https://ci.example/runs/1"
     assert row.scope == {"service": ["Amazon EC2"], "tag:team": ["payments", "core"], "provider": ["AWS"]}
-    assert (row.source_id, row.external_id, row.origin) == (door.source.pk, "run-1", "source")
+    assert (row.source_id, row.external_id, row.origin) == (event_client.source.pk, "run-1", "source")
 
 
 @pytest.mark.parametrize("name", ["occurred_at", "timestamp"])
-def test_the_time_is_read_under_the_name_of_usage_events_too(door: EventDoor, name: str) -> None:
-    assert reasons(door.push(event(**{"occurred_at": ..., name: "2026-03-02T10:00:00Z"})), submitted=1) == {}
+def test_the_time_is_read_under_the_name_of_usage_events_too(event_client: EventClient, name: str) -> None:
+    assert reasons(event_client.push(event(**{"occurred_at": ..., name: "2026-03-02T10:00:00Z"})), submitted=1) == {}
 
     (row,) = stored_events()
     assert row.occurred_at == datetime(2026, 3, 2, 10, tzinfo=UTC)
 
 
-def test_a_time_that_cannot_be_read_is_refused_under_either_name(door: EventDoor) -> None:
-    answer = door.push(event(occurred_at=..., timestamp="soon"))
+def test_a_time_that_cannot_be_read_is_refused_under_either_name(event_client: EventClient) -> None:
+    answer = event_client.push(event(occurred_at=..., timestamp="soon"))
 
     assert reasons(answer, submitted=1)[0].startswith("occurred_at must be a parseable date")
 
 
 def test_without_a_time_it_happened_when_it_was_received(
-    door: EventDoor, monkeypatch: pytest.MonkeyPatch
+    event_client: EventClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
     monkeypatch.setattr(clock, "now", lambda: now)
 
-    door.push(event(occurred_at=...), event(occurred_at=None))
+    event_client.push(event(occurred_at=...), event(occurred_at=None))
 
     assert [row.occurred_at for row in stored_events()] == [now, now]
 
@@ -99,9 +99,9 @@ def test_without_a_time_it_happened_when_it_was_received(
     ],
 )  # fmt: skip
 def test_a_wrong_field_is_named_and_the_others_are_stored(
-    door: EventDoor, fields: dict[str, Any], error: str
+    event_client: EventClient, fields: dict[str, Any], error: str
 ) -> None:
-    answer = door.push(event(title="before"), event(**fields), event(title="after"))
+    answer = event_client.push(event(title="before"), event(**fields), event(title="after"))
 
     errors = reasons(answer, submitted=3)
     assert list(errors) == [1]
@@ -109,8 +109,8 @@ def test_a_wrong_field_is_named_and_the_others_are_stored(
     assert [row.title for row in stored_events()] == ["before", "after"]
 
 
-def test_what_is_no_event_at_all_is_rejected_alone(door: EventDoor) -> None:
-    answer = door.push("x", [], 1, None, event())
+def test_what_is_no_event_at_all_is_rejected_alone(event_client: EventClient) -> None:
+    answer = event_client.push("x", [], 1, None, event())
 
     assert reasons(answer, submitted=5) == dict.fromkeys(range(4), "event must be an object")
     assert len(stored_events()) == 1
@@ -126,55 +126,55 @@ def test_what_is_no_event_at_all_is_rejected_alone(door: EventDoor) -> None:
         (b'{"events": ' + b"[" * 5000, "invalid_json"),
     ],
 )
-def test_a_body_without_events_is_refused_as_a_whole(door: EventDoor, body: bytes, code: str) -> None:
-    answer = door.send(body)
+def test_a_body_without_events_is_refused_as_a_whole(event_client: EventClient, body: bytes, code: str) -> None:
+    answer = event_client.send(body)
 
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == code
     assert stored_events() == []
 
 
-def test_the_limits_and_statuses_are_those_of_the_usage_door(cast: Cast, door: EventDoor) -> None:
+def test_the_limits_and_statuses_are_those_of_the_usage_door(cast: Cast, event_client: EventClient) -> None:
     small = json.dumps({"events": [event()]}).encode()
     statuses = {
-        200: door.send(gzip.compress(small), content_encoding="gzip"),
-        405: door.send(b"", method="GET"),
-        413: door.send(b" " * (16 * 2**20 + 1)),
-        415: door.send(small, content_encoding="br"),
+        200: event_client.send(gzip.compress(small), content_encoding="gzip"),
+        405: event_client.send(b"", method="GET"),
+        413: event_client.send(b" " * (16 * 2**20 + 1)),
+        415: event_client.send(small, content_encoding="br"),
     }
     with override_settings(EVENT_RATE_LIMIT_PER_MINUTE=4):
-        statuses[429] = door.push(event())
+        statuses[429] = event_client.push(event())
     suspend_account(account=cast.account, actor=ACTOR)
-    statuses[403] = door.push(event())
+    statuses[403] = event_client.push(event())
 
     assert {status: answer.status_code for status, answer in statuses.items()} == {s: s for s in statuses}
     assert statuses[429].headers["Retry-After"]
     assert statuses[200].headers["RateLimit-Limit"] == "1000"
 
 
-def test_an_event_id_is_stored_once_and_other_content_is_rejected(door: EventDoor) -> None:
-    door.push(event(event_id="run-1"), event(event_id="run-1"))
+def test_an_event_id_is_stored_once_and_other_content_is_rejected(event_client: EventClient) -> None:
+    event_client.push(event(event_id="run-1"), event(event_id="run-1"))
 
-    answer = door.push(event(event_id="run-1", occurred_at=...), event(event_id="run-1", title="other"))
+    answer = event_client.push(event(event_id="run-1", occurred_at=...), event(event_id="run-1", title="other"))
 
     assert reasons(answer, submitted=2) == {1: "event_id must not be that of an event with other content"}
     assert answer.headers["Events-Duplicates"] == "1"
     assert len(stored_events()) == 1
 
 
-def test_two_sources_may_use_the_same_event_id(cast: Cast, door: EventDoor) -> None:
-    other = open_event_door(cast, "Cluster")
+def test_two_sources_may_use_the_same_event_id(cast: Cast, event_client: EventClient) -> None:
+    other = create_event_client(cast, "Cluster")
 
-    for each in (door, other):
+    for each in (event_client, other):
         assert reasons(each.push(event(event_id="1")), submitted=1) == {}
 
-    assert [row.source_id for row in stored_events()] == [door.source.pk, other.source.pk]
+    assert [row.source_id for row in stored_events()] == [event_client.source.pk, other.source.pk]
 
 
-def test_a_retry_under_its_idempotency_key_gets_the_same_answer(door: EventDoor) -> None:
-    first = door.push(event(), event(kind="x"), idempotency_key="k")
-    again = door.push(event(), event(kind="x"), idempotency_key="k")
-    other = door.push(event(), idempotency_key="k")
+def test_a_retry_under_its_idempotency_key_gets_the_same_answer(event_client: EventClient) -> None:
+    first = event_client.push(event(), event(kind="x"), idempotency_key="k")
+    again = event_client.push(event(), event(kind="x"), idempotency_key="k")
+    other = event_client.push(event(), idempotency_key="k")
 
     assert again.content == first.content
     assert again.headers["Idempotent-Replayed"] == "true"
@@ -182,36 +182,36 @@ def test_a_retry_under_its_idempotency_key_gets_the_same_answer(door: EventDoor)
     assert len(stored_events()) == 1
 
 
-def test_a_dry_run_answers_the_same_and_stores_nothing(door: EventDoor) -> None:
-    door.push(event(event_id="1"))
-    dry = door.push(event(event_id="1"), event(event_id="2"), event(kind="x"), path="?dry_run=true")
+def test_a_dry_run_answers_the_same_and_stores_nothing(event_client: EventClient) -> None:
+    event_client.push(event(event_id="1"))
+    dry = event_client.push(event(event_id="1"), event(event_id="2"), event(kind="x"), path="?dry_run=true")
 
     assert dry.json()["accepted"] == 2
     assert dry.headers["Events-Duplicates"] == "1"
     assert len(stored_events()) == 1
-    assert door.push(event(), path="?dry_run=maybe").status_code == 400
+    assert event_client.push(event(), path="?dry_run=maybe").status_code == 400
 
 
 def test_what_is_stored_is_metered_once_and_stays_so_when_the_source_is_deleted(
-    cast: Cast, door: EventDoor
+    cast: Cast, event_client: EventClient
 ) -> None:
-    door.push(event(event_id="1"), event(), event(kind="x"))
-    door.push(event(event_id="1"))
+    event_client.push(event(event_id="1"), event(), event(kind="x"))
+    event_client.push(event(event_id="1"))
 
     month = EventMonth.objects.unscoped().get()
     assert (month.events, month.duplicates, month.rejected) == (2, 1, 1)
-    delete_event_source(source=door.source, actor=cast.actor)
+    delete_event_source(source=event_client.source, actor=cast.actor)
 
     assert stored_events() == []
-    assert door.push(event()).status_code == 401
+    assert event_client.push(event()).status_code == 401
     assert metered_events(cast.account, clock.today()) == 2
     assert metered_events(cast.other_account, clock.today()) == 0
 
 
-def test_a_revoked_key_is_refused(cast: Cast, door: EventDoor) -> None:
-    revoke_event_key(source=door.source, actor=cast.actor)
+def test_a_revoked_key_is_refused(cast: Cast, event_client: EventClient) -> None:
+    revoke_event_key(source=event_client.source, actor=cast.actor)
 
-    answer = door.push(event())
+    answer = event_client.push(event())
 
     assert answer.status_code == 401
     assert answer.headers["WWW-Authenticate"] == "Bearer"

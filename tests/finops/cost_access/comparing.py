@@ -19,7 +19,7 @@ from ingestion.models import Customer
 from mcpserver.registry import Tool
 from tests.isolation.rows import MAKERS
 from tests.isolation.walk import Route, fill
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.world.cost_access import LIMIT, Pair
 from tests.world.cost_access_settings import BOARD
 
@@ -43,7 +43,7 @@ def plain(text: str, pair: Pair) -> str:
 
 
 def answer_text(key: str, tool: Tool, arguments: dict[str, Any]) -> str:
-    result = Door(key).result("tools/call", {"name": tool.name, "arguments": arguments})
+    result = McpClient(key).result("tools/call", {"name": tool.name, "arguments": arguments})
     return str(result["content"][0]["text"])
 
 

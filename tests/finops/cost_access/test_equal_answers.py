@@ -19,7 +19,7 @@ from tests.cast import signed_in
 from tests.finops.cost_access.comparing import answer_text, plain, same
 from tests.finops.cost_access.questions import QUESTIONS
 from tests.isolation.walk import account_routes
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.world.cost_access import LIMIT, SECRET, Pair
 
 TOOLS = list(registry)
@@ -49,9 +49,9 @@ def test_every_tool_that_is_reached_has_questions() -> None:
 
 
 def test_only_what_is_proven_is_listed(pair: Pair) -> None:
-    door = Door(pair.limited_key)
-    assert {each["name"] for each in door.result("tools/list")["tools"]} == set(reach.TOOLS)
-    assert {each["name"] for each in door.result("prompts/list")["prompts"]} == set(reach.PROMPTS)
+    mcp_client = McpClient(pair.limited_key)
+    assert {each["name"] for each in mcp_client.result("tools/list")["tools"]} == set(reach.TOOLS)
+    assert {each["name"] for each in mcp_client.result("prompts/list")["prompts"]} == set(reach.PROMPTS)
     answer = Client().get("/api/v1/tools", headers={"authorization": f"Bearer {pair.limited_key}"})
     assert {each["name"] for each in answer.json()["tools"]} == set(reach.TOOLS)
 

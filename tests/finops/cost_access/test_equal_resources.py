@@ -9,34 +9,34 @@ from finops.cost_access import reach
 from finops.lib.cost_access import REFUSED
 from mcpserver.registry import registry
 from tests.finops.cost_access.comparing import plain, same
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.world.cost_access import LIMIT, SECRET, Pair
 from tests.world.cost_access_settings import BOARD
 
 
 def test_resources_are_those_without_the_other_lines(pair: Pair) -> None:
-    door, other = Door(pair.limited_key), Door(pair.inside_key)
+    mcp_client, other = McpClient(pair.limited_key), McpClient(pair.inside_key)
     uris = [each["uri"] for each in other.result("resources/list")["resources"]]
     for kind, name in (("budgets", "Core budget"), ("cost-tags", "env"), ("dashboards", BOARD)):
         uris.append(f"finops://{kind}/{quote(name)}")
     for uri in uris:
         limited, expected = (
-            each.result("resources/read", {"uri": uri})["contents"][0]["text"] for each in (door, other)
+            each.result("resources/read", {"uri": uri})["contents"][0]["text"] for each in (mcp_client, other)
         )
         same(plain(limited, pair), plain(expected, pair))
         if uri.startswith("finops://") and "glossary" not in uri:
             assert "Cost access is limited to" in limited[:200]
-    problem = door.error("resources/read", {"uri": f"finops://budgets/{quote(SECRET)}%20budget"})
+    problem = mcp_client.error("resources/read", {"uri": f"finops://budgets/{quote(SECRET)}%20budget"})
     assert "Valid: Core budget." in problem["message"]
 
 
 def test_completions_are_those_without_the_other_lines(pair: Pair) -> None:
-    door, other = Door(pair.limited_key), Door(pair.inside_key)
+    mcp_client, other = McpClient(pair.limited_key), McpClient(pair.inside_key)
     templates = [
         each["uriTemplate"] for each in other.result("resources/templates/list")["resourceTemplates"]
     ]
     assert templates == [
-        each["uriTemplate"] for each in door.result("resources/templates/list")["resourceTemplates"]
+        each["uriTemplate"] for each in mcp_client.result("resources/templates/list")["resourceTemplates"]
     ]
     questions = [
         {"ref": {"type": "ref/resource", "uri": uri}, "argument": {"name": name, "value": typed}}
@@ -54,7 +54,7 @@ def test_completions_are_those_without_the_other_lines(pair: Pair) -> None:
             for typed in ("", SECRET[:2])
         ]
     for question in questions:
-        limited = door.result("completion/complete", question)["completion"]
+        limited = mcp_client.result("completion/complete", question)["completion"]
         assert SECRET not in str(limited)
         if question["ref"].get("name") == "anomaly_check":
             assert limited["values"] == []
@@ -63,14 +63,14 @@ def test_completions_are_those_without_the_other_lines(pair: Pair) -> None:
 
 
 def test_prompts_ask_nothing_that_is_refused(pair: Pair) -> None:
-    door, other = Door(pair.limited_key), Door(pair.inside_key)
+    mcp_client, other = McpClient(pair.limited_key), McpClient(pair.inside_key)
     for prompt in registry.prompts():
         params = {"name": prompt.name, "arguments": {}}
         if prompt.name not in reach.PROMPTS:
-            assert REFUSED in door.error("prompts/get", params)["message"]
+            assert REFUSED in mcp_client.error("prompts/get", params)["message"]
             continue
         limited, whole = (
-            each.result("prompts/get", params)["messages"][0]["content"]["text"] for each in (door, other)
+            each.result("prompts/get", params)["messages"][0]["content"]["text"] for each in (mcp_client, other)
         )
         assert f"Cost access is limited to '{LIMIT}'." in limited
         steps = set(re.findall(r"^\d+\. `(\w+)`", limited, re.M))

@@ -13,7 +13,7 @@ from finops.cost_access.services import create_limit, limit_key
 from finops.costs.spend_query import CostFilter, Op
 from finops.exchange_rates.services import enter_rate
 from tests.cast import ACTOR, Cast
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.world.costs import add_source, cost
 from tests.world.days import days
 
@@ -21,23 +21,23 @@ FIRST, LAST = date(2026, 3, 1), date(2026, 3, 18)
 PERIOD = {"start_date": "2026-03-01", "end_date": "2026-03-18"}
 
 
-def limited_door(cast: Cast, *filters: CostFilter) -> Door:
+def limited_client(cast: Cast, *filters: CostFilter) -> McpClient:
     name = " ".join(f"{each.dimension} {each.op}" for each in filters)
     limit = create_limit(account=cast.account, actor=ACTOR, name=name, alternatives=[list(filters)])
     key, plaintext = mint_mcp_key(
         account=cast.account, actor=Actor.of_user(cast.owner), name="limited", scope="read"
     )
     limit_key(key=key, limit=limit, actor=ACTOR)
-    return Door(plaintext)
+    return McpClient(plaintext)
 
 
-def totals(door: Door, **question: object) -> dict[str, Decimal]:
-    answer = door.ask("querySpend", **PERIOD, **question)
+def totals(mcp_client: McpClient, **question: object) -> dict[str, Decimal]:
+    answer = mcp_client.ask("querySpend", **PERIOD, **question)
     return {each["currency"]: Decimal(str(each["amount"])) for each in answer["totals"]}
 
 
-def first_day(door: Door) -> str:
-    return str(door.ask("getDataHealth")["data_from"])
+def first_day(mcp_client: McpClient) -> str:
+    return str(mcp_client.ask("getDataHealth")["data_from"])
 
 
 def test_a_limit_by_team_follows_what_the_team_owns(acme: object, cast: Cast) -> None:
@@ -50,14 +50,14 @@ def test_a_limit_by_team_follows_what_the_team_owns(acme: object, cast: Cast) ->
         set_team_key(account=cast.account, actor=ACTOR, dimension="tag:team")
         team = create_team(account=cast.account, actor=ACTOR, name="Core")
         own_value(team=team, actor=ACTOR, value="core")
-    door = limited_door(cast, CostFilter(dimension="team", values=["Core"]))
-    readings = [(totals(door), first_day(door))]
+    mcp_client = limited_client(cast, CostFilter(dimension="team", values=["Core"]))
+    readings = [(totals(mcp_client), first_day(mcp_client))]
     with account_scope(cast.account):
         owned = own_value(team=team, actor=ACTOR, value="data")
-    readings.append((totals(door), first_day(door)))
+    readings.append((totals(mcp_client), first_day(mcp_client)))
     with account_scope(cast.account):
         release_value(owned=owned, actor=ACTOR)
-    readings.append((totals(door), first_day(door)))
+    readings.append((totals(mcp_client), first_day(mcp_client)))
 
     core, both = {"USD": Decimal(18)}, {"USD": Decimal(198)}
     assert readings == [(core, "2026-03-01"), (both, "2025-12-01"), (core, "2026-03-01")]
@@ -77,7 +77,7 @@ def test_a_limit_by_currency_is_of_the_currency_of_the_bill(acme: object, cast: 
         ("in", {"USD": Decimal(18)}),
     ]
     for op, expected in cases:
-        door = limited_door(cast, CostFilter(dimension="currency", op=op, values=["EUR"]))
-        assert totals(door, display_currency="USD") == expected
+        mcp_client = limited_client(cast, CostFilter(dimension="currency", op=op, values=["EUR"]))
+        assert totals(mcp_client, display_currency="USD") == expected
         own = {"USD": Decimal(9)} if op == "not_in" else {"EUR": Decimal(9)}
-        assert totals(door, display_currency="own") == own
+        assert totals(mcp_client, display_currency="own") == own

@@ -20,7 +20,7 @@ from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
 from tests.cast import Cast, signed_in
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.costs import Line, add_source, cost
 
 MARCH_1, MARCH_10 = date(2026, 3, 1), date(2026, 3, 10)
@@ -66,7 +66,7 @@ def test_a_monthly_charge_counts_by_the_day(cast: Cast, payer: Account) -> None:
     assert {row.group["service"]: row.amount for row in answer.rows} == {"EC2": 10, "Support": 100}
     assert [(each.amount, each.currency) for each in answer.spread] == [(Decimal(-210), "USD")]
     assert "210.00 USD less than on their charge days" in answer.summary.partition(";")[2]
-    tool = Door(mint(cast)).ask(
+    tool = McpClient(mint(cast)).ask(
         "querySpend", start_date="2026-03-01", end_date="2026-03-10", spread="charge_period"
     )
     assert (tool["totals"][0]["amount"], tool["spread"][0]["amount"]) == (110, -210)
@@ -111,7 +111,7 @@ def test_a_comparison_that_a_monthly_charge_decides_says_so_with_its_amount(
     )
     assert spread(payer, **PARTS_OF_MONTHS).totals[0].change.one_sided is None
     days = {"start_date": "2026-02-25", "end_date": "2026-03-10"}
-    moved = Door(mint(cast)).ask("explainSpendChange", **days)
+    moved = McpClient(mint(cast)).ask("explainSpendChange", **days)
     assert moved["totals"][0]["one_sided"] == 310
     assert "310.00 USD of monthly or one-time charges" in moved["summary"]
 

@@ -1,4 +1,4 @@
-"""What a loaded demo has, at its doors too, and what a later load or a person changes of it."""
+"""What a loaded demo has, at its endpoints too, and what a later load or a person changes of it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from tests.finops.demo.test_load_demo import TODAY, URL, handout, load, own_var
 from tests.finops.demo.test_usage import ACTOR, stored_quantities
 from tests.interface.demo_pages import pages
 from tests.interface.stored_bytes import json_columns, segments_text
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.world.module_scope import module_world
 
 pytestmark = pytest.mark.slow
@@ -231,12 +231,12 @@ def test_what_somebody_chose_as_customer_key_stays(demo: Path) -> None:
 
 
 def test_each_call_of_the_demo_answers_as_its_activity_says(demo: Path) -> None:
-    door = Door(handout(demo)["mcp_key_read"])
+    mcp_client = McpClient(handout(demo)["mcp_key_read"])
     account = Account.objects.get(slug="lumenly")
 
     with clock.frozen(TODAY):
         for sample in (*SAMPLE_CALLS, *FAILED_CALLS):
-            answer = door.call(sample.tool, **sample.arguments)
+            answer = mcp_client.call(sample.tool, **sample.arguments)
             text = answer["content"][0]["text"]
             if sample.problem:
                 assert answer["isError"], sample
@@ -293,21 +293,21 @@ MORE: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "tool", [tool for tool in registry if tool.access is ToolAccess.READ], ids=lambda tool: tool.name
 )
 def test_the_answers_to_its_examples_are_those_recorded(demo_to_read: Path, tool: Tool) -> None:
-    door = Door(handout(demo_to_read)["mcp_key_read"])
+    mcp_client = McpClient(handout(demo_to_read)["mcp_key_read"])
     recorded.compare(
-        tool.name, [answer_to(door, tool, example) for example in [*tool.examples, *MORE.get(tool.name, ())]]
+        tool.name, [answer_to(mcp_client, tool, example) for example in [*tool.examples, *MORE.get(tool.name, ())]]
     )
 
 
-def answer_to(door: Door, tool: Tool, example: Mapping[str, Any]) -> dict[str, Any]:
-    result = door.result("tools/call", {"name": tool.name, "arguments": dict(example)})
+def answer_to(mcp_client: McpClient, tool: Tool, example: Mapping[str, Any]) -> dict[str, Any]:
+    result = mcp_client.result("tools/call", {"name": tool.name, "arguments": dict(example)})
     assert not result["isError"], result["content"][0]["text"]
     return {"arguments": example, "answer": msgspec.Raw(result["content"][0]["text"].encode())}
 
 
-def plain_result(door: Door, method: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def plain_result(mcp_client: McpClient, method: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Without what it says of the server, whose address is that of the first test of the process (`mcp_lists.json` has it)."""
-    result = door.result(method, {"name": name, "arguments": dict(arguments)})
+    result = mcp_client.result(method, {"name": name, "arguments": dict(arguments)})
     return {key: value for key, value in result.items() if key != "_meta"}
 
 
@@ -328,13 +328,13 @@ PROMPTS: Mapping[str, Sequence[Mapping[str, str]]] = {
 
 @pytest.mark.parametrize("prompt", registry.prompts(), ids=lambda prompt: prompt.name)
 def test_the_texts_of_prompts_are_those_recorded(demo_to_read: Path, prompt: Prompt) -> None:
-    door = Door(handout(demo_to_read)["mcp_key_read"])
+    mcp_client = McpClient(handout(demo_to_read)["mcp_key_read"])
     recorded.compare_json(
         f"prompts/{prompt.name}.json",
         [
             {
                 "arguments": arguments,
-                "answer": plain_result(door, "prompts/get", prompt.name, arguments),
+                "answer": plain_result(mcp_client, "prompts/get", prompt.name, arguments),
             }
             for arguments in ({}, *PROMPTS[prompt.name])
         ],
@@ -343,7 +343,7 @@ def test_the_texts_of_prompts_are_those_recorded(demo_to_read: Path, prompt: Pro
 
 def test_the_answers_of_tools_that_write_are_those_recorded(demo_to_read: Path) -> None:
     """Each after the one before: what is made is changed, then deleted."""
-    door = Door(handout(demo_to_read)["mcp_key_read_write"])
+    mcp_client = McpClient(handout(demo_to_read)["mcp_key_read_write"])
     recorded.restart_ids(2 * recorded.FIRST_ID)
     dashboard = {"dashboard_id": 2 * recorded.FIRST_ID}
     calls: list[tuple[str, Mapping[str, Any]]] = [
@@ -372,7 +372,7 @@ def test_the_answers_of_tools_that_write_are_those_recorded(demo_to_read: Path) 
             {
                 "tool": tool,
                 "arguments": arguments,
-                "answer": plain_result(door, "tools/call", tool, arguments),
+                "answer": plain_result(mcp_client, "tools/call", tool, arguments),
             }
             for tool, arguments in calls
         ],

@@ -27,7 +27,7 @@ from finops.lake.usage.flush import flush_usage
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast, reauthenticated, signed_in
-from tests.ingestion.push_client import event, open_door
+from tests.ingestion.push_client import event, create_push_client
 from tests.world.budgets import create_budget
 from tests.world.imports import cost_by, import_bill, write_bill
 
@@ -109,10 +109,10 @@ def test_what_an_import_reads_of_an_export_is_the_same_cost(
 
 
 def test_events_that_wait_and_configuration_are_in_it(cast: Cast, acting: Client) -> None:
-    door = open_door(cast)
-    door.push(event(quantity=2.5))
+    push_client = create_push_client(cast)
+    push_client.push(event(quantity=2.5))
     flush_usage(cast.account)
-    door.push(event(quantity=4))
+    push_client.push(event(quantity=4))
     create_budget(cast.account, "All of it")
     export, _page = request(cast, acting)
     tasks.run_export(cast.account.pk, export.pk)

@@ -13,7 +13,7 @@ from finops.connections.models import CostSync
 from finops.data_exports.models import DataExport, DataExportRun
 from finops.operations.actions import row_actions
 from finops.operations.catalog import entries
-from tests.accounts.oauth.flow import OAuthClient, status_at_door
+from tests.accounts.oauth.flow import OAuthClient, mcp_status
 from tests.cast import Cast, reauthenticated, signed_in
 from tests.isolation.rows import MAKERS
 
@@ -103,7 +103,7 @@ def test_a_client_that_deceives_is_deleted_and_each_account_sees_it(cast: Cast, 
     answer = acting.post(action_url(OAuthApplication, application.pk, "delete"))
 
     assert answer.headers["Location"] == "/admin/accounts/oauthapplication/"
-    assert status_at_door(tokens.access) == 401
+    assert mcp_status(tokens.access) == 401
     assert not OAuthApplication.objects.exists()
     entry = AuditEntry.objects.unscoped().get(action="connected_app.disconnect")
     assert entry.detail["reason"] == "the client was deleted"
@@ -132,7 +132,7 @@ def test_all_access_of_a_person_ends_and_she_and_her_accounts_see_it(cast: Cast,
 
     assert client.get("/a/acme/").status_code == 302
     assert authenticate_mcp_key(plaintext) is None
-    assert status_at_door(tokens.access) == 401
+    assert mcp_status(tokens.access) == 401
     assert "by the operator" in SecurityEvent.objects.filter(user=cast.member, kind="end_session")[0].detail
     assert AuditEntry.objects.unscoped().filter(action="user.end_access", account=cast.account).count() == 1
     assert signed_in(cast.member).get("/a/acme/").status_code == 200

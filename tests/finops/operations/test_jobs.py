@@ -22,7 +22,7 @@ from finops.costs.services import create_cost_source, retry_import, run_import
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast, reauthenticated
-from tests.finops.connections.pushes.push_steps import CostDoor, open_door
+from tests.finops.connections.pushes.push_steps import CostPushClient, create_cost_client
 from tests.isolation.rows import MAKERS
 from tests.world.imports import import_bill, queue_import, total, write_bill
 
@@ -114,13 +114,13 @@ def test_a_retry_counts_as_a_job_of_the_account(
 
 
 @pytest.fixture
-def door(cast: Cast) -> CostDoor:
-    return open_door(cast)
+def cost_client(cast: Cast) -> CostPushClient:
+    return create_cost_client(cast)
 
 
-def test_an_open_push_is_canceled_and_its_parts_go(cast: Cast, acting: Client, door: CostDoor) -> None:
-    address = door.open()
-    door.send("PUT", f"{address}/parts/1", BILL)
+def test_an_open_push_is_canceled_and_its_parts_go(cast: Cast, acting: Client, cost_client: CostPushClient) -> None:
+    address = cost_client.open()
+    cost_client.send("PUT", f"{address}/parts/1", BILL)
     push = CostPush.objects.unscoped().get()
     assert push_folders.folder_of(push.public_id).exists()
 
@@ -132,12 +132,12 @@ def test_an_open_push_is_canceled_and_its_parts_go(cast: Cast, acting: Client, d
     assert push.status == "canceled"
     entry = AuditEntry.objects.unscoped().get(action="cost_push.cancel")
     assert (entry.account, entry.actor_label) == (cast.account, "Operator operator@example.com")
-    assert door.send("GET", address).json()["status"] == "canceled"
+    assert cost_client.send("GET", address).json()["status"] == "canceled"
     assert acting.post(url).status_code == 404
 
 
-def test_a_push_that_ended_cannot_be_canceled(cast: Cast, door: CostDoor) -> None:
-    door.open()
+def test_a_push_that_ended_cannot_be_canceled(cast: Cast, cost_client: CostPushClient) -> None:
+    cost_client.open()
     push = CostPush.objects.unscoped().get()
     CostPush.objects.unscoped().update(status="expired", finished_at=push.created_at)
 

@@ -1,4 +1,4 @@
-"""An operator raises the limits of one account: they count at every door at once, and the account's audit log has them."""
+"""An operator raises the limits of one account: they count at every endpoint at once, and the account's audit log has them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from accounts.limits import LIMITS, limit_of
 from accounts.models import Account, AuditEntry, User
 from accounts.services.limits import change_limits
 from finops.lib.errors import UserError
-from tests.accounts.oauth.flow import OAuthClient, status_at_door
+from tests.accounts.oauth.flow import OAuthClient, mcp_status
 from tests.cast import ACTOR, Cast, reauthenticated, signed_in
-from tests.finops.connections.pushes.push_steps import open_door as open_cost_door
-from tests.ingestion.push_client import event, open_door
-from tests.mcpserver.door import Door, mint
+from tests.finops.connections.pushes.push_steps import create_cost_client
+from tests.ingestion.push_client import event, create_push_client
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.budgets import create_budget
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
@@ -71,12 +71,12 @@ def test_rates_count_at_every_door_for_that_account_alone(cast: Cast, settings: 
     for name in ("MCP", "USAGE", "COST_PUSH"):
         setattr(settings, f"{name}_RATE_LIMIT_PER_MINUTE", 1)
         change_limits(account=cast.account, actor=ACTOR, limits={f"{name}_RATE_LIMIT_PER_MINUTE": 2})
-    door, token = Door(mint(cast)), OAuthClient().connect(cast.member).access
-    usage, cost = open_door(cast), open_cost_door(cast)
-    elsewhere = open_door(cast, cast.other_account)
+    mcp_client, token = McpClient(mint(cast)), OAuthClient().connect(cast.member).access
+    usage, cost = create_push_client(cast), create_cost_client(cast)
+    elsewhere = create_push_client(cast, cast.other_account)
 
-    assert [door.http(PING).status_code for _ in range(3)] == [200, 200, 429]
-    assert [status_at_door(token) for _ in range(3)] == [200, 200, 429]
+    assert [mcp_client.http(PING).status_code for _ in range(3)] == [200, 200, 429]
+    assert [mcp_status(token) for _ in range(3)] == [200, 200, 429]
     pushes = [usage.push(event()) for _ in range(3)]
     assert [answer.status_code for answer in pushes] == [200, 200, 429]
     assert pushes[0].headers["RateLimit-Limit"] == "2"

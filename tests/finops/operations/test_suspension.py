@@ -1,4 +1,4 @@
-"""A suspended account: every door answers 403 and says why, no task of it runs, and nothing is lost."""
+"""A suspended account: every endpoint answers 403 and says why, no task of it runs, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from finops.connections.services.syncs import queue_due_syncs
 from finops.connections.tasks import check_for_changes
 from finops.lib.errors import UserError
 from ingestion.models import UsageBatch
-from tests.accounts.oauth.flow import OAuthClient, status_at_door
+from tests.accounts.oauth.flow import OAuthClient, mcp_status
 from tests.cast import ACTOR, Cast, reauthenticated, signed_in
-from tests.finops.connections.pushes.push_steps import open_door as open_cost_door
-from tests.ingestion.push_client import event, open_door
+from tests.finops.connections.pushes.push_steps import create_cost_client
+from tests.ingestion.push_client import event, create_push_client
 from tests.isolation.rows import MAKERS
 from tests.isolation.test_tasks import OF_AN_ACCOUNT
 
@@ -56,11 +56,11 @@ def test_keys_and_apps_are_refused_at_the_mcp_endpoint(cast: Cast) -> None:
 
         assert answer.status_code == 403
         assert WHY in answer.content.decode()
-    assert status_at_door(tokens.access) == 403
+    assert mcp_status(tokens.access) == 403
 
 
 def test_pushes_are_refused_and_store_nothing(cast: Cast) -> None:
-    usage, cost = open_door(cast), open_cost_door(cast)
+    usage, cost = create_push_client(cast), create_cost_client(cast)
     suspend(cast.account)
 
     refusal = usage.push(event())
@@ -72,11 +72,11 @@ def test_pushes_are_refused_and_store_nothing(cast: Cast) -> None:
 
 
 def test_all_works_again_once_it_is_resumed(cast: Cast) -> None:
-    door = open_door(cast)
+    push_client = create_push_client(cast)
     suspend(cast.account)
     resume_account(account=cast.account, actor=ACTOR)
 
-    assert door.push(event()).status_code == 200
+    assert push_client.push(event()).status_code == 200
     assert signed_in(cast.viewer).get("/a/acme/").status_code == 200
 
 

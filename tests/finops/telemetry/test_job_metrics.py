@@ -15,10 +15,10 @@ from finops.lib.telemetry import metrics
 from finops.worker.pool import FairQueue
 from ingestion.services import uploads
 from tests.cast import Cast
-from tests.finops.connections.pushes.push_steps import csv_rows, open_door
+from tests.finops.connections.pushes.push_steps import csv_rows, create_cost_client
 from tests.finops.costs.focus_reader import as_csv
 from tests.finops.telemetry.scrape import Scrape
-from tests.ingestion.push_client import open_door as open_usage_door
+from tests.ingestion.push_client import create_push_client
 from tests.ingestion.upload_client import csv, line, send
 from tests.waiting import wait_until
 from tests.world.imports import queue_import
@@ -48,9 +48,9 @@ def test_imports_are_counted_by_how_they_ended(cast: Cast) -> None:
 @pytest.mark.django_db
 @pytest.mark.usefixtures("counting")
 def test_pushes_of_cost_are_counted_with_their_imports(cast: Cast) -> None:
-    door = open_door(cast)
-    assert door.push(csv_rows("1.5"))["status"] == "done"
-    assert door.push("no bill")["status"] == "failed"
+    cost_client = create_cost_client(cast)
+    assert cost_client.push(csv_rows("1.5"))["status"] == "done"
+    assert cost_client.push("no bill")["status"] == "failed"
 
     scrape = counts()
     assert scrape.value("finops_cost_pushes_total", outcome="done") == 1
@@ -61,7 +61,7 @@ def test_pushes_of_cost_are_counted_with_their_imports(cast: Cast) -> None:
 @pytest.mark.django_db
 @pytest.mark.usefixtures("counting")
 def test_uploads_of_usage_are_counted_once_they_ended(cast: Cast, settings: Settings) -> None:
-    job = send(open_usage_door(cast), csv(line(1), line(2)), cast)
+    job = send(create_push_client(cast), csv(line(1), line(2)), cast)
     room, settings.LOW_DISK_BYTES = settings.LOW_DISK_BYTES, 10**18
     assert uploads.run_upload(job.pk) is False
     waiting = counts()

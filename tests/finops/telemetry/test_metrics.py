@@ -26,8 +26,8 @@ from finops.telemetry.collector import STATES
 from ingestion.models import UsageSource
 from tests.cast import Cast, signed_in
 from tests.finops.telemetry.scrape import BEARER, Scrape
-from tests.ingestion.push_client import event, open_door
-from tests.mcpserver.door import Door, mint
+from tests.ingestion.push_client import event, create_push_client
+from tests.mcpserver.mcp_client import McpClient, mint
 
 
 def scrape(client: Client) -> Scrape:
@@ -57,7 +57,7 @@ def test_without_the_token_there_are_no_metrics(client: Client, sent: str) -> No
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("counting")
 def test_counts_rise_by_exactly_the_calls_that_were_made(cast: Cast, client: Client) -> None:
-    push, ask, person = open_door(cast), Door(mint(cast)), signed_in(cast.owner)
+    push, ask, person = create_push_client(cast), McpClient(mint(cast)), signed_in(cast.owner)
     before = scrape(client)
     for number in range(3):
         assert push.push(event(event_id=str(number)), event(event_id="same")).status_code == 200
@@ -89,7 +89,7 @@ def test_counts_rise_by_exactly_the_calls_that_were_made(cast: Cast, client: Cli
 @pytest.mark.django_db
 @pytest.mark.usefixtures("counting")
 def test_the_state_of_the_database_is_asked_by_one_statement(client: Client, cast: Cast) -> None:
-    open_door(cast)
+    create_push_client(cast)
     values = scrape(client)
 
     assert values.value("finops_database_up") == 1
@@ -167,10 +167,10 @@ def test_counts_are_served_while_the_database_is_away(client: Client) -> None:
 @pytest.mark.django_db
 @pytest.mark.usefixtures("counting")
 def test_no_label_names_an_account_or_what_people_typed(cast: Cast, client: Client) -> None:
-    Door(mint(cast)).request("tools/call", {"name": "planted_tool", "arguments": {}})
+    McpClient(mint(cast)).request("tools/call", {"name": "planted_tool", "arguments": {}})
     signed_in(cast.owner).get(f"/a/{cast.account.slug}/budgets/?planted=planted")
     client.get("/planted/")
-    open_door(cast).push(event(customer_id="planted", metric="planted"))
+    create_push_client(cast).push(event(customer_id="planted", metric="planted"))
 
     values = scrape(client).label_values
 

@@ -16,7 +16,7 @@ from finops.costs.migrations import __name__ as migrations
 from finops.costs.models import CostView
 from finops.costs.services import change_cost_view
 from tests.cast import Cast, signed_in
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.costs import Line
 from tests.world.unit_costs import MARCH, add_data, cost_line, usage_event
 
@@ -30,16 +30,16 @@ def prepaid(acme: Account) -> Account:
 
 
 def test_a_new_account_plans_amortized_and_spends_billed(cast: Cast, prepaid: Account) -> None:
-    door = Door(mint(cast, "read_write"))
+    mcp_client = McpClient(mint(cast, "read_write"))
     days = {name: str(day) for name, day in MARCH.items()}
 
-    spend = door.ask("querySpend", **days)
-    unit = door.ask("queryUnitCost", usage_metric="requests", **days)
-    forecast = door.ask("forecastSpend")
-    budget = door.ask(
+    spend = mcp_client.ask("querySpend", **days)
+    unit = mcp_client.ask("queryUnitCost", usage_metric="requests", **days)
+    forecast = mcp_client.ask("forecastSpend")
+    budget = mcp_client.ask(
         "create_budget", name="All", amount=1000, currency="USD", period="monthly", scope="account"
     )
-    listing = door.ask("listBudgets")
+    listing = mcp_client.ask("listBudgets")
 
     assert spend["totals"][0]["amount"] == 100
     assert unit["totals"][0]["unit_cost"] == 0.4
@@ -49,7 +49,7 @@ def test_a_new_account_plans_amortized_and_spends_billed(cast: Cast, prepaid: Ac
     bases = [each["view"]["basis"] for each in (spend, unit, forecast, budget, listing)]
     assert bases == ["billed", *["amortized"] * 4]
     assert all(each["view"]["is_account_view"] for each in (spend, unit, forecast, listing))
-    assert door.ask("getAccountContext")["planning_basis"] == "amortized"
+    assert mcp_client.ask("getAccountContext")["planning_basis"] == "amortized"
 
 
 def test_the_choice_is_in_plain_sight_and_can_be_switched(cast: Cast, prepaid: Account) -> None:

@@ -17,7 +17,7 @@ from finops.lib import clock
 from finops.unitcosts.answers import UnitCostAnswer
 from ingestion.models import UsageMetric, UsageSource
 from tests.cast import Cast
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.days import NOON
 from tests.world.unit_costs import add_data, cost_line, cost_per_unit, march_query, usage_event
 
@@ -106,15 +106,15 @@ def test_many_sources_are_counted_by_the_query_that_reads_sources_of_cost(
 def test_usage_alone_says_the_same_in_its_first_sentence(
     cast: Cast, acme: Account, pulled: CostConnection
 ) -> None:
-    door, arguments = (
-        Door(mint(cast)),
+    mcp_client, arguments = (
+        McpClient(mint(cast)),
         {"metric": "requests", "start_date": "2026-03-01", "end_date": "2026-03-31"},
     )
     with clock.frozen(NOON):
-        assert "Stripe" not in door.ask("queryUsage", **arguments)["summary"]
+        assert "Stripe" not in mcp_client.ask("queryUsage", **arguments)["summary"]
         fail(last_success_at=NOON - timedelta(days=12))
-        answer = door.ask("queryUsage", **arguments)
-        before = door.ask("queryUsage", **{**arguments, "end_date": "2026-03-07"})
+        answer = mcp_client.ask("queryUsage", **arguments)
+        before = mcp_client.ask("queryUsage", **{**arguments, "end_date": "2026-03-07"})
 
     assert FAILING in answer["summary"].partition(". ")[0]
     assert answer["warnings"][0] == f"S{FAILING[1:]}."
@@ -127,7 +127,7 @@ def test_an_account_whose_only_usage_is_pulled_and_does_not_come_says_so(cast: C
     fail()
 
     with clock.frozen(NOON):
-        answer = Door(mint(cast)).ask("queryUsage")
+        answer = McpClient(mint(cast)).ask("queryUsage")
 
     assert answer["summary"] == f"'Acme' has no usage yet; {FAILING}."
 
@@ -146,13 +146,13 @@ def test_ai_spend_says_it_where_usage_is_estimated(acme: Account, pulled: CostCo
 def test_a_simulation_says_it_where_usage_grows_as_a_metric(
     cast: Cast, acme: Account, pulled: CostConnection
 ) -> None:
-    door, days = Door(mint(cast)), {"start_date": "2026-03-01", "end_date": "2026-03-31"}
+    mcp_client, days = McpClient(mint(cast)), {"start_date": "2026-03-01", "end_date": "2026-03-31"}
     as_metric, by_percent = [{"metric": "requests", "quantity": 600}], [{"percent": 10}]
     fail(last_success_at=NOON - timedelta(days=12))
 
     with clock.frozen(NOON):
-        answer = door.ask("simulateCost", **days, growth=as_metric)
-        percent = door.ask("simulateCost", **days, growth=by_percent)
+        answer = mcp_client.ask("simulateCost", **days, growth=as_metric)
+        percent = mcp_client.ask("simulateCost", **days, growth=by_percent)
 
     first = answer["summary"].partition(". ")[0]
     assert "'requests' has events on 1 of 31 days" in first
@@ -164,8 +164,8 @@ def test_a_simulation_says_it_where_usage_grows_as_a_metric(
 
 def test_cost_alone_says_nothing_of_usage(cast: Cast, acme: Account, pulled: CostConnection) -> None:
     fail()
-    door = Door(mint(cast))
+    mcp_client = McpClient(mint(cast))
 
-    assert "Stripe" not in door.ask("querySpend", period="month_to_date")["summary"]
+    assert "Stripe" not in mcp_client.ask("querySpend", period="month_to_date")["summary"]
     arguments = {"usage_metric": "requests", "start_date": "2026-03-01", "end_date": "2026-03-31"}
-    assert "syncs of usage source 'Stripe'" in door.ask("queryUnitCost", **arguments)["summary"]
+    assert "syncs of usage source 'Stripe'" in mcp_client.ask("queryUnitCost", **arguments)["summary"]

@@ -56,12 +56,12 @@ class Console:
         self.pages = Bulkhead("pages", size=2, waiting=4, seconds=0.2)
         self.uploads = Uploads(Bulkhead("uploads", size=1), Bulkhead("first", size=1))
         self.turns = Turns(60)
-        doors = [
+        kinds = [
             RequestKind(("/push",), self.push, 1000),
             RequestKind(("/turns",), Bulkhead("turns", size=4), 10**6, self.turns),
             RequestKind(("/",), self.pages, 100),
         ]
-        self.admission = Admission(self.application, self.requests, doors, self.uploads, ("/healthz",))
+        self.admission = Admission(self.application, self.requests, kinds, self.uploads, ("/healthz",))
 
     def ask(self, path: str, body: bytes = b"", **environ: Any) -> tuple[str, list[bytes]]:
         statuses: list[str] = []

@@ -20,7 +20,7 @@ from ingestion.models import UsageUpload
 from ingestion.tasks import flush_usage
 from tests.broker import messages_in_redis
 from tests.cast import Cast
-from tests.ingestion.push_client import event, open_door
+from tests.ingestion.push_client import event, create_push_client
 from tests.ingestion.upload_client import csv, line, send
 from tests.servers import database_url
 from tests.waiting import wait_until
@@ -74,17 +74,17 @@ def status(job: UsageUpload) -> str:
 def test_two_uploads_of_a_tenant_that_hang_hold_neither_a_flush_nor_an_upload_of_another(
     cast: Cast, settings: Settings
 ) -> None:
-    own_door, other_door = open_door(cast), open_door(cast, cast.other_account)
+    own_client, other_client = create_push_client(cast), create_push_client(cast, cast.other_account)
     with ExitStack() as running:
         redis = running.enter_context(messages_in_redis(settings))
         holding = running.enter_context(psycopg.connect(database_url()))
-        uploads = [send(own_door, csv(line(number)), cast, f"{number}.csv") for number in range(2)]
+        uploads = [send(own_client, csv(line(number)), cast, f"{number}.csv") for number in range(2)]
         for job in uploads:
             holding.execute("SELECT 1 FROM ingestion_usageupload WHERE id = %s FOR UPDATE", [job.pk])
         for name in ("worker", "import worker"):
             running.enter_context(program(name, redis))
-        after = send(other_door, csv(line(3)), cast)
-        assert other_door.push(event()).status_code == 200
+        after = send(other_client, csv(line(3)), cast)
+        assert other_client.push(event()).status_code == 200
         waits_long(cast.other_account)
         flush_usage.delay(cast.other_account.pk)
 

@@ -1,4 +1,4 @@
-"""Whatever is sent to the doors of other formats, they answer with 2xx or 4xx, in their own form, and store all that they
+"""Whatever is sent to the endpoints of other formats, they answer with 2xx or 4xx, in their own form, and store all that they
 accept."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ingestion.views import cloudevents, otlp
 from tests.cast import Cast
 from tests.ingestion.formats import test_cloudevents as of_cloudevents
 from tests.ingestion.formats import test_otlp as of_otlp
-from tests.ingestion.push_client import Door, open_door
+from tests.ingestion.push_client import PushClient, create_push_client
 from tests.ingestion.test_any_push import count_events, with_examples
 
 pytestmark = [pytest.mark.soak, pytest.mark.django_db]
@@ -48,9 +48,9 @@ headers = st.dictionaries(
 
 
 @pytest.fixture
-def door(cast: Cast, settings: Any) -> Door:
+def push_client(cast: Cast, settings: Any) -> PushClient:
     settings.USAGE_RATE_LIMIT_PER_MINUTE = 10**9
-    return open_door(cast)
+    return create_push_client(cast)
 
 
 def is_in_form(path: str, answer: Any) -> bool:
@@ -69,11 +69,11 @@ def is_in_form(path: str, answer: Any) -> bool:
 @with_examples(0.5)
 @given(body=bodies, content_type=st.sampled_from(TYPES), given_headers=headers)
 def test_any_request_gets_a_proper_answer(
-    door: Door, path: str, body: bytes, content_type: str, given_headers: dict[str, str]
+    push_client: PushClient, path: str, body: bytes, content_type: str, given_headers: dict[str, str]
 ) -> None:
     before = count_events()
     request = RequestFactory().generic("POST", path, body, content_type=content_type)
-    request.META.update({"HTTP_AUTHORIZATION": f"Bearer {door.key}", **given_headers})
+    request.META.update({"HTTP_AUTHORIZATION": f"Bearer {push_client.key}", **given_headers})
 
     answer = DOORS[path](request)
 

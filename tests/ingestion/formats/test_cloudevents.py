@@ -1,4 +1,4 @@
-"""CloudEvents at the push door: what each attribute becomes, what is refused, once by source and id."""
+"""CloudEvents at the push endpoint: what each attribute becomes, what is refused, once by source and id."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ingestion.parsing import MalformedBody
 from ingestion.views.cloudevents import OPENMETER_PATH, PATH
 from tests.cast import Cast
 from tests.ingestion.event_strategies import as_json, moments, numbers, texts
-from tests.ingestion.push_client import MOMENT, Door, inbox
+from tests.ingestion.push_client import MOMENT, PushClient, inbox
 from tests.ingestion.test_any_push import with_examples
 
 pytestmark = pytest.mark.django_db
@@ -40,26 +40,26 @@ def cloudevent(**attributes: Any) -> dict[str, Any]:
 
 
 def post(
-    door: Door, body: Any, path: str = PATH, content_type: str = "application/json", **headers: str
+    push_client: PushClient, body: Any, path: str = PATH, content_type: str = "application/json", **headers: str
 ) -> Any:
     content = body if isinstance(body, bytes | str) else json.dumps(body)
     all_headers = {
-        "authorization": f"Bearer {door.key}",
+        "authorization": f"Bearer {push_client.key}",
         **{k.replace("_", "-"): headers[k] for k in headers},
     }
     return Client().generic("POST", path, content, content_type, headers=all_headers)
 
 
-def error(door: Door, **attributes: Any) -> str:
-    answer = post(door, cloudevent(**attributes))
+def error(push_client: PushClient, **attributes: Any) -> str:
+    answer = post(push_client, cloudevent(**attributes))
     assert answer.status_code == 200, answer.content
     return "".join(each["error"] for each in answer.json()["errors"])
 
 
-def test_an_event_becomes_usage_with_its_texts_as_dimensions(door: Door) -> None:
+def test_an_event_becomes_usage_with_its_texts_as_dimensions(push_client: PushClient) -> None:
     data = {"value": 2.5, "region": "eu", "nested": {"a": 1}, "flag": True, "nothing": None}
 
-    answer = post(door, cloudevent(data=data), content_type="application/cloudevents+json")
+    answer = post(push_client, cloudevent(data=data), content_type="application/cloudevents+json")
 
     assert answer.json() == {"accepted": 1, "rejected": 0, "errors": []}
     [row] = inbox()
@@ -82,16 +82,16 @@ def test_an_event_becomes_usage_with_its_texts_as_dimensions(door: Door) -> None
     ],
     ids=["none", "null", "texts", "value", "quantity", "null value", "both", "others"],
 )
-def test_numbers_of_data_become_metrics(door: Door, data: Any, metrics: dict[str, int]) -> None:
-    assert error(door, type="t", data=data) == ""
+def test_numbers_of_data_become_metrics(push_client: PushClient, data: Any, metrics: dict[str, int]) -> None:
+    assert error(push_client, type="t", data=data) == ""
 
     assert {row.metric: row.quantity for row in inbox()} == metrics
 
 
-def test_the_digits_that_are_sent_are_the_digits_that_count(door: Door) -> None:
+def test_the_digits_that_are_sent_are_the_digits_that_count(push_client: PushClient) -> None:
     body = json.dumps(cloudevent(data={"value": 0})).replace('"value": 0', '"value": 99999999999999999999.25')
 
-    assert post(door, body).json()["accepted"] == 1
+    assert post(push_client, body).json()["accepted"] == 1
     assert [row.quantity for row in inbox()] == [Decimal("99999999999999999999.25")]
 
 
@@ -124,13 +124,13 @@ def test_the_digits_that_are_sent_are_the_digits_that_count(door: Door) -> None:
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 def test_a_wrong_event_is_refused_in_words_of_cloudevents(
-    door: Door, attributes: dict[str, Any], reason: str
+    push_client: PushClient, attributes: dict[str, Any], reason: str
 ) -> None:
-    assert error(door, **attributes) == reason
+    assert error(push_client, **attributes) == reason
     assert inbox() == []
 
 
-def test_each_event_of_a_batch_is_judged_alone_and_whole(door: Door) -> None:
+def test_each_event_of_a_batch_is_judged_alone_and_whole(push_client: PushClient) -> None:
     batch = [
         cloudevent(id="1", data={"a": 1, "b": 2}),
         cloudevent(id="2", data={"a": 1, "b": 10**20}),
@@ -138,7 +138,7 @@ def test_each_event_of_a_batch_is_judged_alone_and_whole(door: Door) -> None:
         cloudevent(id="3"),
     ]
 
-    answer = post(door, batch, content_type="application/cloudevents-batch+json")
+    answer = post(push_client, batch, content_type="application/cloudevents-batch+json")
 
     assert (answer.json()["accepted"], answer.json()["rejected"]) == (2, 2)
     assert [each["index"] for each in answer.json()["errors"]] == [1, 2]
@@ -148,9 +148,9 @@ def test_each_event_of_a_batch_is_judged_alone_and_whole(door: Door) -> None:
     assert (batch_row.accepted, batch_row.rejected) == (3, 2)
 
 
-def test_binary_mode_has_the_attributes_in_headers(door: Door) -> None:
+def test_binary_mode_has_the_attributes_in_headers(push_client: PushClient) -> None:
     answer = post(
-        door,
+        push_client,
         {"value": 3, "plan": "pro"},
         ce_specversion="1.0",
         ce_id="1",
@@ -166,16 +166,16 @@ def test_binary_mode_has_the_attributes_in_headers(door: Door) -> None:
     assert row.dimensions == {"plan": "pro", "source": "/gateway"}
 
 
-def test_the_same_event_in_either_mode_at_either_path_counts_once(door: Door) -> None:
+def test_the_same_event_in_either_mode_at_either_path_counts_once(push_client: PushClient) -> None:
     headers = {
         f"ce_{name}": cloudevent()[name]
         for name in ("specversion", "id", "source", "type", "subject", "time")
     }
 
-    first = post(door, cloudevent())
-    again = post(door, [cloudevent(), cloudevent()])
-    binary = post(door, {"value": 5}, **headers)
-    openmeter = post(door, cloudevent(), OPENMETER_PATH)
+    first = post(push_client, cloudevent())
+    again = post(push_client, [cloudevent(), cloudevent()])
+    binary = post(push_client, {"value": 5}, **headers)
+    openmeter = post(push_client, cloudevent(), OPENMETER_PATH)
 
     assert [answer.json()["accepted"] for answer in (first, again, binary)] == [1, 2, 1]
     assert [answer.headers["Usage-Duplicates"] for answer in (first, again, binary, openmeter)] == [
@@ -188,23 +188,23 @@ def test_the_same_event_in_either_mode_at_either_path_counts_once(door: Door) ->
     assert len(inbox()) == 1
 
 
-def test_the_same_id_of_another_source_is_another_event_and_with_other_data_refused(door: Door) -> None:
-    assert error(door) == ""
-    assert error(door, source="/other") == ""
-    assert error(door, data={"value": 6}) == "source and id must not be that of an event with other content"
+def test_the_same_id_of_another_source_is_another_event_and_with_other_data_refused(push_client: PushClient) -> None:
+    assert error(push_client) == ""
+    assert error(push_client, source="/other") == ""
+    assert error(push_client, data={"value": 6}) == "source and id must not be that of an event with other content"
     assert len(inbox()) == 2
 
 
-def test_a_source_longer_than_an_event_id_is_known_again(door: Door) -> None:
+def test_a_source_longer_than_an_event_id_is_known_again(push_client: PushClient) -> None:
     for _ in range(2):
-        assert error(door, source="/s" * 200) == ""
+        assert error(push_client, source="/s" * 200) == ""
 
     assert len(inbox()) == 1
 
 
-def test_openmeter_gets_204_or_a_problem_that_names_the_event(door: Door) -> None:
-    fine = post(door, [cloudevent()], OPENMETER_PATH, "application/cloudevents-batch+json")
-    mixed = post(door, [cloudevent(id="2"), cloudevent(id="3", subject=...)], OPENMETER_PATH)
+def test_openmeter_gets_204_or_a_problem_that_names_the_event(push_client: PushClient) -> None:
+    fine = post(push_client, [cloudevent()], OPENMETER_PATH, "application/cloudevents-batch+json")
+    mixed = post(push_client, [cloudevent(id="2"), cloudevent(id="3", subject=...)], OPENMETER_PATH)
 
     assert (fine.status_code, fine.content) == (204, b"")
     assert mixed.status_code == 400
@@ -221,13 +221,13 @@ def test_openmeter_gets_204_or_a_problem_that_names_the_event(door: Door) -> Non
     assert len(inbox()) == 2
 
 
-def test_an_event_of_litellm_counts_its_tokens_and_cost(door: Door) -> None:
+def test_an_event_of_litellm_counts_its_tokens_and_cost(push_client: PushClient) -> None:
     data = {"model": "m-1", "cost": 1.2e-05, "prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}
     event = cloudevent(
         id="chatcmpl-1", source="litellm-proxy", type="litellm_tokens", subject="alice", data=data
     )
 
-    answer = post(door, event, OPENMETER_PATH, "application/cloudevents+json")
+    answer = post(push_client, event, OPENMETER_PATH, "application/cloudevents+json")
 
     assert answer.status_code == 204
     assert {row.metric: row.quantity for row in inbox()} == {
@@ -240,9 +240,9 @@ def test_an_event_of_litellm_counts_its_tokens_and_cost(door: Door) -> None:
 
 
 @pytest.mark.parametrize("path", [PATH, OPENMETER_PATH])
-def test_what_is_refused_whole(door: Door, path: str, cast: Cast) -> None:
+def test_what_is_refused_whole(push_client: PushClient, path: str, cast: Cast) -> None:
     def status(body: Any, **given: Any) -> int:
-        answer = post(door, body, path, **given)
+        answer = post(push_client, body, path, **given)
         kind = "application/problem+json" if path == OPENMETER_PATH else "application/json"
         assert answer.headers["Content-Type"] == kind
         code: int = answer.status_code
@@ -258,23 +258,23 @@ def test_what_is_refused_whole(door: Door, path: str, cast: Cast) -> None:
     assert status(cloudevent(), authorization="Bearer fuse_nobody") == 401
     with override_settings(USAGE_RATE_LIMIT_PER_MINUTE=1):
         assert status(cloudevent()) == 429
-    services.revoke_usage_key(source=door.source, actor=cast.actor)
+    services.revoke_usage_key(source=push_client.source, actor=cast.actor)
     assert status(cloudevent()) == 401
     assert inbox() == []
 
 
-def test_a_retry_with_its_idempotency_key_gets_the_same_answer(door: Door) -> None:
+def test_a_retry_with_its_idempotency_key_gets_the_same_answer(push_client: PushClient) -> None:
     batch = [cloudevent(), cloudevent(id="2", subject=...)]
-    first, again = (post(door, batch, idempotency_key="k") for _ in range(2))
-    other = post(door, cloudevent(id="9"), idempotency_key="k")
+    first, again = (post(push_client, batch, idempotency_key="k") for _ in range(2))
+    other = post(push_client, cloudevent(id="9"), idempotency_key="k")
 
     assert first.json() == again.json()
     assert again.headers["Idempotent-Replayed"] == "true"
     assert other.status_code == 422
 
 
-def test_a_dry_run_stores_nothing(door: Door) -> None:
-    assert post(door, cloudevent(), f"{PATH}?dry_run=true").json()["accepted"] == 1
+def test_a_dry_run_stores_nothing(push_client: PushClient) -> None:
+    assert post(push_client, cloudevent(), f"{PATH}?dry_run=true").json()["accepted"] == 1
     assert inbox() == []
 
 

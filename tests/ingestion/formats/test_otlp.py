@@ -1,4 +1,4 @@
-"""Metrics of OpenTelemetry at the push door, as JSON and protobuf: which points count, whose they are, once each."""
+"""Metrics of OpenTelemetry at the push endpoint, as JSON and protobuf: which points count, whose they are, once each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ingestion.models import UsageBatch, UsageMetric
 from ingestion.parsing import MalformedBody
 from ingestion.views.otlp import JSON, PATH, PROTOBUF
 from tests.cast import Cast, signed_in
-from tests.ingestion.push_client import Door, inbox
+from tests.ingestion.push_client import PushClient, inbox
 from tests.ingestion.test_any_push import with_examples
 from tests.pages import text_of
 
@@ -71,18 +71,18 @@ def as_protobuf(request: Any) -> bytes:
     return content
 
 
-def send(door: Door, body: Any, kind: str = JSON, **headers: str) -> Any:
+def send(push_client: PushClient, body: Any, kind: str = JSON, **headers: str) -> Any:
     content = body if isinstance(body, bytes) else json.dumps(body) if kind == JSON else as_protobuf(body)
     all_headers = {
-        "authorization": f"Bearer {door.key}",
+        "authorization": f"Bearer {push_client.key}",
         **{k.replace("_", "-"): headers[k] for k in headers},
     }
     return Client().generic("POST", PATH, content, kind, headers=all_headers)
 
 
-def problem(door: Door, *metrics: Any, **resource: Any) -> str:
+def problem(push_client: PushClient, *metrics: Any, **resource: Any) -> str:
     """What is said of the rejected points of a request; empty where there is none."""
-    answer = send(door, request_of(*metrics, **resource))
+    answer = send(push_client, request_of(*metrics, **resource))
     assert answer.status_code == 200, answer.content
     partial = answer.json().get("partialSuccess", {})
     assert partial == {} or int(partial["rejectedDataPoints"]) > 0
@@ -90,12 +90,12 @@ def problem(door: Door, *metrics: Any, **resource: Any) -> str:
     return message
 
 
-def test_a_delta_sum_becomes_usage_with_its_attributes_as_dimensions(door: Door) -> None:
+def test_a_delta_sum_becomes_usage_with_its_attributes_as_dimensions(push_client: PushClient) -> None:
     of_point = attributes(customer__id="c-1", region="eu", tries={"intValue": "3"}, ok={"boolValue": True})
     other = {"key": "list", "value": {"arrayValue": {"values": [{"stringValue": "a"}]}}}
     metric = {**delta(point(7, attributes=[*of_point, other])), "unit": "{request}"}
 
-    assert problem(door, metric, service__name="api", telemetry__sdk__name="x", process__pid="7") == ""
+    assert problem(push_client, metric, service__name="api", telemetry__sdk__name="x", process__pid="7") == ""
 
     [row] = inbox()
     assert (row.customer_id, row.metric, row.quantity, row.unit) == ("c-1", "requests", Decimal(7), "request")
@@ -103,26 +103,26 @@ def test_a_delta_sum_becomes_usage_with_its_attributes_as_dimensions(door: Door)
     assert row.dimensions == {"region": "eu", "tries": "3", "ok": "true", "service.name": "api"}
 
 
-def test_a_gauge_counts_by_its_last_value_unless_the_account_says_otherwise(door: Door, cast: Cast) -> None:
+def test_a_gauge_counts_by_its_last_value_unless_the_account_says_otherwise(push_client: PushClient, cast: Cast) -> None:
     services.set_metric(account=cast.account, actor=cast.actor, name="mine", aggregation="max")
 
-    assert problem(door, gauge(point(1)), gauge(point(2.5), name="mine"), delta(point())) == ""
+    assert problem(push_client, gauge(point(1)), gauge(point(2.5), name="mine"), delta(point())) == ""
 
     aggregations = dict(UsageMetric.objects.unscoped().values_list("name", "aggregation"))
     assert aggregations == {"seats": "last", "mine": "max", "requests": "sum"}
     services.set_metric(account=cast.account, actor=cast.actor, name="seats", aggregation="sum")
-    assert problem(door, gauge(point(3, timeUnixNano=str(END + 1)))) == ""
+    assert problem(push_client, gauge(point(3, timeUnixNano=str(END + 1)))) == ""
     assert UsageMetric.objects.unscoped().get(name="seats").aggregation == "sum"
 
 
-def test_protobuf_and_json_are_the_same_points_and_count_once(door: Door) -> None:
+def test_protobuf_and_json_are_the_same_points_and_count_once(push_client: PushClient) -> None:
     body = request_of(
         delta(point(), point(2.5, attributes=attributes(customer__id="c-2"))), service__name="api"
     )
 
-    first = send(door, body)
-    again = send(door, body, PROTOBUF)
-    packed = send(door, gzip.compress(as_protobuf(body)), PROTOBUF, content_encoding="gzip")
+    first = send(push_client, body)
+    again = send(push_client, body, PROTOBUF)
+    packed = send(push_client, gzip.compress(as_protobuf(body)), PROTOBUF, content_encoding="gzip")
 
     assert (first.headers["Content-Type"], first.json()) == (JSON, {})
     for answer in (again, packed):
@@ -141,26 +141,26 @@ def test_protobuf_and_json_are_the_same_points_and_count_once(door: Door) -> Non
     ],
     ids=["start", "end", "attributes"],
 )
-def test_another_identity_is_another_point(door: Door, other: dict[str, Any]) -> None:
-    assert problem(door, delta(point(), point(**other))) == ""
+def test_another_identity_is_another_point(push_client: PushClient, other: dict[str, Any]) -> None:
+    assert problem(push_client, delta(point(), point(**other))) == ""
     assert len(inbox()) == 2
 
 
-def test_a_point_that_comes_again_with_another_value_is_rejected(door: Door) -> None:
-    assert problem(door, delta(point(1))) == ""
-    assert problem(door, delta(point(2))).startswith(
+def test_a_point_that_comes_again_with_another_value_is_rejected(push_client: PushClient) -> None:
+    assert problem(push_client, delta(point(1))) == ""
+    assert problem(push_client, delta(point(2))).startswith(
         "1 data point: resource, scope, metric, attributes and times must not"
     )
     assert [row.quantity for row in inbox()] == [1]
 
 
-def test_what_does_not_add_up_is_rejected_with_the_setting_that_helps(door: Door) -> None:
+def test_what_does_not_add_up_is_rejected_with_the_setting_that_helps(push_client: PushClient) -> None:
     histogram = {"name": "h", "histogram": {"dataPoints": [{"count": "3", "explicitBounds": [1, 2]}] * 2}}
     summary = {"name": "s", "summary": {"dataPoints": [{"count": "3"}]}}
     growing = delta(point(), name="total", aggregationTemporality=2)
     falling = delta(point(), name="queue", aggregationTemporality=2, isMonotonic=False)
 
-    message = problem(door, histogram, summary, growing, falling, delta(point()))
+    message = problem(push_client, histogram, summary, growing, falling, delta(point()))
 
     assert message == (
         f"3 data points: histograms and summaries are not accepted: record counters, sent with {PREFERENCE}, or gauges; "
@@ -184,51 +184,51 @@ def test_what_does_not_add_up_is_rejected_with_the_setting_that_helps(door: Door
     ],
     ids=["nobody", "empty", "time", "no value", "nan", "large"],
 )  # fmt: skip
-def test_a_wrong_point_is_rejected_alone(door: Door, fields: dict[str, Any], reason: str) -> None:
+def test_a_wrong_point_is_rejected_alone(push_client: PushClient, fields: dict[str, Any], reason: str) -> None:
     wrong = {**point(), **fields}
     wrong = {name: field for name, field in wrong.items() if field is not ...}
 
-    assert problem(door, delta(wrong, point())) == f"1 data point: {reason}"
+    assert problem(push_client, delta(wrong, point())) == f"1 data point: {reason}"
     assert len(inbox()) == 1
 
 
-def test_a_point_without_a_recorded_value_is_no_event_and_no_error(door: Door) -> None:
-    assert problem(door, gauge(point(flags=1), point())) == ""
+def test_a_point_without_a_recorded_value_is_no_event_and_no_error(push_client: PushClient) -> None:
+    assert problem(push_client, gauge(point(flags=1), point())) == ""
     assert len(inbox()) == 1
 
 
-def test_the_source_says_which_attribute_names_the_customer(door: Door, cast: Cast) -> None:
+def test_the_source_says_which_attribute_names_the_customer(push_client: PushClient, cast: Cast) -> None:
     client = signed_in(cast.member)
-    page = client.post(f"{door.page}customer-attribute/", {"customer_attribute": " team.name "}, follow=True)
+    page = client.post(f"{push_client.page}customer-attribute/", {"customer_attribute": " team.name "}, follow=True)
     assert "Customer attribute saved." in text_of(page)
     of_point = attributes(customer__id="c-1", region="eu")
 
-    assert problem(door, delta(point(attributes=of_point)), team__name="Search") == ""
-    assert "1 data point: an attribute must name the customer: team.name" in problem(door, delta(point(8)))
+    assert problem(push_client, delta(point(attributes=of_point)), team__name="Search") == ""
+    assert "1 data point: an attribute must name the customer: team.name" in problem(push_client, delta(point(8)))
 
     [row] = inbox()
     assert (row.customer_id, row.dimensions) == ("Search", {"customer.id": "c-1", "region": "eu"})
 
 
-def test_the_longest_attribute_is_named_in_the_reason(door: Door, cast: Cast) -> None:
+def test_the_longest_attribute_is_named_in_the_reason(push_client: PushClient, cast: Cast) -> None:
     name = "x" * 255
-    services.set_customer_attribute(source=door.source, actor=cast.actor, customer_attribute=name)
+    services.set_customer_attribute(source=push_client.source, actor=cast.actor, customer_attribute=name)
 
-    assert name in problem(door, delta(point()))
+    assert name in problem(push_client, delta(point()))
 
 
-def test_an_attribute_that_is_too_long_is_refused_in_its_form(door: Door, cast: Cast) -> None:
-    answer = signed_in(cast.member).post(f"{door.page}customer-attribute/", {"customer_attribute": "x" * 256})
+def test_an_attribute_that_is_too_long_is_refused_in_its_form(push_client: PushClient, cast: Cast) -> None:
+    answer = signed_in(cast.member).post(f"{push_client.page}customer-attribute/", {"customer_attribute": "x" * 256})
 
     assert "255" in text_of(answer, status=422)
 
 
 @pytest.mark.parametrize("kind", [JSON, PROTOBUF])
 def test_what_is_refused_whole_is_a_status_in_the_format_of_the_request(
-    door: Door, cast: Cast, kind: str
+    push_client: PushClient, cast: Cast, kind: str
 ) -> None:
     def refused(body: Any, **headers: str) -> tuple[int, int]:
-        answer = send(door, body, kind, **headers)
+        answer = send(push_client, body, kind, **headers)
         assert answer.headers["Content-Type"] == kind
         if kind == JSON:
             return answer.status_code, answer.json()["code"]
@@ -241,26 +241,26 @@ def test_what_is_refused_whole_is_a_status_in_the_format_of_the_request(
     assert refused(good, content_encoding="br") == (415, 3)
     assert refused(good, authorization="Bearer fuse_nobody") == (401, 16)
     with override_settings(USAGE_RATE_LIMIT_PER_MINUTE=0):
-        limited = send(door, good, kind)
+        limited = send(push_client, good, kind)
         assert (limited.status_code, int(limited.headers["Retry-After"]) > 0) == (429, True)
-    services.revoke_usage_key(source=door.source, actor=cast.actor)
+    services.revoke_usage_key(source=push_client.source, actor=cast.actor)
     assert refused(good) == (401, 16)
     assert inbox() == []
 
 
-def test_storage_that_is_away_is_a_status_to_try_again(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_storage_that_is_away_is_a_status_to_try_again(push_client: PushClient, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(**_: Any) -> None:
         raise OperationalError
 
     monkeypatch.setattr("ingestion.views.push.accept_events", fail)
-    answer = send(door, request_of(delta(point())), PROTOBUF)
+    answer = send(push_client, request_of(delta(point())), PROTOBUF)
 
     assert (answer.status_code, Status.FromString(answer.content).code) == (503, 14)
     assert int(answer.headers["Retry-After"]) > 0
 
 
-def test_other_content_types_are_refused_as_json(door: Door) -> None:
-    answer = send(door, b"x", "text/plain")
+def test_other_content_types_are_refused_as_json(push_client: PushClient) -> None:
+    answer = send(push_client, b"x", "text/plain")
 
     assert (answer.status_code, answer.headers["Content-Type"]) == (415, JSON)
     assert answer.json()["message"] == "Content-Type must be application/x-protobuf or application/json."

@@ -28,7 +28,7 @@ from finops.lib import clock
 from ingestion import tasks
 from tests.cast import Cast
 from tests.finops.lake.events import by
-from tests.ingestion.push_client import Door, event
+from tests.ingestion.push_client import PushClient, event
 from tests.s3 import variables
 from tests.servers import free_port
 
@@ -36,9 +36,9 @@ pytestmark = pytest.mark.django_db
 PUSHES = 3
 
 
-def assert_pushes_succeed(door: Door) -> None:
+def assert_pushes_succeed(push_client: PushClient) -> None:
     for number in range(PUSHES):
-        answer = door.push(event(quantity=2**number), event(customer_id=f"c-{number}", dimensions={"k": "v"}))
+        answer = push_client.push(event(quantity=2**number), event(customer_id=f"c-{number}", dimensions={"k": "v"}))
         assert (answer.status_code, answer.json()["accepted"]) == (200, 2)
 
 
@@ -83,7 +83,7 @@ def disk_full() -> Iterator[None]:
 
 def the_flush_fails_and_mends(
     cast: Cast,
-    door: Door,
+    push_client: PushClient,
     client: Client,
     reason: str,
     break_it: Callable[[], None],
@@ -91,13 +91,13 @@ def the_flush_fails_and_mends(
 ) -> None:
     """Twice as many events as one outage lets in, each once, before, during and after."""
     one_round = Decimal(2**PUSHES - 1 + PUSHES)
-    assert_pushes_succeed(door)
+    assert_pushes_succeed(push_client)
     beat(cast.account, minutes=15)
     assert flush.count_pending(cast.account) == 0
     break_it()
-    assert_pushes_succeed(door)
+    assert_pushes_succeed(push_client)
     beat(cast.account, minutes=15)
-    assert_pushes_succeed(door)
+    assert_pushes_succeed(push_client)
     assert flush.count_pending(cast.account) == 4 * PUSHES
     health_says(cast.account, client, reason)
     mend()
@@ -110,7 +110,7 @@ def the_flush_fails_and_mends(
     all_is_well(cast.account, client)
 
 
-def test_a_full_disk(cast: Cast, door: Door, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk(cast: Cast, push_client: PushClient, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit is this process's, so it holds while the file is written and no longer."""
     write = segments._write
 
@@ -124,11 +124,11 @@ def test_a_full_disk(cast: Cast, door: Door, client: Client, monkeypatch: pytest
     def empty() -> None:
         monkeypatch.setattr(segments, "_write", write)
 
-    the_flush_fails_and_mends(cast, door, client, "File too large", fill, empty)
+    the_flush_fails_and_mends(cast, push_client, client, "File too large", fill, empty)
 
 
 def test_a_lake_whose_directory_is_gone(
-    cast: Cast, door: Door, client: Client, settings: Settings, tmp_path: Path
+    cast: Cast, push_client: PushClient, client: Client, settings: Settings, tmp_path: Path
 ) -> None:
     lake, mounted = str(settings.LAKE_URL), tmp_path / "not-mounted"
     mounted.write_text("")
@@ -139,12 +139,12 @@ def test_a_lake_whose_directory_is_gone(
     def mount() -> None:
         settings.LAKE_URL = lake
 
-    the_flush_fails_and_mends(cast, door, client, "Not a directory", unmount, mount)
+    the_flush_fails_and_mends(cast, push_client, client, "Not a directory", unmount, mount)
 
 
 def test_s3_that_is_down(
     cast: Cast,
-    door: Door,
+    push_client: PushClient,
     client: Client,
     settings: Settings,
     tmp_path: Path,
@@ -167,7 +167,7 @@ def test_s3_that_is_down(
         servers[0].start()
 
     try:
-        the_flush_fails_and_mends(cast, door, client, "Error", stop, start)
+        the_flush_fails_and_mends(cast, push_client, client, "Error", stop, start)
     finally:
         servers[0].stop()
         s3fs.S3FileSystem.clear_instance_cache()

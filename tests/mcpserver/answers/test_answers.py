@@ -10,7 +10,7 @@ from accounts.models import Account
 from finops.costs.models import CostSource
 from finops.lib import clock
 from tests.mcpserver.answers.questions import WEEK
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.world.anomalies import add_anomaly
 from tests.world.costs import Line, add_source, cost
 
@@ -20,7 +20,7 @@ def days(count: int) -> list[date]:
     return [clock.today() - timedelta(days=back) for back in range(count, 0, -1)]
 
 
-def test_below_zero_the_largest_by_size_stands_with_its_sign(acme: Account, writer: Door) -> None:
+def test_below_zero_the_largest_by_size_stands_with_its_sign(acme: Account, writer: McpClient) -> None:
     day = clock.today() - timedelta(days=2)
     add_source(
         acme,
@@ -58,7 +58,7 @@ def an_anomaly(account: Account, source: CostSource, service: str, impact: int, 
 
 
 def test_beside_a_filtered_change_stand_anomalies_of_what_the_filters_hold(
-    acme: Account, writer: Door
+    acme: Account, writer: McpClient
 ) -> None:
     def day_of(day: date, spike: bool) -> list[Line]:
         more = 90 if spike else 0
@@ -90,7 +90,7 @@ def test_beside_a_filtered_change_stand_anomalies_of_what_the_filters_hold(
     assert related_anomalies(provider="Google") == ["First cost lines of source 'Google bill': all"]
 
 
-def test_a_budget_is_in_whole_currency_units(acme: Account, writer: Door) -> None:
+def test_a_budget_is_in_whole_currency_units(acme: Account, writer: McpClient) -> None:
     tools = {tool["name"]: tool for tool in writer.result("tools/list")["tools"]}
     description = tools["create_budget"]["inputSchema"]["properties"]["amount"]["description"]
 
@@ -100,7 +100,7 @@ def test_a_budget_is_in_whole_currency_units(acme: Account, writer: Door) -> Non
     assert created["budget"]["amount"] == 1500.5
 
 
-def test_what_exists_already_is_named_with_the_page_that_changes_it(acme: Account, writer: Door) -> None:
+def test_what_exists_already_is_named_with_the_page_that_changes_it(acme: Account, writer: McpClient) -> None:
     page = "http://127.0.0.1:8000/a/acme"
     budget = writer.ask("create_budget", name="Core", amount=100, currency="USD")["budget"]["id"]
     board = writer.ask("create_dashboard", name="Weekly")["dashboard"]["id"]
@@ -117,7 +117,7 @@ def test_what_exists_already_is_named_with_the_page_that_changes_it(acme: Accoun
     assert other["message"].endswith(f"in the console: {page}/")
 
 
-def test_group_by_project_says_what_it_was_taken_for(acme: Account, writer: Door) -> None:
+def test_group_by_project_says_what_it_was_taken_for(acme: Account, writer: McpClient) -> None:
     add_source(
         acme, [cost(clock.today() - timedelta(days=2), 5, account_id="p-1", tags={"project": "apollo"})]
     )

@@ -13,7 +13,7 @@ from finops.lib import clock
 from finops.unitcosts.models import CustomerAlias, CustomerKey
 from ingestion.models import Customer
 from tests.mcpserver.answers.questions import WEEK
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.world.costs import add_source, cost
 
 
@@ -47,9 +47,9 @@ def halden(acme: Account) -> Account:
     return acme
 
 
-def spent_on(door: Door, dimension: str, *values: str, **more: Any) -> dict[str, Any]:
+def spent_on(mcp_client: McpClient, dimension: str, *values: str, **more: Any) -> dict[str, Any]:
     filters = [{"dimension": dimension, "values": list(values)}]
-    return door.ask("querySpend", **{**WEEK, "filters": filters, **more})
+    return mcp_client.ask("querySpend", **{**WEEK, "filters": filters, **more})
 
 
 @pytest.mark.usefixtures("halden")
@@ -63,7 +63,7 @@ def spent_on(door: Door, dimension: str, *values: str, **more: Any) -> dict[str,
     ],
 )
 def test_what_a_customer_costs_is_asked_by_name_and_says_what_splits_would_add(
-    writer: Door, dimension: str, name: str
+    writer: McpClient, dimension: str, name: str
 ) -> None:
     answer = spent_on(writer, dimension, name)
     after = spent_on(writer, dimension, name, splits="after")
@@ -77,7 +77,7 @@ def test_what_a_customer_costs_is_asked_by_name_and_says_what_splits_would_add(
 
 
 @pytest.mark.usefixtures("halden")
-def test_cost_by_customer_needs_no_usage_and_has_names(writer: Door) -> None:
+def test_cost_by_customer_needs_no_usage_and_has_names(writer: McpClient) -> None:
     answer = writer.ask("querySpend", **WEEK, group_by=["customer"])
     by_tag = writer.ask("querySpend", **WEEK, group_by=["tag:customer"])
     values = writer.ask("listDimensionValues", dimension="customer", search="halden")
@@ -108,7 +108,7 @@ def test_cost_by_customer_needs_no_usage_and_has_names(writer: Door) -> None:
 
 @pytest.mark.usefixtures("halden")
 @pytest.mark.parametrize("dimension", ["customer", "tag:customer"])
-def test_groups_name_what_splits_would_add_to_them(writer: Door, dimension: str) -> None:
+def test_groups_name_what_splits_would_add_to_them(writer: McpClient, dimension: str) -> None:
     def first(**more: Any) -> str:
         summary: str = writer.ask("querySpend", **{**WEEK, "group_by": [dimension], **more})["summary"]
         return summary.split(". ")[0]
@@ -128,7 +128,7 @@ def test_groups_name_what_splits_would_add_to_them(writer: Door, dimension: str)
 
 
 @pytest.mark.usefixtures("halden")
-def test_a_value_that_no_cost_has_is_refused_with_the_nearest(writer: Door) -> None:
+def test_a_value_that_no_cost_has_is_refused_with_the_nearest(writer: McpClient) -> None:
     def refusal(dimension: str, value: str) -> str:
         return writer.problem("querySpend", **WEEK, filters=[{"dimension": dimension, "values": [value]}])
 

@@ -14,7 +14,7 @@ from finops.unitcosts.services.customer_mappings import map_usage_dimension
 from ingestion.models import Customer
 from tests.cast import Cast, signed_in
 from tests.mcpserver.answers.questions import WEEK
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.world.costs import add_source, cost
 from tests.world.usage import add_usage, event
 
@@ -61,9 +61,9 @@ def regions(acme: Account) -> Account:
     return acme
 
 
-def unit_cost(door: Door, *filters: tuple[str, str], **more: Any) -> dict[str, Any]:
+def unit_cost(mcp_client: McpClient, *filters: tuple[str, str], **more: Any) -> dict[str, Any]:
     filter_list = [{"dimension": name, "values": [value]} for name, value in filters]
-    return door.ask("queryUnitCost", **{"usage_metric": "requests", **WEEK, "filters": filter_list, **more})
+    return mcp_client.ask("queryUnitCost", **{"usage_metric": "requests", **WEEK, "filters": filter_list, **more})
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def unit_cost(door: Door, *filters: tuple[str, str], **more: Any) -> dict[str, A
     ],
 )
 def test_a_filter_that_usage_has_too_divides_by_the_usage_that_it_holds(
-    regions: Account, cast: Cast, writer: Door, name: str, value: str, cost_: int, usage: int, by: str
+    regions: Account, cast: Cast, writer: McpClient, name: str, value: str, cost_: int, usage: int, by: str
 ) -> None:
     mapped = {"cost_dimension": "tag:market", "usage_dimension": "region"}
     map_usage_dimension(account=regions, actor=cast.actor, **mapped)
@@ -91,7 +91,7 @@ def test_a_filter_that_usage_has_too_divides_by_the_usage_that_it_holds(
 
 
 @pytest.mark.usefixtures("regions")
-def test_a_filter_that_usage_lacks_is_said_in_the_first_sentence(writer: Door) -> None:
+def test_a_filter_that_usage_lacks_is_said_in_the_first_sentence(writer: McpClient) -> None:
     unfiltered_usage = unit_cost(writer, ("service", "Compute"))
     both = unit_cost(writer, ("service", "Disk"), ("region", "eu"))
 
@@ -106,7 +106,7 @@ def test_a_filter_that_usage_lacks_is_said_in_the_first_sentence(writer: Door) -
 
 
 @pytest.mark.usefixtures("regions")
-def test_usage_is_filtered_by_itself_and_a_key_that_no_event_has_is_refused(cast: Cast, writer: Door) -> None:
+def test_usage_is_filtered_by_itself_and_a_key_that_no_event_has_is_refused(cast: Cast, writer: McpClient) -> None:
     eu = [{"dimension": "region", "values": ["eu"]}]
     answer = unit_cost(writer, usage_filters=eu)
     nobody = unit_cost(writer, usage_filters=[{"dimension": "customer", "values": ["Globex Corporation"]}])
@@ -127,7 +127,7 @@ def test_usage_is_filtered_by_itself_and_a_key_that_no_event_has_is_refused(cast
 
 
 def test_values_that_usage_does_not_have_give_no_unit_cost_but_the_reason(
-    regions: Account, cast: Cast, writer: Door
+    regions: Account, cast: Cast, writer: McpClient
 ) -> None:
     page = signed_in(cast.member)
     page.post(

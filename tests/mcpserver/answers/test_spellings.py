@@ -15,7 +15,7 @@ from finops.allocation.services.teams import create_team, own_value, set_team_ke
 from finops.lib import clock
 from tests.cast import Cast
 from tests.mcpserver.answers.questions import WEEK
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.world.costs import Line, add_source, cost
 
 
@@ -48,7 +48,7 @@ ENVIRONMENT_RULES = [
 
 
 def test_other_spellings_and_what_covers_them_stand_beside_a_tag(
-    acme: Account, cast: Cast, writer: Door
+    acme: Account, cast: Cast, writer: McpClient
 ) -> None:
     add_source(acme, a_day_of_environments())
     create_cost_tag(account=acme, actor=cast.actor, key="environment", rules=read_rules(ENVIRONMENT_RULES))
@@ -89,7 +89,7 @@ def test_other_spellings_and_what_covers_them_stand_beside_a_tag(
 
 
 def test_other_spellings_beside_sums_that_were_split_or_spread_say_how_they_count(
-    acme: Account, writer: Door
+    acme: Account, writer: McpClient
 ) -> None:
     add_source(acme, a_day_of_environments())
     SharedCostSplit.objects.create(
@@ -129,7 +129,7 @@ def test_other_spellings_beside_sums_that_were_split_or_spread_say_how_they_coun
     ],
 )
 def test_other_operators_name_other_spellings(
-    acme: Account, writer: Door, op: str, value: str, said: str
+    acme: Account, writer: McpClient, op: str, value: str, said: str
 ) -> None:
     add_source(acme, a_day_of_environments())
     values = [value] if value else []
@@ -139,7 +139,7 @@ def test_other_operators_name_other_spellings(
     assert any(each.startswith(said) for each in answer["warnings"])
 
 
-def test_other_keys_stand_beside_groups_of_a_tag(acme: Account, writer: Door) -> None:
+def test_other_keys_stand_beside_groups_of_a_tag(acme: Account, writer: McpClient) -> None:
     add_source(acme, a_day_of_environments())
 
     answer = writer.ask("querySpend", **WEEK, group_by=["tag:env"])
@@ -153,7 +153,7 @@ def test_other_keys_stand_beside_groups_of_a_tag(acme: Account, writer: Door) ->
 
 
 def test_untagged_no_team_and_a_default_value_name_each_other(
-    acme: Account, cast: Cast, writer: Door
+    acme: Account, cast: Cast, writer: McpClient
 ) -> None:
     add_source(acme, a_day_of_environments())
     create_cost_tag(

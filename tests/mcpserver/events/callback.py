@@ -15,7 +15,7 @@ from standardwebhooks import Webhook
 
 from finops.alerts import services
 from finops.alerts.models import AlertDelivery
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.receivers import Receiver, Request, http_receiver, respond_with
 
 SECRET = "whsec_" + base64.b64encode(b"q" * 32).decode()
@@ -83,8 +83,8 @@ def subscription(
     return {"name": event, "arguments": dict(arguments or {}), "delivery": delivery, **fields}
 
 
-def subscribe(door: Door, event: str, callback: Callback, /, **arguments: Any) -> dict[str, Any]:
-    return door.result("events/subscribe", subscription(event, callback, arguments))
+def subscribe(mcp_client: McpClient, event: str, callback: Callback, /, **arguments: Any) -> dict[str, Any]:
+    return mcp_client.result("events/subscribe", subscription(event, callback, arguments))
 
 
 def send_all() -> list[AlertDelivery]:

@@ -24,7 +24,7 @@ from finops.insights.models import Anomaly
 from finops.lib import clock
 from tests.cast import ACTOR, Cast, signed_in
 from tests.finops.insights.anomalies.bills import LAST, bill, with_extra
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.events.callback import Callback, send_all, subscribe, subscription
 from tests.pages import get_page
 from tests.world.bill_text import bill as bill_text
@@ -51,23 +51,23 @@ def sent_events(acme: Account, callback: Callback) -> list[dict[str, Any]]:
     return callback.events[first_new:]
 
 
-def check_payload(door: Door, event: dict[str, Any]) -> None:
-    (entry,) = (each for each in door.result("events/list")["events"] if each["name"] == event["name"])
+def check_payload(mcp_client: McpClient, event: dict[str, Any]) -> None:
+    (entry,) = (each for each in mcp_client.result("events/list")["events"] if each["name"] == event["name"])
     Draft202012Validator(entry["payloadSchema"]).validate(event["data"])
 
 
 def test_a_budget_that_reaches_a_threshold(
-    acme: Account, door: Door, callback: Callback, spend: CostSource
+    acme: Account, mcp_client: McpClient, callback: Callback, spend: CostSource
 ) -> None:
     create_budget(acme, "Over before", 100)
     cloud = create_budget(acme, "Cloud", 230)
-    answer = subscribe(door, "budget.threshold_reached", callback, thresholds=[90])
+    answer = subscribe(mcp_client, "budget.threshold_reached", callback, thresholds=[90])
     assert sent_events(acme, callback) == []  # what is so already is no event
 
     store_lines(acme, spend, [*daily_cost(JANUARY, date(2026, 2, 28), 10), *daily_cost(MARCH, YESTERDAY, 11)])
     (event,) = sent_events(acme, callback)
 
-    check_payload(door, event)
+    check_payload(mcp_client, event)
     delivery = AlertDelivery.objects.get()
     assert event["eventId"] == f"evt_{delivery.pk}"
     assert (event["name"], event["cursor"]) == ("budget.threshold_reached", None)
@@ -84,10 +84,10 @@ def test_a_budget_that_reaches_a_threshold(
 
 
 def test_one_budget_alone_where_the_subscription_names_it(
-    acme: Account, door: Door, callback: Callback, spend: CostSource
+    acme: Account, mcp_client: McpClient, callback: Callback, spend: CostSource
 ) -> None:
     own_budget, _other = create_budget(acme, "Mine", 500), create_budget(acme, "Other", 500)
-    subscribe(door, "budget.threshold_reached", callback, budget_id=own_budget.pk, measure="forecast")
+    subscribe(mcp_client, "budget.threshold_reached", callback, budget_id=own_budget.pk, measure="forecast")
     sent_events(acme, callback)
 
     store_lines(acme, spend, daily_cost(JANUARY, YESTERDAY, 30))
@@ -96,57 +96,57 @@ def test_one_budget_alone_where_the_subscription_names_it(
 
 
 def test_an_anomaly_that_is_found_after_the_subscription(
-    acme: Account, door: Door, callback: Callback
+    acme: Account, mcp_client: McpClient, callback: Callback
 ) -> None:
     source = add_source(acme, bill())
-    subscribe(door, "anomaly.opened", callback, minimum_impact=100, currency="USD")
+    subscribe(mcp_client, "anomaly.opened", callback, minimum_impact=100, currency="USD")
     store_lines(acme, source, bill(with_extra(SPIKE, LAST, "300")))
     detect_if_due(acme)
 
     (event,) = sent_events(acme, callback)
 
-    check_payload(door, event)
+    check_payload(mcp_client, event)
     figures = event["data"]["figures"]
     assert figures["anomaly_id"] in event["data"]["console_url"]
     assert figures["impact"]["amount"] == pytest.approx(float(Anomaly.objects.get().impact))
     assert sent_events(acme, callback) == []
     with clock.frozen(NOON + timedelta(hours=1)):
-        subscribe(Door(door.key), "anomaly.opened", callback)  # of other arguments: another one
+        subscribe(McpClient(mcp_client.key), "anomaly.opened", callback)  # of other arguments: another one
         assert sent_events(acme, callback) == []
 
 
 def test_a_small_anomaly_is_no_event_for_who_wants_large_ones(
-    acme: Account, door: Door, callback: Callback
+    acme: Account, mcp_client: McpClient, callback: Callback
 ) -> None:
     source = add_source(acme, bill())
-    subscribe(door, "anomaly.opened", callback, minimum_impact=100_000, currency="USD")
+    subscribe(mcp_client, "anomaly.opened", callback, minimum_impact=100_000, currency="USD")
     store_lines(acme, source, bill(with_extra(SPIKE, LAST, "300")))
     detect_if_due(acme)
 
     assert sent_events(acme, callback) == []
 
 
-def test_an_import_that_finished(acme: Account, door: Door, callback: Callback, tmp_path: Path) -> None:
+def test_an_import_that_finished(acme: Account, mcp_client: McpClient, callback: Callback, tmp_path: Path) -> None:
     source = create_cost_source(account=acme, name="Bills", actor=ACTOR)
     path = tmp_path / "february.csv"
     path.write_text(bill_text(month_of("2026-02", "15")))
     with clock.frozen(NOON - timedelta(minutes=5)):
         import_files(account=acme, source=source, paths=[path], actor=ACTOR)
-    subscribe(door, "import.finished", callback)
+    subscribe(mcp_client, "import.finished", callback)
     assert sent_events(acme, callback) == []
     path.write_text(bill_text(month_of("2026-02", "15.01")))
 
     import_files(account=acme, source=source, paths=[path], actor=ACTOR)
 
     (event,) = sent_events(acme, callback)
-    check_payload(door, event)
+    check_payload(mcp_client, event)
     assert event["data"]["title"] == "'Acme': an import into 'Bills' finished"
     assert event["data"]["summary"] == "28 lines of 2026-02 from 'february.csv' are counted."
     assert sent_events(acme, callback) == []
 
 
-def test_a_source_that_is_late_and_one_that_recovers(acme: Account, door: Door, callback: Callback) -> None:
-    subscribe(door, "connection.problem", callback)
+def test_a_source_that_is_late_and_one_that_recovers(acme: Account, mcp_client: McpClient, callback: Callback) -> None:
+    subscribe(mcp_client, "connection.problem", callback)
     assert sent_events(acme, callback) == []
     source = add_source(acme, daily_cost(JANUARY, YESTERDAY, 10), name="Linked")
     connection = CostConnection.objects.create(
@@ -155,7 +155,7 @@ def test_a_source_that_is_late_and_one_that_recovers(acme: Account, door: Door, 
 
     (event,) = sent_events(acme, callback)
 
-    check_payload(door, event)
+    check_payload(mcp_client, event)
     assert event["data"]["title"] == "'Acme': source 'Linked' is failing"
     assert event["data"]["figures"]["state"] == "failing"
     CostConnection.objects.filter(pk=connection.pk).update(failing_since=None, failures=0)
@@ -163,8 +163,8 @@ def test_a_source_that_is_late_and_one_that_recovers(acme: Account, door: Door, 
     assert end["data"]["figures"]["state"] == "resolved"
 
 
-def test_a_pulled_event_source_that_fails_and_recovers(acme: Account, door: Door, callback: Callback) -> None:
-    subscribe(door, "connection.problem", callback)
+def test_a_pulled_event_source_that_fails_and_recovers(acme: Account, mcp_client: McpClient, callback: Callback) -> None:
+    subscribe(mcp_client, "connection.problem", callback)
     assert sent_events(acme, callback) == []
     source = EventSource.objects.create(account=acme, name="GitHub", kind="pull")
     CostConnection.objects.create(
@@ -173,7 +173,7 @@ def test_a_pulled_event_source_that_fails_and_recovers(acme: Account, door: Door
 
     (event,) = sent_events(acme, callback)
 
-    check_payload(door, event)
+    check_payload(mcp_client, event)
     assert event["data"]["title"] == "'Acme': source 'GitHub' is failing"
     CostConnection.objects.update(failing_since=None, failures=0)
     (end,) = sent_events(acme, callback)
@@ -181,9 +181,9 @@ def test_a_pulled_event_source_that_fails_and_recovers(acme: Account, door: Door
 
 
 def test_a_forecast_that_changed_by_more_than_the_subscription_says(
-    acme: Account, door: Door, callback: Callback, spend: CostSource
+    acme: Account, mcp_client: McpClient, callback: Callback, spend: CostSource
 ) -> None:
-    subscribe(door, "forecast.changed", callback, minimum_percent=20)
+    subscribe(mcp_client, "forecast.changed", callback, minimum_percent=20)
     assert sent_events(acme, callback) == []
     store_lines(acme, spend, daily_cost(JANUARY, YESTERDAY, 11))
     assert sent_events(acme, callback) == []  # a tenth
@@ -191,7 +191,7 @@ def test_a_forecast_that_changed_by_more_than_the_subscription_says(
 
     (event,) = sent_events(acme, callback)
 
-    check_payload(door, event)
+    check_payload(mcp_client, event)
     # Of the forecast of the last event, or of the beginning: small steps add up.
     assert event["data"]["figures"]["previous"] == {"amount": 310.0, "currency": "USD"}
     assert event["data"]["figures"]["expected"] == {"amount": 403.0, "currency": "USD"}
@@ -202,10 +202,10 @@ def test_a_forecast_that_changed_by_more_than_the_subscription_says(
 
 
 def test_an_account_is_evaluated_for_its_event_subscriptions_alone(
-    acme: Account, door: Door, callback: Callback, spend: CostSource
+    acme: Account, mcp_client: McpClient, callback: Callback, spend: CostSource
 ) -> None:
     assert due_accounts() == []
-    subscribe(door, "budget.threshold_reached", callback)
+    subscribe(mcp_client, "budget.threshold_reached", callback)
 
     assert due_accounts() == [acme.pk]
     assert evaluate_if_due(acme)
@@ -213,9 +213,9 @@ def test_an_account_is_evaluated_for_its_event_subscriptions_alone(
 
 
 def test_a_limited_reader_gets_no_events_from_the_limit_on(
-    acme: Account, cast: Cast, door: Door, callback: Callback, spend: CostSource
+    acme: Account, cast: Cast, mcp_client: McpClient, callback: Callback, spend: CostSource
 ) -> None:
-    subscribe(door, "budget.threshold_reached", callback)
+    subscribe(mcp_client, "budget.threshold_reached", callback)
     sent_events(acme, callback)
     limit = create_limit(
         account=acme,
@@ -228,16 +228,16 @@ def test_a_limited_reader_gets_no_events_from_the_limit_on(
 
     assert sent_events(acme, callback) == []
 
-    assert door.result("events/list")["events"] == []
-    error = door.error("events/subscribe", subscription("import.finished", callback))
+    assert mcp_client.result("events/list")["events"] == []
+    error = mcp_client.error("events/subscribe", subscription("import.finished", callback))
     assert error["code"] == -32012
     assert AlertDelivery.objects.order_by("pk")[0].attempts[-1]["answer"].startswith("Cost access")
 
 
 def test_what_is_sent_stands_among_the_deliveries(
-    acme: Account, cast: Cast, door: Door, callback: Callback, spend: CostSource
+    acme: Account, cast: Cast, mcp_client: McpClient, callback: Callback, spend: CostSource
 ) -> None:
-    subscribe(door, "budget.threshold_reached", callback)
+    subscribe(mcp_client, "budget.threshold_reached", callback)
     sent_events(acme, callback)
     create_budget(acme, "Cloud", 100)
     sent_events(acme, callback)
@@ -252,9 +252,9 @@ def test_what_is_sent_stands_among_the_deliveries(
 
 
 def test_a_member_sees_and_ends_subscriptions_and_a_viewer_only_sees_them(
-    acme: Account, cast: Cast, door: Door, callback: Callback
+    acme: Account, cast: Cast, mcp_client: McpClient, callback: Callback
 ) -> None:
-    subscribe(door, "import.finished", callback)
+    subscribe(mcp_client, "import.finished", callback)
     member, viewer, page = signed_in(cast.member), signed_in(cast.viewer), "/a/acme/alerts/channels/"
     row = EventSubscription.objects.get()
     end = f"/a/acme/alerts/event-subscriptions/{row.pk}/end/"
@@ -271,9 +271,9 @@ def test_a_member_sees_and_ends_subscriptions_and_a_viewer_only_sees_them(
 
 
 def test_two_evaluations_at_once_send_one_event(
-    acme: Account, door: Door, callback: Callback, spend: CostSource
+    acme: Account, mcp_client: McpClient, callback: Callback, spend: CostSource
 ) -> None:
-    subscribe(door, "budget.threshold_reached", callback)
+    subscribe(mcp_client, "budget.threshold_reached", callback)
     sent_events(acme, callback)
     create_budget(acme, "Cloud", 100)
 

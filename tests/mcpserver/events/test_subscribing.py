@@ -16,7 +16,7 @@ from finops.alerts.models import AlertDelivery, EventSubscription
 from finops.lib import clock
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.mcpserver.events.callback import (
     EXTENSION,
     OTHER_SECRET,
@@ -50,15 +50,15 @@ def begin(account: Account) -> None:
     assert services.evaluate(account) == []
 
 
-def test_the_capability_is_there_in_both_spellings(door: Door) -> None:
-    capabilities = door.result("server/discover")["capabilities"]
+def test_the_capability_is_there_in_both_spellings(mcp_client: McpClient) -> None:
+    capabilities = mcp_client.result("server/discover")["capabilities"]
 
     assert capabilities["events"] == {}
     assert capabilities["extensions"]["io.modelcontextprotocol/events"] == {}
 
 
-def test_the_events_are_listed_with_the_schemas_of_both_directions(door: Door) -> None:
-    events = door.result("events/list")["events"]
+def test_the_events_are_listed_with_the_schemas_of_both_directions(mcp_client: McpClient) -> None:
+    events = mcp_client.result("events/list")["events"]
 
     assert [each["name"] for each in events] == NAMES
     for each in events:
@@ -66,11 +66,11 @@ def test_the_events_are_listed_with_the_schemas_of_both_directions(door: Door) -
         assert each["inputSchema"]["type"] == each["payloadSchema"]["type"] == "object"
 
 
-def test_there_are_none_in_the_eras_before(door: Door) -> None:
-    assert door.error("events/list", revision="2025-11-25")["code"] == -32601
+def test_there_are_none_in_the_eras_before(mcp_client: McpClient) -> None:
+    assert mcp_client.error("events/list", revision="2025-11-25")["code"] == -32601
     assert (
         "events"
-        not in door.result(
+        not in mcp_client.result(
             "initialize",
             {
                 "protocolVersion": "2025-11-25",
@@ -83,9 +83,9 @@ def test_there_are_none_in_the_eras_before(door: Door) -> None:
 
 
 def test_a_callback_gives_back_its_challenge_before_anything_is_stored(
-    acme: Account, door: Door, callback: Callback
+    acme: Account, mcp_client: McpClient, callback: Callback
 ) -> None:
-    answer = subscribe(door, "import.finished", callback)
+    answer = subscribe(mcp_client, "import.finished", callback)
 
     row = EventSubscription.objects.get()
     assert answer["id"] == row.public_id
@@ -99,22 +99,22 @@ def test_a_callback_gives_back_its_challenge_before_anything_is_stored(
 
 @pytest.mark.parametrize(("meta", "code"), [({}, -32015), (EXTENSION, -32027)])
 def test_a_callback_that_cannot_is_refused_with_the_code_of_its_dialect(
-    acme: Account, door: Door, callback: Callback, meta: dict[str, Any], code: int
+    acme: Account, mcp_client: McpClient, callback: Callback, meta: dict[str, Any], code: int
 ) -> None:
     callback.gives_back = False
 
-    error = door.error("events/subscribe", subscription("import.finished", callback, _meta=meta))
+    error = mcp_client.error("events/subscribe", subscription("import.finished", callback, _meta=meta))
 
     assert (error["code"], error["data"]) == (code, {"reason": "challenge_failed"})
     assert not EventSubscription.objects.exists()
 
 
 def test_the_address_guard_holds_for_callbacks(
-    acme: Account, door: Door, callback: Callback, settings: Settings
+    acme: Account, mcp_client: McpClient, callback: Callback, settings: Settings
 ) -> None:
     settings.ALERT_ALLOWED_NETWORKS = []
 
-    error = door.error("events/subscribe", subscription("import.finished", callback))
+    error = mcp_client.error("events/subscribe", subscription("import.finished", callback))
 
     assert error["code"] == -32602
     assert "is in a private or reserved network" in error["message"]
@@ -132,20 +132,20 @@ def test_the_address_guard_holds_for_callbacks(
     ],
 )
 def test_what_is_wrong_is_refused(
-    acme: Account, door: Door, callback: Callback, change: dict[str, Any], code: int
+    acme: Account, mcp_client: McpClient, callback: Callback, change: dict[str, Any], code: int
 ) -> None:
     assert (
-        door.error("events/subscribe", {**subscription("import.finished", callback), **change})["code"]
+        mcp_client.error("events/subscribe", {**subscription("import.finished", callback), **change})["code"]
         == code
     )
     assert not EventSubscription.objects.exists()
 
 
-def test_subscribing_again_renews_the_one_subscription(acme: Account, door: Door, callback: Callback) -> None:
-    first = subscribe(door, "budget.threshold_reached", callback, thresholds=[80, 100])
+def test_subscribing_again_renews_the_one_subscription(acme: Account, mcp_client: McpClient, callback: Callback) -> None:
+    first = subscribe(mcp_client, "budget.threshold_reached", callback, thresholds=[80, 100])
 
     with clock.frozen(NOON + timedelta(hours=5)):
-        again = door.result(
+        again = mcp_client.result(
             "events/subscribe", subscription("budget.threshold_reached", callback, ttlMs=60_000)
         )
 
@@ -158,13 +158,13 @@ def test_subscribing_again_renews_the_one_subscription(acme: Account, door: Door
 
 
 def test_a_secret_is_replaced_and_both_sign_for_a_while(
-    acme: Account, door: Door, callback: Callback
+    acme: Account, mcp_client: McpClient, callback: Callback
 ) -> None:
     reach_budget(acme)
-    subscribe(door, "budget.threshold_reached", callback)
+    subscribe(mcp_client, "budget.threshold_reached", callback)
     begin(acme)
     before, callback.secret = callback.secret, OTHER_SECRET
-    subscribe(door, "budget.threshold_reached", callback)
+    subscribe(mcp_client, "budget.threshold_reached", callback)
     create_budget(acme, "Second", 300)
     services.evaluate(acme)
 
@@ -176,23 +176,23 @@ def test_a_secret_is_replaced_and_both_sign_for_a_while(
 
 
 def test_secrets_are_sealed_and_shown_nowhere(
-    acme: Account, cast: Cast, door: Door, callback: Callback
+    acme: Account, cast: Cast, mcp_client: McpClient, callback: Callback
 ) -> None:
-    subscribe(door, "import.finished", callback)
+    subscribe(mcp_client, "import.finished", callback)
 
     row = EventSubscription.objects.get()
     entry = AuditEntry.objects.get(action="event_subscription.create")
-    for text in (row.target, row.shown_target, str(entry.detail), str(door.result("events/list"))):
+    for text in (row.target, row.shown_target, str(entry.detail), str(mcp_client.result("events/list"))):
         assert callback.secret not in text
         assert "xXsecretpathXx" not in text
 
 
 def test_a_stranger_neither_ends_nor_sees_it(
-    acme: Account, cast: Cast, door: Door, callback: Callback
+    acme: Account, cast: Cast, mcp_client: McpClient, callback: Callback
 ) -> None:
-    subscribe(door, "import.finished", callback)
+    subscribe(mcp_client, "import.finished", callback)
     _key, foreign_key = mint_mcp_key(account=cast.other_account, actor=cast.other_actor, name="theirs")
-    strange, params = Door(foreign_key), subscription("import.finished", callback)
+    strange, params = McpClient(foreign_key), subscription("import.finished", callback)
 
     assert strange.result("events/unsubscribe", params) == {"resultType": "complete"} | {
         "_meta": strange.result("events/unsubscribe", params)["_meta"]
@@ -201,30 +201,30 @@ def test_a_stranger_neither_ends_nor_sees_it(
 
     assert EventSubscription.objects.count() == 1
     assert EventSubscription.objects.unscoped().count() == 2
-    assert Door(None).http(b"{}").status_code == 401
+    assert McpClient(None).http(b"{}").status_code == 401
 
 
-def test_it_ends_when_its_client_unsubscribes(acme: Account, door: Door, callback: Callback) -> None:
+def test_it_ends_when_its_client_unsubscribes(acme: Account, mcp_client: McpClient, callback: Callback) -> None:
     reach_budget(acme)
-    subscribe(door, "budget.threshold_reached", callback)
+    subscribe(mcp_client, "budget.threshold_reached", callback)
     begin(acme)
     create_budget(acme, "Second", 300)
     services.evaluate(acme)
 
-    door.result("events/unsubscribe", subscription("budget.threshold_reached", callback))
+    mcp_client.result("events/unsubscribe", subscription("budget.threshold_reached", callback))
 
     (delivery,) = send_all()
     assert delivery.attempts[-1]["answer"] == "The client unsubscribed."
     assert callback.events == []
     params = subscription("budget.threshold_reached", callback, _meta=EXTENSION)
-    assert door.error("events/unsubscribe", params)["code"] == -32023
+    assert mcp_client.error("events/unsubscribe", params)["code"] == -32023
 
 
 def test_it_ends_with_its_key_and_its_callback_is_told(
-    acme: Account, cast: Cast, door: Door, callback: Callback
+    acme: Account, cast: Cast, mcp_client: McpClient, callback: Callback
 ) -> None:
     reach_budget(acme)
-    subscribe(door, "budget.threshold_reached", callback)
+    subscribe(mcp_client, "budget.threshold_reached", callback)
     begin(acme)
     create_budget(acme, "Second", 300)
     services.evaluate(acme)
@@ -244,7 +244,7 @@ def test_it_ends_with_its_key_and_its_callback_is_told(
 
 
 def test_it_ends_when_the_person_of_its_connection_leaves(cast: Cast, callback: Callback) -> None:
-    viewer = Door(OAuthClient().connect(cast.viewer).access)
+    viewer = McpClient(OAuthClient().connect(cast.viewer).access)
     subscribe(viewer, "import.finished", callback)
     disconnect_member(account=cast.account, user=cast.viewer, actor=cast.actor)
 
@@ -253,9 +253,9 @@ def test_it_ends_when_the_person_of_its_connection_leaves(cast: Cast, callback: 
     assert len(callback.ends) == 1
 
 
-def test_it_ends_by_time(acme: Account, door: Door, callback: Callback) -> None:
+def test_it_ends_by_time(acme: Account, mcp_client: McpClient, callback: Callback) -> None:
     reach_budget(acme)
-    subscribe(door, "budget.threshold_reached", callback)
+    subscribe(mcp_client, "budget.threshold_reached", callback)
     begin(acme)
     create_budget(acme, "Second", 300)
     services.evaluate(acme)
@@ -272,10 +272,10 @@ def test_it_ends_by_time(acme: Account, door: Door, callback: Callback) -> None:
 
 @pytest.mark.parametrize(("meta", "lives"), [({}, False), (EXTENSION, True)])
 def test_410_ends_it_unless_its_client_follows_the_extension(
-    acme: Account, door: Door, callback: Callback, meta: dict[str, Any], lives: bool
+    acme: Account, mcp_client: McpClient, callback: Callback, meta: dict[str, Any], lives: bool
 ) -> None:
     reach_budget(acme)
-    door.result("events/subscribe", subscription("budget.threshold_reached", callback, _meta=meta))
+    mcp_client.result("events/subscribe", subscription("budget.threshold_reached", callback, _meta=meta))
     begin(acme)
     create_budget(acme, "Second", 300)
     services.evaluate(acme)
@@ -287,9 +287,9 @@ def test_410_ends_it_unless_its_client_follows_the_extension(
     assert (EventSubscription.objects.get().ended_at is None) is lives
 
 
-def test_a_callback_that_is_down_is_tried_four_times(acme: Account, door: Door, callback: Callback) -> None:
+def test_a_callback_that_is_down_is_tried_four_times(acme: Account, mcp_client: McpClient, callback: Callback) -> None:
     reach_budget(acme)
-    subscribe(door, "budget.threshold_reached", callback)
+    subscribe(mcp_client, "budget.threshold_reached", callback)
     begin(acme)
     create_budget(acme, "Second", 300)
     services.evaluate(acme)
@@ -304,13 +304,13 @@ def test_a_callback_that_is_down_is_tried_four_times(acme: Account, door: Door, 
 
 
 def test_a_credential_has_so_many_subscriptions(
-    acme: Account, cast: Cast, door: Door, callback: Callback, monkeypatch: pytest.MonkeyPatch
+    acme: Account, cast: Cast, mcp_client: McpClient, callback: Callback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("finops.alerts.services.event_subscriptions.MAX_OF_CREDENTIAL", 1)
-    subscribe(door, "import.finished", callback)
+    subscribe(mcp_client, "import.finished", callback)
 
-    error = door.error("events/subscribe", subscription("connection.problem", callback))
+    error = mcp_client.error("events/subscribe", subscription("connection.problem", callback))
 
     assert (error["code"], error["data"]) == (-32013, {"limit": "subscriptions", "max": 1})
-    other = Door(mint(cast, "read_write"))
+    other = McpClient(mint(cast, "read_write"))
     subscribe(other, "connection.problem", callback)

@@ -15,7 +15,7 @@ from finops.costs.models import CostSource
 from finops.demo.loader import load
 from finops.lib import clock
 from tests.cast import ACTOR, Cast, make_cast
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.budgets import create_budget, source_scope, team_scope
 from tests.world.costs import add_source, cost
 from tests.world.days import NOON, days
@@ -52,17 +52,17 @@ def cast(small: Cast, db: None) -> Cast:
 
 
 @pytest.fixture
-def door(cast: Cast) -> Iterator[Door]:
+def mcp_client(cast: Cast) -> Iterator[McpClient]:
     with clock.frozen(NOON):
-        yield Door(mint(cast))
+        yield McpClient(mint(cast))
 
 
 @pytest.fixture
-def empty(cast: Cast) -> Iterator[Door]:
-    """The door to an account that has nothing."""
+def empty(cast: Cast) -> Iterator[McpClient]:
+    """A client of an account that has nothing."""
     key = mint_mcp_key(account=cast.other_account, actor=cast.other_actor, name="stranger")[1]
     with clock.frozen(NOON):
-        yield Door(key)
+        yield McpClient(key)
 
 
 def _fill(account: Account) -> None:

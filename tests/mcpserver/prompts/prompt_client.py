@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 
 _CALL = re.compile(r"^\d+\. `(\w+)` `(\{.*\})`$", re.MULTILINE)
 _WORD = re.compile(r"`([^`\n]+)`")
@@ -26,8 +26,8 @@ PROMPT_ARGUMENTS = {
 Call = tuple[str, dict[str, Any]]
 
 
-def text_of(door: Door, prompt: str, /, **arguments: str) -> str:
-    result = door.result("prompts/get", {"name": prompt, "arguments": arguments})
+def text_of(mcp_client: McpClient, prompt: str, /, **arguments: str) -> str:
+    result = mcp_client.result("prompts/get", {"name": prompt, "arguments": arguments})
     (message,) = result["messages"]
     assert message["role"] == "user"
     text: str = message["content"]["text"]
@@ -43,23 +43,23 @@ def words_in(text: str) -> set[str]:
     return set(_WORD.findall(_CALL.sub("", text)))
 
 
-def completion(door: Door, prompt: str, argument: str, typed: str = "", **arguments: str) -> dict[str, Any]:
+def completion(mcp_client: McpClient, prompt: str, argument: str, typed: str = "", **arguments: str) -> dict[str, Any]:
     params = {
         "ref": {"type": "ref/prompt", "name": prompt},
         "argument": {"name": argument, "value": typed},
         "context": {"arguments": arguments},
     }
-    result: dict[str, Any] = door.result("completion/complete", params)["completion"]
+    result: dict[str, Any] = mcp_client.result("completion/complete", params)["completion"]
     return result
 
 
-def values(door: Door, prompt: str, argument: str, typed: str = "", **arguments: str) -> list[str]:
-    result: list[str] = completion(door, prompt, argument, typed, **arguments)["values"]
+def values(mcp_client: McpClient, prompt: str, argument: str, typed: str = "", **arguments: str) -> list[str]:
+    result: list[str] = completion(mcp_client, prompt, argument, typed, **arguments)["values"]
     return result
 
 
-def refusal(door: Door, prompt: str, **arguments: str) -> str:
-    error = door.error("prompts/get", {"name": prompt, "arguments": arguments})
+def refusal(mcp_client: McpClient, prompt: str, **arguments: str) -> str:
+    error = mcp_client.error("prompts/get", {"name": prompt, "arguments": arguments})
     assert error["code"] == -32602
     message: str = error["message"]
     return message

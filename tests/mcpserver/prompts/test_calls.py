@@ -12,7 +12,7 @@ from finops.costs.dimensions import registry as dimensions
 from mcpserver.registry import Prompt, ToolAccess, registry
 from mcpserver.schema import whole_answer_schema
 from tests.conformance.requirements import requirement
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.prompts.prompt_client import calls_in, completion, text_of, values, words_in
 
 PROMPTS = list(registry.prompts())
@@ -28,19 +28,19 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture
-def reader(demo: dict[str, str], db: None) -> Door:
-    return Door(demo["mcp_key_read"])
+def reader(demo: dict[str, str], db: None) -> McpClient:
+    return McpClient(demo["mcp_key_read"])
 
 
 @pytest.fixture
-def writer(demo: dict[str, str], db: None) -> Door:
-    return Door(demo["mcp_key_read_write"])
+def writer(demo: dict[str, str], db: None) -> McpClient:
+    return McpClient(demo["mcp_key_read_write"])
 
 
-def run_calls(door: Door, text: str) -> list[dict[str, Any]]:
+def run_calls(mcp_client: McpClient, text: str) -> list[dict[str, Any]]:
     calls = calls_in(text)
     assert len(calls) >= 3
-    results = [(name, door.call(name, **arguments)) for name, arguments in calls]
+    results = [(name, mcp_client.call(name, **arguments)) for name, arguments in calls]
     refusals = [(name, result["content"][0]["text"]) for name, result in results if result["isError"]]
     assert refusals == []
     return [result["structuredContent"] for _, result in results]
@@ -48,7 +48,7 @@ def run_calls(door: Door, text: str) -> list[dict[str, Any]]:
 
 @requirement("prompts:calls")
 @each_prompt
-def test_its_calls_work_in_their_order_without_any_argument(reader: Door, prompt: Prompt) -> None:
+def test_its_calls_work_in_their_order_without_any_argument(reader: McpClient, prompt: Prompt) -> None:
     answers = run_calls(reader, text_of(reader, prompt.name))
 
     assert all(answer["console_url"] for answer in answers)
@@ -58,7 +58,7 @@ def test_its_calls_work_in_their_order_without_any_argument(reader: Door, prompt
 @requirement("prompts:calls", "completion:complete")
 @each_prompt
 def test_each_argument_completes_and_its_calls_work_with_what_it_completes_to(
-    reader: Door, prompt: Prompt
+    reader: McpClient, prompt: Prompt
 ) -> None:
     for argument in prompt.arguments:
         beside = BESIDE.get(argument.name, {})
@@ -72,7 +72,7 @@ def test_each_argument_completes_and_its_calls_work_with_what_it_completes_to(
 
 @requirement("completion:complete")
 @each_prompt
-def test_everything_that_is_suggested_is_taken(reader: Door, prompt: Prompt) -> None:
+def test_everything_that_is_suggested_is_taken(reader: McpClient, prompt: Prompt) -> None:
     for argument in prompt.arguments:
         beside = BESIDE.get(argument.name, {})
         if argument.name == "filter_by":
@@ -115,7 +115,7 @@ def test_everything_that_is_suggested_is_taken(reader: Door, prompt: Prompt) -> 
     ],
 )
 def test_its_calls_work_with_every_argument_at_once(
-    reader: Door, prompt: str, arguments: dict[str, str]
+    reader: McpClient, prompt: str, arguments: dict[str, str]
 ) -> None:
     registered_prompt = registry.get_prompt(prompt)
     assert registered_prompt is not None
@@ -126,7 +126,7 @@ def test_its_calls_work_with_every_argument_at_once(
 
 @requirement("prompts:calls")
 @each_prompt
-def test_every_tool_argument_and_field_that_its_text_names_exists(writer: Door, prompt: Prompt) -> None:
+def test_every_tool_argument_and_field_that_its_text_names_exists(writer: McpClient, prompt: Prompt) -> None:
     text = text_of(writer, prompt.name)
     words = words_in(text)
     tools = {name for name, _ in calls_in(text)} | {word for word in words if TOOL_LIKE.fullmatch(word)}
@@ -158,7 +158,7 @@ def _words(schema: Any) -> Iterator[str]:
 
 @requirement("prompts:write")
 @each_prompt
-def test_a_read_only_credential_hears_of_no_tool_that_writes(reader: Door, prompt: Prompt) -> None:
+def test_a_read_only_credential_hears_of_no_tool_that_writes(reader: McpClient, prompt: Prompt) -> None:
     text = text_of(reader, prompt.name)
 
     assert not [name for name in WRITE_TOOLS if name in text]
@@ -166,7 +166,7 @@ def test_a_read_only_credential_hears_of_no_tool_that_writes(reader: Door, promp
 
 
 @requirement("prompts:write")
-def test_a_read_write_credential_is_offered_what_would_help_and_only_after_asking(writer: Door) -> None:
+def test_a_read_write_credential_is_offered_what_would_help_and_only_after_asking(writer: McpClient) -> None:
     offered = {name for prompt in PROMPTS for name in WRITE_TOOLS if name in text_of(writer, prompt.name)}
 
     assert offered == {"create_budget", "create_alert_subscription"}
@@ -177,7 +177,7 @@ def test_a_read_write_credential_is_offered_what_would_help_and_only_after_askin
 
 
 @each_prompt
-def test_its_text_says_how_to_treat_figures_and_what_to_answer(reader: Door, prompt: Prompt) -> None:
+def test_its_text_says_how_to_treat_figures_and_what_to_answer(reader: McpClient, prompt: Prompt) -> None:
     text = text_of(reader, prompt.name)
 
     for phrase in (
@@ -194,7 +194,7 @@ def test_its_text_says_how_to_treat_figures_and_what_to_answer(reader: Door, pro
     assert len(text.encode()) < 6_000
 
 
-def test_completing_narrows_by_what_was_typed_and_given(reader: Door) -> None:
+def test_completing_narrows_by_what_was_typed_and_given(reader: McpClient) -> None:
     teams = values(reader, "weekly_cost_digest", "team")
     prompt, argument = "top_cost_drivers", "value"
 

@@ -9,7 +9,7 @@ from finops.allocation.models import Team
 from mcpserver.prompt_builder import arguments as known_arguments
 from tests.cast import Cast
 from tests.conformance.requirements import requirement
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.prompts.conftest import FIRST
 from tests.mcpserver.prompts.prompt_client import PROMPT_ARGUMENTS, completion, refusal, text_of, values
 from tests.world.costs import add_source, cost
@@ -37,58 +37,58 @@ from tests.world.costs import add_source, cost
     ],
 )
 def test_an_argument_completes_from_what_the_account_has(
-    door: Door, prompt: str, argument: str, typed: str, expected: list[str]
+    mcp_client: McpClient, prompt: str, argument: str, typed: str, expected: list[str]
 ) -> None:
-    result = completion(door, prompt, argument, typed)
+    result = completion(mcp_client, prompt, argument, typed)
 
     assert result == {"values": expected, "total": len(expected), "hasMore": False}
 
 
 @requirement("completion:context")
-def test_other_arguments_narrow_what_is_suggested(door: Door) -> None:
-    assert values(door, "budget_health", "budget", scope="team") == ["Growth of the year"]
-    assert values(door, "budget_health", "budget", scope="Team") == ["Growth of the year"]
-    assert values(door, "weekly_cost_digest", "week", source="archive") == ["2025-11-03"]
-    assert values(door, "anomaly_check", "month", source="Archive") == ["2025-11"]
-    assert values(door, "top_cost_drivers", "value", filter_by="tag:squad") == [
+def test_other_arguments_narrow_what_is_suggested(mcp_client: McpClient) -> None:
+    assert values(mcp_client, "budget_health", "budget", scope="team") == ["Growth of the year"]
+    assert values(mcp_client, "budget_health", "budget", scope="Team") == ["Growth of the year"]
+    assert values(mcp_client, "weekly_cost_digest", "week", source="archive") == ["2025-11-03"]
+    assert values(mcp_client, "anomaly_check", "month", source="Archive") == ["2025-11"]
+    assert values(mcp_client, "top_cost_drivers", "value", filter_by="tag:squad") == [
         "growth",
         "core",
         "(untagged)",
     ]
-    assert values(door, "top_cost_drivers", "value", "east", filter_by="region") == ["us-east-1"]
-    assert values(door, "top_cost_drivers", "value", filter_by="nonsense") == []
-    assert {"team", "source"} <= set(values(door, "weekly_cost_digest", "group_by"))
-    assert "team" not in values(door, "weekly_cost_digest", "group_by", team="Growth")
+    assert values(mcp_client, "top_cost_drivers", "value", "east", filter_by="region") == ["us-east-1"]
+    assert values(mcp_client, "top_cost_drivers", "value", filter_by="nonsense") == []
+    assert {"team", "source"} <= set(values(mcp_client, "weekly_cost_digest", "group_by"))
+    assert "team" not in values(mcp_client, "weekly_cost_digest", "group_by", team="Growth")
 
 
 @requirement("completion:limit")
-def test_a_hundred_of_many_are_suggested_and_the_rest_counted(door: Door, cast: Cast) -> None:
+def test_a_hundred_of_many_are_suggested_and_the_rest_counted(mcp_client: McpClient, cast: Cast) -> None:
     with account_scope(cast.account):
         teams = [Team(account=cast.account, name=f"Team {number:03}") for number in range(120)]
         Team.objects.bulk_create(teams)
         lines = [cost(FIRST, number + 1, resource_id=f"i-{number:03}") for number in range(130)]
         add_source(cast.account, lines, name="Machines")
 
-    result = completion(door, "weekly_cost_digest", "team", "team ")
-    machines = completion(door, "top_cost_drivers", "value", "I-", filter_by="resource")
+    result = completion(mcp_client, "weekly_cost_digest", "team", "team ")
+    machines = completion(mcp_client, "top_cost_drivers", "value", "I-", filter_by="resource")
 
     assert (len(result["values"]), result["total"], result["hasMore"]) == (100, 120, True)
     assert (len(machines["values"]), machines["total"], machines["hasMore"]) == (100, 130, True)
-    assert "value" in text_of(door, "top_cost_drivers", filter_by="resource", value="i-000")
+    assert "value" in text_of(mcp_client, "top_cost_drivers", filter_by="resource", value="i-000")
 
 
 @requirement("completion:complete")
 def test_what_takes_too_long_is_not_suggested_and_no_error(
-    door: Door, monkeypatch: pytest.MonkeyPatch
+    mcp_client: McpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(known_arguments, "COMPLETION_SECONDS", -1.0)
 
-    assert values(door, "commitment_review", "provider") == []
-    assert values(door, "weekly_cost_digest", "team") == ["Core platform", "Growth"]
+    assert values(mcp_client, "commitment_review", "provider") == []
+    assert values(mcp_client, "weekly_cost_digest", "team") == ["Core platform", "Growth"]
 
 
 @requirement("completion:complete", "prompts:get")
-def test_another_accounts_names_neither_complete_nor_count(empty: Door) -> None:
+def test_another_accounts_names_neither_complete_nor_count(empty: McpClient) -> None:
     names = ("Core", "Growth", "Cloud", "squad", "product line", "2026", "AWS", "EUR")
 
     for prompt, arguments in PROMPT_ARGUMENTS.items():

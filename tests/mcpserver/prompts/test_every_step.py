@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from mcpserver.registry import registry
 from tests.conformance.requirements import requirement
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.prompts.prompt_client import PROMPT_ARGUMENTS, calls_in, text_of
 
 GIVEN = {
@@ -88,10 +88,10 @@ def missing_arguments(prompt: str, tool: str, call: Arguments) -> list[str]:
 
 @requirement("prompts:calls")
 @pytest.mark.parametrize("prompt", PROMPT_ARGUMENTS)
-def test_each_argument_is_in_every_call_whose_tool_takes_it(door: Door, prompt: str) -> None:
+def test_each_argument_is_in_every_call_whose_tool_takes_it(mcp_client: McpClient, prompt: str) -> None:
     assert set(GIVEN[prompt]) == set(PROMPT_ARGUMENTS[prompt])
 
-    calls = calls_in(text_of(door, prompt, **GIVEN[prompt]))
+    calls = calls_in(text_of(mcp_client, prompt, **GIVEN[prompt]))
 
     assert len(calls) >= 3
     assert [
@@ -103,7 +103,7 @@ def test_each_argument_is_in_every_call_whose_tool_takes_it(door: Door, prompt: 
         tool_entry = registry.get(tool)
         assert tool_entry is not None
         Draft202012Validator(tool_entry.input_schema).validate(call)
-        assert not door.call(tool, **call)["isError"]
+        assert not mcp_client.call(tool, **call)["isError"]
 
 
 @requirement("prompts:calls")
@@ -112,8 +112,8 @@ def test_each_argument_is_in_every_call_whose_tool_takes_it(door: Door, prompt: 
     [("team", "team"), ("cost_source", "source"), ("cost_tag", "cost_tag:product line")],
 )
 def test_cost_that_no_budget_watches_is_told_apart_by_the_scope(
-    door: Door, scope: str, dimension: str
+    mcp_client: McpClient, scope: str, dimension: str
 ) -> None:
-    calls = calls_in(text_of(door, "budget_health", scope=scope))
+    calls = calls_in(text_of(mcp_client, "budget_health", scope=scope))
 
     assert [dimension] in [call.get("group_by") for tool, call in calls if tool == "querySpend"]

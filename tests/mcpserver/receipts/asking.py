@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 from finops.receipts import records
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.world.bills import Line, line
 
 ASKED, VERIFIED = date(2026, 10, 3), date(2026, 10, 20)
@@ -17,12 +17,12 @@ def september(compute: str, storage: str = "20") -> list[Line]:
     return [line(date(2026, 9, 5), compute), line(date(2026, 9, 6), storage, "Storage")]
 
 
-def ask(door: Door, tool: str = "querySpend", /, **arguments: Any) -> dict[str, Any]:
+def ask(mcp_client: McpClient, tool: str = "querySpend", /, **arguments: Any) -> dict[str, Any]:
     """An answer whose receipt is stored."""
-    answer = door.ask(tool, **arguments)
+    answer = mcp_client.ask(tool, **arguments)
     assert records.recorder.flush()
     return answer
 
 
-def verify(door: Door, answer: dict[str, Any]) -> dict[str, Any]:
-    return door.ask("verifyAnswer", receipt=answer["receipt"])
+def verify(mcp_client: McpClient, answer: dict[str, Any]) -> dict[str, Any]:
+    return mcp_client.ask("verifyAnswer", receipt=answer["receipt"])

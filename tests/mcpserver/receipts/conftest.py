@@ -8,7 +8,7 @@ import pytest
 
 from finops.receipts import records
 from tests.cast import Cast
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.receipts.asking import ASKED, SEPTEMBER, ask, september
 from tests.world.bills import Bills
 from tests.world.days import at
@@ -30,7 +30,7 @@ def bills(cast: Cast, tmp_path: Path) -> Bills:
 
 
 @pytest.fixture
-def first_answer(bills: Bills, door: Door) -> dict[str, Any]:
+def first_answer(bills: Bills, mcp_client: McpClient) -> dict[str, Any]:
     """What querySpend answered on that day."""
     with at(ASKED):
-        return ask(door, **SEPTEMBER)
+        return ask(mcp_client, **SEPTEMBER)

@@ -6,7 +6,7 @@ import pytest
 
 from mcpserver.registry import Tool, registry
 from tests.cast import Cast
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.mcpserver.receipts.asking import ask, verify
 
 TOOLS = [tool for tool in registry if tool.has_receipt]
@@ -21,9 +21,9 @@ def test_its_answers_are_the_same_when_they_are_verified(
     account_with_marks: Cast, db: None, tool: Tool
 ) -> None:
     """An answer without a query over cost has no receipt, such as one that there is no data for (see test_receipts)."""
-    door = Door(mint(account_with_marks))
-    answers = [(example, ask(door, tool.name, **example)) for example in tool.examples]
-    verified = [(example, verify(door, answer)) for example, answer in answers if "receipt" in answer]
+    mcp_client = McpClient(mint(account_with_marks))
+    answers = [(example, ask(mcp_client, tool.name, **example)) for example in tool.examples]
+    verified = [(example, verify(mcp_client, answer)) for example, answer in answers if "receipt" in answer]
 
     assert verified or tool.name in ("explainSpendChange", "queryCostTag")
     for example, answer in verified:

@@ -13,7 +13,7 @@ from accounts.scoping import account_scope
 from finops.receipts.models import AnswerReceipt, AnswerState, ReceiptRetention
 from finops.receipts.services import set_receipt_retention, sweep
 from tests.cast import Cast, signed_in
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.receipts.asking import ask
 from tests.pages import get_page, text_of
 from tests.world.bills import Bills, line
@@ -24,12 +24,12 @@ ASKED = date(2026, 10, 3)
 
 
 @pytest.fixture
-def answer(cast: Cast, tmp_path: Path, door: Door) -> dict[str, Any]:
+def answer(cast: Cast, tmp_path: Path, mcp_client: McpClient) -> dict[str, Any]:
     """Of September, which was restated since."""
     bills = Bills(cast, tmp_path)
     bills.bring("AWS", [line(date(2026, 9, 5), "100.10")], on=ASKED)
     with at(ASKED):
-        answer = ask(door, start_date="2026-09-01", end_date="2026-09-30")
+        answer = ask(mcp_client, start_date="2026-09-01", end_date="2026-09-30")
     bills.bring("AWS", [line(date(2026, 9, 5), "112.40")], on=date(2026, 10, 7))
     return answer
 
@@ -43,8 +43,8 @@ def test_a_viewer_verifies_an_answer_and_reads_what_was_restated(cast: Cast, ans
     assert "totals amount USD 100.1 112.4" in text, text[text.index("Figures that") :]
 
 
-def test_the_tool_leads_to_the_page(cast: Cast, door: Door, answer: dict[str, Any]) -> None:
-    url = door.ask("verifyAnswer", receipt=answer["receipt"])["console_url"]
+def test_the_tool_leads_to_the_page(cast: Cast, mcp_client: McpClient, answer: dict[str, Any]) -> None:
+    url = mcp_client.ask("verifyAnswer", receipt=answer["receipt"])["console_url"]
 
     assert url.endswith(f"{PAGE}?receipt={answer['receipt']}")
 

@@ -11,7 +11,7 @@ import pytest
 from accounts.scoping import account_scope
 from finops.allocation.services.splits import SplitDraft, create_split
 from tests.cast import Cast
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.receipts.asking import ask, verify
 from tests.world.bills import Bills, line
 from tests.world.days import at
@@ -40,49 +40,49 @@ def figure(verified: dict[str, Any], name: str) -> list[tuple[Any, Any]]:
 
 
 def test_what_a_split_shared_out_then_is_proven_and_what_it_would_now_stands_beside(
-    cast: Cast, door: Door, bills: Bills
+    cast: Cast, mcp_client: McpClient, bills: Bills
 ) -> None:
     draft = SplitDraft("Platform", "service", "Shared", "fixed", [("Compute", "100")])
     with at(ASKED):
         with account_scope(cast.account):
             create_split(account=cast.account, actor=cast.actor, draft=draft)
-        answer = ask(door, **SEPTEMBER, group_by=["service"], splits="after")
+        answer = ask(mcp_client, **SEPTEMBER, group_by=["service"], splits="after")
     assert [row["amount"] for row in answer["rows"] if row["group"]["service"] == "Compute"] == [140]
     bring(bills, "52.30", on=date(2026, 10, 7))
 
     with at(VERIFIED):
-        verified = verify(door, answer)
+        verified = verify(mcp_client, answer)
 
     assert verified["outcome"] == "restated"
     assert "'AWS' restated 2026-09 by +12.30 USD" in verified["summary"]
     assert (140, 152.3) in figure(verified, "Compute amount")
 
 
-def test_a_split_that_was_changed_since_is_named(cast: Cast, door: Door, bills: Bills) -> None:
+def test_a_split_that_was_changed_since_is_named(cast: Cast, mcp_client: McpClient, bills: Bills) -> None:
     with at(ASKED):
-        answer = ask(door, **SEPTEMBER, group_by=["service"], splits="after")
+        answer = ask(mcp_client, **SEPTEMBER, group_by=["service"], splits="after")
     with at(date(2026, 10, 7)), account_scope(cast.account):
         draft = SplitDraft("Platform", "service", "Shared", "fixed", [("Compute", "100")])
         create_split(account=cast.account, actor=cast.actor, draft=draft)
 
     with at(VERIFIED):
-        verified = verify(door, answer)
+        verified = verify(mcp_client, answer)
 
     assert verified["outcome"] == "different"
     assert "shared-cost split 'Platform' changed on 2026-10-07" in verified["summary"]
 
 
 def test_a_unit_cost_of_then_is_proven_and_usage_is_said_to_count_as_it_is_today(
-    cast: Cast, door: Door, bills: Bills
+    cast: Cast, mcp_client: McpClient, bills: Bills
 ) -> None:
     with at(ASKED):
         with account_scope(cast.account):
             add_usage(cast.account, [event(date(2026, 9, day), "globex", 10) for day in range(1, 31)])
-        answer = ask(door, "queryUnitCost", **SEPTEMBER, usage_metric="requests")
+        answer = ask(mcp_client, "queryUnitCost", **SEPTEMBER, usage_metric="requests")
     bring(bills, "70", on=date(2026, 10, 7))
 
     with at(VERIFIED):
-        verified = verify(door, answer)
+        verified = verify(mcp_client, answer)
 
     assert verified["outcome"] == "restated"
     assert "'AWS' restated 2026-09 by +30.00 USD" in verified["summary"]

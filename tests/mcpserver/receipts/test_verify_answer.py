@@ -20,16 +20,16 @@ from finops.lib import clock
 from finops.receipts.services import set_receipt_retention
 from tests.cast import Cast
 from tests.examples import examples
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.receipts.asking import ASKED, SEPTEMBER, VERIFIED, ask, september, verify
 from tests.world.bills import Bills, Line, line
 from tests.world.costs import add_source, cost, store_lines
 from tests.world.days import at
 
 
-def test_an_answer_of_unchanged_bills_has_the_same_figures(door: Door, first_answer: dict[str, Any]) -> None:
+def test_an_answer_of_unchanged_bills_has_the_same_figures(mcp_client: McpClient, first_answer: dict[str, Any]) -> None:
     with at(VERIFIED):
-        verified = verify(door, first_answer)
+        verified = verify(mcp_client, first_answer)
 
     assert verified["outcome"] == "same"
     assert verified["summary"] == "Same figures as on 2026-10-03, on that day's bills and on current bills."
@@ -39,12 +39,12 @@ def test_an_answer_of_unchanged_bills_has_the_same_figures(door: Door, first_ans
 
 
 def test_a_restated_bill_is_named_and_the_answer_of_then_is_the_same_to_the_cent(
-    door: Door, bills: Bills, first_answer: dict[str, Any]
+    mcp_client: McpClient, bills: Bills, first_answer: dict[str, Any]
 ) -> None:
     bills.bring("AWS", september("112.40"), on=date(2026, 10, 7))
 
     with at(VERIFIED):
-        verified = verify(door, first_answer)
+        verified = verify(mcp_client, first_answer)
 
     assert verified["outcome"] == "restated"
     assert verified["summary"] == (
@@ -63,37 +63,37 @@ def test_a_restated_bill_is_named_and_the_answer_of_then_is_the_same_to_the_cent
     assert "132.40 USD" in verified["now"]
 
 
-def test_a_question_about_the_last_days_is_about_those_of_then(door: Door, bills: Bills) -> None:
+def test_a_question_about_the_last_days_is_about_those_of_then(mcp_client: McpClient, bills: Bills) -> None:
     with at(ASKED):
-        answer = ask(door, period="last_30_days", compare_to="previous_period")
+        answer = ask(mcp_client, period="last_30_days", compare_to="previous_period")
     bills.bring("AWS", [line(date(2026, 10, 8), 7)], on=date(2026, 10, 10))
 
     with at(VERIFIED):
-        verified = verify(door, answer)
+        verified = verify(mcp_client, answer)
 
     assert verified["outcome"] == "same"
 
 
 def test_another_month_that_was_restated_changes_nothing(
-    door: Door, bills: Bills, first_answer: dict[str, Any]
+    mcp_client: McpClient, bills: Bills, first_answer: dict[str, Any]
 ) -> None:
     bills.bring("AWS", [line(date(2026, 8, 8), 7)], on=date(2026, 10, 10))
 
     with at(VERIFIED):
-        verified = verify(door, first_answer)
+        verified = verify(mcp_client, first_answer)
 
     assert (verified["outcome"], verified["restated"]) == ("same", [])
 
 
 def test_a_month_restated_outside_of_the_filter_is_named_beside_the_same_figures(
-    door: Door, bills: Bills
+    mcp_client: McpClient, bills: Bills
 ) -> None:
     with at(ASKED):
-        answer = ask(door, **SEPTEMBER, filters=[{"dimension": "service", "values": ["Storage"]}])
+        answer = ask(mcp_client, **SEPTEMBER, filters=[{"dimension": "service", "values": ["Storage"]}])
     bills.bring("AWS", september("112.40"), on=date(2026, 10, 7))
 
     with at(VERIFIED):
-        verified = verify(door, answer)
+        verified = verify(mcp_client, answer)
 
     assert verified["outcome"] == "same"
     assert (
@@ -120,7 +120,7 @@ OF_OTHER_TOOLS: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("tool", "arguments"), OF_OTHER_TOOLS, ids=[name for name, _ in OF_OTHER_TOOLS])
 def test_answers_of_other_tools_are_the_same_to_the_cent_too(
-    cast: Cast, door: Door, bills: Bills, tool: str, arguments: dict[str, Any]
+    cast: Cast, mcp_client: McpClient, bills: Bills, tool: str, arguments: dict[str, Any]
 ) -> None:
     def lines(month: int, first: str) -> list[Line]:
         return [line(date(2026, month, 1), first), *(line(date(2026, month, day), 5) for day in range(2, 31))]
@@ -128,11 +128,11 @@ def test_answers_of_other_tools_are_the_same_to_the_cent_too(
     bills.bring("AWS", [*lines(8, "5"), *lines(9, "5")], on=ASKED)
     with at(ASKED), account_scope(cast.account):
         create_cost_tag(account=cast.account, actor=cast.actor, key="kind", default_value="all")
-        answer = ask(door, tool, **arguments)
+        answer = ask(mcp_client, tool, **arguments)
     bills.bring("AWS", lines(9, "17.30"), on=date(2026, 10, 7))
 
     with at(VERIFIED):
-        verified = verify(door, answer)
+        verified = verify(mcp_client, answer)
 
     assert verified["outcome"] == "restated"
     assert "'AWS' restated 2026-09 by +12.30 USD" in verified["summary"]
@@ -151,13 +151,13 @@ def sweep(day: date) -> None:
 
 @pytest.mark.usefixtures("_no_kept_results")
 def test_without_the_bills_of_then_it_says_which_were_removed(
-    door: Door, bills: Bills, first_answer: dict[str, Any]
+    mcp_client: McpClient, bills: Bills, first_answer: dict[str, Any]
 ) -> None:
     bills.bring("AWS", september("112.40"), on=date(2026, 10, 7))
     sweep(date(2026, 10, 22))
 
     with at(date(2026, 10, 22)):
-        verified = verify(door, first_answer)
+        verified = verify(mcp_client, first_answer)
 
     assert verified["outcome"] == "unproven"
     assert verified["summary"] == (
@@ -168,7 +168,7 @@ def test_without_the_bills_of_then_it_says_which_were_removed(
 
 @pytest.mark.usefixtures("_no_kept_results")
 def test_bills_that_a_receipt_names_stay_as_long_as_the_account_wants(
-    cast: Cast, door: Door, bills: Bills, first_answer: dict[str, Any]
+    cast: Cast, mcp_client: McpClient, bills: Bills, first_answer: dict[str, Any]
 ) -> None:
     set_receipt_retention(account=cast.account, actor=cast.actor, days=90, bill_days=30)
     # No answer named this one, and a newer one was replaced since.
@@ -179,15 +179,15 @@ def test_bills_that_a_receipt_names_stay_as_long_as_the_account_wants(
     with account_scope(cast.account):
         assert [each.created_at.day for each in LakeSegment.objects.order_by("created_at")] == [3, 7]
     with at(date(2026, 10, 30)):
-        assert verify(door, first_answer)["outcome"] == "restated"
+        assert verify(mcp_client, first_answer)["outcome"] == "restated"
 
     sweep(date(2026, 11, 3))
     with at(date(2026, 11, 3)):
-        assert verify(door, first_answer)["outcome"] == "unproven"
+        assert verify(mcp_client, first_answer)["outcome"] == "unproven"
 
 
 def test_nothing_stays_of_a_deleted_source(
-    cast: Cast, door: Door, bills: Bills, first_answer: dict[str, Any]
+    cast: Cast, mcp_client: McpClient, bills: Bills, first_answer: dict[str, Any]
 ) -> None:
     set_receipt_retention(account=cast.account, actor=cast.actor, days=90, bill_days=30)
     with account_scope(cast.account), at(date(2026, 10, 6)):
@@ -198,22 +198,22 @@ def test_nothing_stays_of_a_deleted_source(
     assert not LakeSegment.objects.unscoped().exists()
 
 
-def test_a_changed_cost_tag_is_named_as_the_reason(cast: Cast, door: Door, bills: Bills) -> None:
+def test_a_changed_cost_tag_is_named_as_the_reason(cast: Cast, mcp_client: McpClient, bills: Bills) -> None:
     with at(ASKED), account_scope(cast.account):
         tag = create_cost_tag(account=cast.account, actor=cast.actor, key="kind", default_value="all")
-        answer = ask(door, **{**SEPTEMBER, "group_by": ["cost_tag:kind"]})
+        answer = ask(mcp_client, **{**SEPTEMBER, "group_by": ["cost_tag:kind"]})
     with at(date(2026, 10, 5)), account_scope(cast.account):
         delete_cost_tag(cost_tag=tag, actor=cast.actor)
         create_cost_tag(account=cast.account, actor=cast.actor, key="kind", default_value="none at all")
 
     with at(VERIFIED):
-        verified = verify(door, answer)
+        verified = verify(mcp_client, answer)
 
     assert "cost tag 'kind' changed on 2026-10-05" in verified["changed_settings"]
 
 
 def test_a_changed_cost_view_gives_other_figures_today_and_is_named(
-    cast: Cast, door: Door, bills: Bills, first_answer: dict[str, Any]
+    cast: Cast, mcp_client: McpClient, bills: Bills, first_answer: dict[str, Any]
 ) -> None:
     with at(date(2026, 10, 5)), account_scope(cast.account):
         change_cost_view(
@@ -221,13 +221,13 @@ def test_a_changed_cost_view_gives_other_figures_today_and_is_named(
         )
 
     with at(VERIFIED):
-        verified = verify(door, first_answer)
+        verified = verify(mcp_client, first_answer)
 
     assert verified["outcome"] == "restated"
     assert "cost view changed on 2026-10-05" in verified["summary"]
 
 
-def test_other_exchange_rates_are_the_reason(cast: Cast, door: Door, bills: Bills) -> None:
+def test_other_exchange_rates_are_the_reason(cast: Cast, mcp_client: McpClient, bills: Bills) -> None:
     def enter(rate: int) -> None:
         enter_rate(
             account=cast.account,
@@ -240,12 +240,12 @@ def test_other_exchange_rates_are_the_reason(cast: Cast, door: Door, bills: Bill
 
     enter(2)
     with at(ASKED):
-        answer = ask(door, **SEPTEMBER, display_currency="EUR")
+        answer = ask(mcp_client, **SEPTEMBER, display_currency="EUR")
     with at(date(2026, 10, 5)):
         enter(4)
 
     with at(VERIFIED):
-        verified = verify(door, answer)
+        verified = verify(mcp_client, answer)
 
     assert verified["outcome"] == "different"
     assert "other exchange rates for the same days" in verified["summary"]
@@ -262,7 +262,7 @@ AMOUNTS = st.decimals(0, 1000, places=2)
     )
 )
 def test_whatever_is_restated_each_answer_is_the_same_on_the_bills_of_its_day(
-    cast: Cast, door: Door, versions: list[dict[int, Decimal]]
+    cast: Cast, mcp_client: McpClient, versions: list[dict[int, Decimal]]
 ) -> None:
     """Every version is asked about, and nothing was removed: each answer comes back, and today's is the last one's."""
     with account_scope(cast.account):
@@ -278,9 +278,9 @@ def test_whatever_is_restated_each_answer_is_the_same_on_the_bills_of_its_day(
                     source,
                     [cost(date(2026, 9, day), amount) for day, amount in version.items()],
                 )
-                answers.append(ask(door, **{**SEPTEMBER, "group_by": ["source"]}))
+                answers.append(ask(mcp_client, **{**SEPTEMBER, "group_by": ["source"]}))
         with at(VERIFIED):
-            verified = [verify(door, answer) for answer in answers]
+            verified = [verify(mcp_client, answer) for answer in answers]
         source.delete()
 
     last = sum(versions[-1].values())

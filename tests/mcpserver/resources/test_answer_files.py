@@ -24,7 +24,7 @@ from mcpserver.resources import answer_files
 from tests.cast import ACTOR, Cast, signed_in
 from tests.conformance import schemas
 from tests.finops.activity.call_helpers import stored_calls
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.costs import add_source, cost
 from tests.world.unit_costs import MARCH, add_data, cost_line, usage_event
 
@@ -56,12 +56,12 @@ def link(result: Mapping[str, Any]) -> dict[str, Any]:
     return dict(item)
 
 
-def uri_of(door: Door, tool: str, /, **arguments: Any) -> str:
-    return str(link(door.call(tool, **arguments))["uri"])
+def uri_of(mcp_client: McpClient, tool: str, /, **arguments: Any) -> str:
+    return str(link(mcp_client.call(tool, **arguments))["uri"])
 
 
-def read(door: Door, uri: str, revision: str = schemas.MODERN) -> str:
-    (content,) = door.result("resources/read", {"uri": uri}, revision=revision)["contents"]
+def read(mcp_client: McpClient, uri: str, revision: str = schemas.MODERN) -> str:
+    (content,) = mcp_client.result("resources/read", {"uri": uri}, revision=revision)["contents"]
     assert (content["uri"], content["mimeType"]) == (uri, "text/csv")
     return str(content["text"])
 
@@ -75,13 +75,13 @@ def amounts(text: str) -> dict[str, Decimal]:
 
 
 @pytest.mark.parametrize("revision", [each for each in schemas.REVISIONS if each != "2025-03-26"])
-def test_an_answer_without_all_rows_links_to_every_row(door: Door, acme: Account, revision: str) -> None:
+def test_an_answer_without_all_rows_links_to_every_row(mcp_client: McpClient, acme: Account, revision: str) -> None:
     params = {"name": "querySpend", "arguments": {**BY_SERVICE, "top": 2}}
 
-    item = link(door.result("tools/call", params, revision=revision))
+    item = link(mcp_client.result("tools/call", params, revision=revision))
 
     assert (item["name"], item["mimeType"]) == ("querySpend.csv", "text/csv")
-    assert amounts(read(door, item["uri"], revision)) == {
+    assert amounts(read(mcp_client, item["uri"], revision)) == {
         "Compute": Decimal("30.5"),
         "Storage": Decimal(20),
         "'=HYPERLINK(1)": Decimal(10),
@@ -91,15 +91,15 @@ def test_an_answer_without_all_rows_links_to_every_row(door: Door, acme: Account
     }
 
 
-def test_the_oldest_revision_has_no_links(door: Door, acme: Account) -> None:
+def test_the_oldest_revision_has_no_links(mcp_client: McpClient, acme: Account) -> None:
     params = {"name": "querySpend", "arguments": {**BY_SERVICE, "top": 2}}
 
-    assert len(door.result("tools/call", params, revision="2025-03-26")["content"]) == 1
+    assert len(mcp_client.result("tools/call", params, revision="2025-03-26")["content"]) == 1
 
 
 @pytest.mark.parametrize("arguments", [BY_SERVICE, {**BY_SERVICE, "group_by": []}])
-def test_an_answer_with_all_rows_has_no_link(door: Door, acme: Account, arguments: dict[str, Any]) -> None:
-    assert len(door.call("querySpend", **arguments)["content"]) == 1
+def test_an_answer_with_all_rows_has_no_link(mcp_client: McpClient, acme: Account, arguments: dict[str, Any]) -> None:
+    assert len(mcp_client.call("querySpend", **arguments)["content"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_an_answer_with_all_rows_has_no_link(door: Door, acme: Account, argument
     ],
 )
 def test_the_rows_are_those_of_the_page(
-    door: Door, acme: Account, cast: Cast, tool: str, page: str, arguments: dict[str, Any]
+    mcp_client: McpClient, acme: Account, cast: Cast, tool: str, page: str, arguments: dict[str, Any]
 ) -> None:
     enter_rate(account=acme, actor=ACTOR, day=date(2026, 3, 1), base="USD", quote="EUR", rate=Decimal("0.8"))
     days = {name: str(day) for name, day in MARCH.items()}
@@ -132,7 +132,7 @@ def test_the_rows_are_those_of_the_page(
     if currency := params.pop("display_currency", ""):
         params["currency"] = currency
 
-    text = read(door, uri_of(door, tool, **{**days, **arguments, "top": 1}))
+    text = read(mcp_client, uri_of(mcp_client, tool, **{**days, **arguments, "top": 1}))
 
     response = signed_in(cast.member).get(f"/a/{acme.slug}/{page}/", params)
     expected = b"".join(response.streaming_content).decode().replace("\u202e", "\\u202e")  # type: ignore[attr-defined]
@@ -140,35 +140,35 @@ def test_the_rows_are_those_of_the_page(
     assert len(rows(text)) > 2
 
 
-def test_relative_days_are_those_of_the_answer(door: Door, acme: Account) -> None:
+def test_relative_days_are_those_of_the_answer(mcp_client: McpClient, acme: Account) -> None:
     with clock.frozen(datetime(2026, 3, 3, 12, tzinfo=UTC)):
-        uri = uri_of(door, "querySpend", period="last_7_days", group_by=["service"], top=1)
+        uri = uri_of(mcp_client, "querySpend", period="last_7_days", group_by=["service"], top=1)
 
     with clock.frozen(datetime(2026, 3, 9, 12, tzinfo=UTC)):
-        assert set(amounts(read(door, uri))) == {"Compute", "Storage"}
+        assert set(amounts(read(mcp_client, uri))) == {"Compute", "Storage"}
 
 
-def test_the_figures_are_those_of_the_bills_when_it_is_read(door: Door, acme: Account) -> None:
-    uri = uri_of(door, "querySpend", **BY_SERVICE, top=2)
+def test_the_figures_are_those_of_the_bills_when_it_is_read(mcp_client: McpClient, acme: Account) -> None:
+    uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, top=2)
 
     add_source(acme, [cost(date(2026, 3, 5), "7", service="Storage", currency="USD")], name="Another bill")
 
-    assert amounts(read(door, uri))["Storage"] == 27
+    assert amounts(read(mcp_client, uri))["Storage"] == 27
 
 
 @pytest.mark.parametrize("revision", schemas.REVISIONS)
-def test_another_credential_finds_nothing(door: Door, acme: Account, cast: Cast, revision: str) -> None:
-    uri = uri_of(door, "querySpend", **BY_SERVICE, top=2)
+def test_another_credential_finds_nothing(mcp_client: McpClient, acme: Account, cast: Cast, revision: str) -> None:
+    uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, top=2)
     _key, plaintext = mint_mcp_key(account=cast.other_account, actor=cast.other_actor, name="stranger")
 
-    for other in (Door(mint(cast)), Door(plaintext)):
+    for other in (McpClient(mint(cast)), McpClient(plaintext)):
         error = other.error("resources/read", {"uri": uri}, revision=revision)
         assert error["code"] == (-32602 if revision == schemas.MODERN else -32002)
         assert error["message"].startswith("Resource not found.")
 
 
-def test_a_changed_link_is_not_found(door: Door, acme: Account) -> None:
-    uri = uri_of(door, "querySpend", **BY_SERVICE, top=2)
+def test_a_changed_link_is_not_found(mcp_client: McpClient, acme: Account) -> None:
+    uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, top=2)
 
     for changed in (
         uri.removesuffix(".csv"),
@@ -176,25 +176,25 @@ def test_a_changed_link_is_not_found(door: Door, acme: Account) -> None:
         answer_links.PREFIX,
         f"{uri}?a=1",
     ):
-        assert door.error("resources/read", {"uri": changed})["message"].startswith("Resource not found.")
+        assert mcp_client.error("resources/read", {"uri": changed})["message"].startswith("Resource not found.")
 
 
-def test_a_link_ends_after_a_day(door: Door, acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    uri = uri_of(door, "querySpend", **BY_SERVICE, top=2)
+def test_a_link_ends_after_a_day(mcp_client: McpClient, acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, top=2)
     monkeypatch.setattr(answer_links, "SECONDS", -1)
 
-    error = door.error("resources/read", {"uri": uri})
+    error = mcp_client.error("resources/read", {"uri": uri})
 
     assert error["message"] == "Resource not found. The link is older than 24 hours. Ask the question again."
 
 
 def test_a_csv_that_is_too_large_is_refused(
-    door: Door, acme: Account, monkeypatch: pytest.MonkeyPatch
+    mcp_client: McpClient, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    uri = uri_of(door, "querySpend", **BY_SERVICE, top=2)
+    uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, top=2)
     monkeypatch.setattr(answer_files, "MAX_FILE_BYTES", 100)
 
-    error = door.error("resources/read", {"uri": uri})
+    error = mcp_client.error("resources/read", {"uri": uri})
 
     assert error["code"] == -32602
     assert error["message"].startswith("The CSV has more than ")
@@ -203,8 +203,8 @@ def test_a_csv_that_is_too_large_is_refused(
 
 def test_the_limit_of_the_credential_counts_as_it_is_when_it_is_read(acme: Account, cast: Cast) -> None:
     key, plaintext = mint_mcp_key(account=acme, actor=cast.actor, name="soon limited")
-    door = Door(plaintext)
-    uri = uri_of(door, "querySpend", **BY_SERVICE, top=1)
+    mcp_client = McpClient(plaintext)
+    uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, top=1)
     admin = Actor.of_user(cast.owner)
     limit = create_limit(
         account=acme,
@@ -214,29 +214,29 @@ def test_the_limit_of_the_credential_counts_as_it_is_when_it_is_read(acme: Accou
     )
     limit_key(key=key, limit=limit, actor=admin)
 
-    first, lines = read(door, uri).split("\r\n", 1)
+    first, lines = read(mcp_client, uri).split("\r\n", 1)
 
     assert first == "Cost access is limited to One account."
     assert set(amounts(lines)) == {"Compute", "'=HYPERLINK(1)", "Database"}
 
 
-def test_a_question_with_a_secret_gets_no_link(door: Door, acme: Account) -> None:
+def test_a_question_with_a_secret_gets_no_link(mcp_client: McpClient, acme: Account) -> None:
     secret = {"dimension": "service", "op": "not_in", "values": ["sk-live-abcdefghijklmnopqrstuvwxyz"]}
 
-    assert len(door.call("querySpend", **BY_SERVICE, top=1, filters=[secret])["content"]) == 1
+    assert len(mcp_client.call("querySpend", **BY_SERVICE, top=1, filters=[secret])["content"]) == 1
 
 
-def test_a_question_that_is_too_long_for_a_link_gets_none(door: Door, acme: Account) -> None:
+def test_a_question_that_is_too_long_for_a_link_gets_none(mcp_client: McpClient, acme: Account) -> None:
     values = [f"{number * 7919 % 104729}-{number * 15485863 % 1299709}" for number in range(400)]
     long = {"dimension": "service", "op": "not_in", "values": values}
 
-    assert len(door.call("querySpend", **BY_SERVICE, top=1, filters=[long])["content"]) == 1
+    assert len(mcp_client.call("querySpend", **BY_SERVICE, top=1, filters=[long])["content"]) == 1
 
 
-def test_a_reading_is_in_the_activity_log(door: Door, acme: Account) -> None:
-    uri = uri_of(door, "querySpend", **BY_SERVICE, top=2)
+def test_a_reading_is_in_the_activity_log(mcp_client: McpClient, acme: Account) -> None:
+    uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, top=2)
 
-    read(door, uri)
+    read(mcp_client, uri)
 
     assert (CallMethod.RESOURCE, "querySpend.csv") in {
         (each.method, each.name) for each in stored_calls(acme)

@@ -17,7 +17,7 @@ from tests.cast import ACTOR, Cast
 from tests.conformance import schemas
 from tests.conformance.requirements import requirement
 from tests.finops.activity.call_helpers import stored_calls
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.world.budgets import create_budget
 from tests.world.dashboards import create_board
 
@@ -33,41 +33,41 @@ cost_tags:
 each_revision = pytest.mark.parametrize("revision", schemas.REVISIONS)
 
 
-def read(door: Door, uri: str, revision: str = schemas.MODERN) -> str:
-    (content,) = door.result("resources/read", {"uri": uri}, revision=revision)["contents"]
+def read(mcp_client: McpClient, uri: str, revision: str = schemas.MODERN) -> str:
+    (content,) = mcp_client.result("resources/read", {"uri": uri}, revision=revision)["contents"]
     assert content["uri"] == uri
     return str(content["text"])
 
 
 @requirement("resources:read")
 @each_revision
-def test_every_listed_resource_is_read_as_text_of_its_type(door: Door, revision: str) -> None:
-    listing = door.result("resources/list", revision=revision)["resources"]
+def test_every_listed_resource_is_read_as_text_of_its_type(mcp_client: McpClient, revision: str) -> None:
+    listing = mcp_client.result("resources/list", revision=revision)["resources"]
 
     assert {"finops://glossary", "finops://data-health"} < {each["uri"] for each in listing}
     for resource in listing:
-        (content,) = door.result("resources/read", {"uri": resource["uri"]}, revision=revision)["contents"]
+        (content,) = mcp_client.result("resources/read", {"uri": resource["uri"]}, revision=revision)["contents"]
         assert content["mimeType"] == resource["mimeType"]
         assert len(content["text"].encode()) == resource.get("size", len(content["text"].encode()))
         assert ("title" in resource) == (revision != "2025-03-26")
 
 
-def test_the_glossary_has_the_accounts_own_terms_first(door: Door, acme: Account) -> None:
+def test_the_glossary_has_the_accounts_own_terms_first(mcp_client: McpClient, acme: Account) -> None:
     GlossaryTerm.objects.create(account=acme, term="GMV", meaning="Orders paid\u202e, net of returns")
 
-    text = read(door, "finops://glossary")
+    text = read(mcp_client, "finops://glossary")
 
     assert text.index("- **GMV**: Orders paid\\u202e, net of returns") < text.index("**Amortized cost**")
 
 
-def test_data_health_is_what_the_tool_answers(door: Door) -> None:
-    assert json.loads(read(door, "finops://data-health")) == door.ask("getDataHealth")
+def test_data_health_is_what_the_tool_answers(mcp_client: McpClient) -> None:
+    assert json.loads(read(mcp_client, "finops://data-health")) == mcp_client.ask("getDataHealth")
 
 
 @requirement("resources:read")
 @each_revision
 def test_each_budget_cost_tag_and_dashboard_is_a_file_that_changes_nothing_when_it_is_applied(
-    door: Door, acme: Account, revision: str
+    mcp_client: McpClient, acme: Account, revision: str
 ) -> None:
     create_budget(acme, "AWS / Q4 é")
     create_board(acme, "Weekly")
@@ -79,18 +79,18 @@ def test_each_budget_cost_tag_and_dashboard_is_a_file_that_changes_nothing_when_
         "finops://dashboards/": "Weekly",
     }
     for prefix, name in names.items():
-        text = read(door, f"{prefix}{quote(name, safe='')}", revision)
+        text = read(mcp_client, f"{prefix}{quote(name, safe='')}", revision)
         (kind,) = set(read_yaml(text)) - {"version"}
         assert len(read_yaml(text)[kind]) == 1
         assert plan_configuration(acme, text) == []
 
 
 @each_revision
-def test_names_of_a_template_are_completed(door: Door, acme: Account, revision: str) -> None:
+def test_names_of_a_template_are_completed(mcp_client: McpClient, acme: Account, revision: str) -> None:
     for name in ("Data", "AWS data", "Frontend"):
         create_budget(acme, name)
 
-    answer = door.result(
+    answer = mcp_client.result(
         "completion/complete", completion("finops://budgets/{name}", "name", "da"), revision=revision
     )
 
@@ -106,9 +106,9 @@ def completion(template: str, argument: str, typed: str) -> dict[str, Any]:
     [("finops://budgets/{id}", "id"), ("finops://budgets/{name}", "nme"), ("file:///{name}", "name")],
 )
 def test_a_template_or_argument_that_does_not_exist_is_refused_with_those_that_do(
-    door: Door, template: str, argument: str
+    mcp_client: McpClient, template: str, argument: str
 ) -> None:
-    error = door.error("completion/complete", completion(template, argument, ""))
+    error = mcp_client.error("completion/complete", completion(template, argument, ""))
 
     assert error["code"] == -32602
     assert "name of finops://budgets/{name}" in error["message"]
@@ -127,25 +127,25 @@ def test_a_template_or_argument_that_does_not_exist_is_refused_with_those_that_d
         "finops://budgets/a\u0000",
     ],
 )
-def test_what_is_no_resource_is_not_found(door: Door, revision: str, uri: str) -> None:
-    error = door.error("resources/read", {"uri": uri}, revision=revision)
+def test_what_is_no_resource_is_not_found(mcp_client: McpClient, revision: str, uri: str) -> None:
+    error = mcp_client.error("resources/read", {"uri": uri}, revision=revision)
 
     assert error["code"] == (-32602 if revision == schemas.MODERN else -32002)
     assert error["message"].startswith("Resource not found.")
 
 
-def test_a_name_that_is_misspelt_gets_the_nearest(door: Door, acme: Account) -> None:
+def test_a_name_that_is_misspelt_gets_the_nearest(mcp_client: McpClient, acme: Account) -> None:
     create_budget(acme, "Frontend")
 
     assert (
-        "Nearest: Frontend." in door.error("resources/read", {"uri": "finops://budgets/frontent"})["message"]
+        "Nearest: Frontend." in mcp_client.error("resources/read", {"uri": "finops://budgets/frontent"})["message"]
     )
 
 
 def test_a_stranger_reads_nothing_of_another_account(cast: Cast, acme: Account) -> None:
     create_budget(acme, "Secret launch")
     _key, plaintext = mint_mcp_key(account=cast.other_account, actor=cast.other_actor, name="stranger")
-    stranger = Door(plaintext)
+    stranger = McpClient(plaintext)
 
     error = stranger.error("resources/read", {"uri": "finops://budgets/Secret%20launch"})
     names = stranger.result("completion/complete", completion("finops://budgets/{name}", "name", ""))
@@ -155,9 +155,9 @@ def test_a_stranger_reads_nothing_of_another_account(cast: Cast, acme: Account) 
     assert "Acme" not in read(stranger, "finops://glossary")
 
 
-def test_each_read_is_in_the_activity_log_under_the_name_of_its_resource(door: Door, acme: Account) -> None:
-    read(door, "finops://glossary")
-    door.error("resources/read", {"uri": "finops://budgets/Nope"})
+def test_each_read_is_in_the_activity_log_under_the_name_of_its_resource(mcp_client: McpClient, acme: Account) -> None:
+    read(mcp_client, "finops://glossary")
+    mcp_client.error("resources/read", {"uri": "finops://budgets/Nope"})
 
     calls = [(call.method, call.name, call.outcome, call.arguments) for call in stored_calls(acme)]
     assert calls == [
@@ -167,20 +167,20 @@ def test_each_read_is_in_the_activity_log_under_the_name_of_its_resource(door: D
 
 
 @each_revision
-def test_nothing_is_offered_that_needs_a_stream(door: Door, revision: str) -> None:
+def test_nothing_is_offered_that_needs_a_stream(mcp_client: McpClient, revision: str) -> None:
     if revision == schemas.MODERN:
-        capabilities = door.result("server/discover")["capabilities"]
+        capabilities = mcp_client.result("server/discover")["capabilities"]
     else:
         hello = {
             "protocolVersion": revision,
             "capabilities": {},
             "clientInfo": {"name": "tests", "version": "1"},
         }
-        capabilities = door.result("initialize", hello, revision=revision)["capabilities"]
+        capabilities = mcp_client.result("initialize", hello, revision=revision)["capabilities"]
 
     assert capabilities["resources"] == capabilities["tools"] == capabilities["prompts"] == {}
     status = 404 if revision == schemas.MODERN else 200
     for method in ("resources/subscribe", "resources/unsubscribe", "subscriptions/listen"):
         params = {"uri": "finops://data-health", "notifications": {}}
-        error = door.error(method, params, revision=revision, status=status)
+        error = mcp_client.error(method, params, revision=revision, status=status)
         assert error["code"] == -32601

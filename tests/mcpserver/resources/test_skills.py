@@ -16,7 +16,7 @@ from mcpserver.registry import registry
 from mcpserver.resources.skills import Skill, read_skills
 from tests.cast import Cast
 from tests.conformance import schemas
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 
 PLUGIN = Path("plugins/finops-console")
 SKILLS = read_skills()
@@ -57,9 +57,9 @@ def test_names_and_descriptions_keep_the_rules_of_agent_skills() -> None:
 @of_prompts
 def test_a_skill_calls_what_its_prompt_calls(skill: Skill, account_with_marks: Cast) -> None:
     """With the same arguments but days, and with the same rules for figures."""
-    door = Door(mint(account_with_marks, "read_write"))
+    mcp_client = McpClient(mint(account_with_marks, "read_write"))
     name = skill.frontmatter["name"].replace("-", "_")
-    (message,) = door.result("prompts/get", {"name": name})["messages"]
+    (message,) = mcp_client.result("prompts/get", {"name": name})["messages"]
     prompt = message["content"]["text"]
 
     assert [_without_days(*step) for step in steps_of(skill)] == [
@@ -75,32 +75,32 @@ def _without_days(tool: str, arguments: dict[str, Any]) -> tuple[str, dict[str, 
 
 @of_prompts
 def test_every_call_of_a_skill_is_answered(skill: Skill, account_with_marks: Cast) -> None:
-    door = Door(mint(account_with_marks))
+    mcp_client = McpClient(mint(account_with_marks))
     for tool, arguments in steps_of(skill):
-        assert door.ask(tool, **arguments)["account"]
+        assert mcp_client.ask(tool, **arguments)["account"]
 
 
 def test_entries_have_the_digest_and_size_of_what_is_read(cast: Cast) -> None:
-    door = Door(mint(cast))
-    listing = door.result("skills/list")["skills"]
+    mcp_client = McpClient(mint(cast))
+    listing = mcp_client.result("skills/list")["skills"]
 
     assert [entry["frontmatter"]["name"] for entry in listing] == NAMES
     for entry in listing:
-        assert door.result("skills/get", {"uri": entry["uri"]})["skill"] == entry
+        assert mcp_client.result("skills/get", {"uri": entry["uri"]})["skill"] == entry
         for file in entry["resources"]:
-            (content,) = door.result("resources/read", {"uri": file["uri"]})["contents"]
+            (content,) = mcp_client.result("resources/read", {"uri": file["uri"]})["contents"]
             body = content["text"].encode()
             assert (f"sha256:{hashlib.sha256(body).hexdigest()}", len(body)) == (file["digest"], file["size"])
 
 
 def test_a_skill_that_there_is_not_is_refused(cast: Cast) -> None:
-    error = Door(mint(cast)).error("skills/get", {"uri": "skill://finops-console/nope/SKILL.md"})
+    error = McpClient(mint(cast)).error("skills/get", {"uri": "skill://finops-console/nope/SKILL.md"})
     assert (error["code"], error["message"]) == (-32602, "Skill not found. skills/list has them all.")
 
 
 def test_the_extension_is_offered_in_its_era_only(cast: Cast) -> None:
-    door = Door(mint(cast))
-    discovered = door.result("server/discover")["capabilities"]
+    mcp_client = McpClient(mint(cast))
+    discovered = mcp_client.result("server/discover")["capabilities"]
     handshake = {
         "protocolVersion": schemas.LEGACY[0],
         "capabilities": {},
@@ -109,9 +109,9 @@ def test_the_extension_is_offered_in_its_era_only(cast: Cast) -> None:
 
     assert discovered["extensions"]["io.modelcontextprotocol/skills"] == {}
     assert (
-        "extensions" not in door.result("initialize", handshake, revision=schemas.LEGACY[0])["capabilities"]
+        "extensions" not in mcp_client.result("initialize", handshake, revision=schemas.LEGACY[0])["capabilities"]
     )
-    assert door.error("skills/list", revision=schemas.LEGACY[0])["code"] == -32601
+    assert mcp_client.error("skills/list", revision=schemas.LEGACY[0])["code"] == -32601
 
 
 def test_the_reference_of_how_we_count_is_the_document() -> None:

@@ -9,7 +9,7 @@ import pytest
 from mcpserver.registry import registry
 from tests.cast import Cast
 from tests.conformance import schemas
-from tests.mcpserver.door import META, Door, mint
+from tests.mcpserver.mcp_client import META, McpClient, mint
 
 UI = "io.modelcontextprotocol/ui"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
@@ -47,7 +47,7 @@ def test_seven_tools_have_the_view() -> None:
 def test_a_client_that_draws_it_is_told_of_the_view(cast: Cast, extensions: Any, names: list[str]) -> None:
     meta = {**META, CAPABILITIES: {"extensions": extensions}}
 
-    tools = Door(mint(cast)).result("tools/list", {"_meta": meta})["tools"]
+    tools = McpClient(mint(cast)).result("tools/list", {"_meta": meta})["tools"]
 
     assert tools_with_view(tools) == names
     for tool in tools:
@@ -62,11 +62,11 @@ def test_a_client_that_draws_it_is_told_of_the_view(cast: Cast, extensions: Any,
 def test_older_clients_are_told_where_a_tool_may_have_meta(
     cast: Cast, revision: str, names: list[str]
 ) -> None:
-    assert tools_with_view(Door(mint(cast)).result("tools/list", revision=revision)["tools"]) == names
+    assert tools_with_view(McpClient(mint(cast)).result("tools/list", revision=revision)["tools"]) == names
 
 
 def test_the_view_is_read_as_html_of_its_profile(cast: Cast) -> None:
-    (content,) = Door(mint(cast)).result("resources/read", {"uri": "ui://finops-console/view.html"})[
+    (content,) = McpClient(mint(cast)).result("resources/read", {"uri": "ui://finops-console/view.html"})[
         "contents"
     ]
 
@@ -75,6 +75,6 @@ def test_the_view_is_read_as_html_of_its_profile(cast: Cast) -> None:
 
 
 def test_the_extension_is_offered_in_its_era(cast: Cast) -> None:
-    capabilities = Door(mint(cast)).result("server/discover")["capabilities"]
+    capabilities = McpClient(mint(cast)).result("server/discover")["capabilities"]
     assert capabilities["extensions"][UI] == {}
     assert schemas.MODERN == "2026-07-28"

@@ -12,7 +12,7 @@ from django.test import Client
 TOOLS = "/api/v1/tools"
 
 
-class RestDoor:
+class RestClient:
     def __init__(self, key: str | None) -> None:
         self.key = key
 

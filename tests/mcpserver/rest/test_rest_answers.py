@@ -14,8 +14,8 @@ from mcpserver.registry import Tool, ToolAccess, registry
 from mcpserver.rest.openapi import document
 from tests.cast import Cast
 from tests.examples import examples
-from tests.mcpserver.door import Door, mint
-from tests.mcpserver.rest.rest_client import RestDoor
+from tests.mcpserver.mcp_client import McpClient, mint
+from tests.mcpserver.rest.rest_client import RestClient
 
 READ_TOOLS = [tool for tool in registry if tool.access is ToolAccess.READ]
 each_read_tool = pytest.mark.parametrize("tool", READ_TOOLS, ids=lambda tool: tool.name)
@@ -50,9 +50,9 @@ def test_its_answers_are_those_of_the_mcp_tool_and_fit_the_document(key: str, to
     responses = whole["paths"][f"/api/v1/tools/{tool.name}"]["post"]["responses"]
     schema = responses["200"]["content"]["application/json"]["schema"]
     for example in tool.examples:
-        answer = RestDoor(key).ask(tool.name, **example)
+        answer = RestClient(key).ask(tool.name, **example)
 
-        assert answer == Door(key).ask(tool.name, **example)
+        assert answer == McpClient(key).ask(tool.name, **example)
         Draft202012Validator({**schema, "components": whole["components"]}).validate(answer)
 
 
@@ -68,7 +68,7 @@ def test_whatever_is_sent_the_answer_or_problem_is_that_of_the_mcp_tool(
     names = st.sampled_from([*tool.input_schema["properties"], "nonsense"])
     arguments = {**example, **data.draw(st.dictionaries(names, VALUES, max_size=2))}
 
-    over_mcp, response = Door(key).call(tool.name, **arguments), RestDoor(key).call(tool.name, arguments)
+    over_mcp, response = McpClient(key).call(tool.name, **arguments), RestClient(key).call(tool.name, arguments)
 
     assert (response.status_code != 200) == over_mcp["isError"]
     answer = json.loads(response.content)

@@ -25,8 +25,8 @@ from mcpserver.rest.problems import PROBLEM_TYPES
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast, signed_in
 from tests.finops.activity.call_helpers import stored_calls
-from tests.mcpserver.door import Door, mint
-from tests.mcpserver.rest.rest_client import TOOLS, RestDoor, problem_of
+from tests.mcpserver.mcp_client import McpClient, mint
+from tests.mcpserver.rest.rest_client import TOOLS, RestClient, problem_of
 from tests.pages import get_page
 
 BUDGET = {"name": "Core", "amount": 1500.5, "currency": "USD"}
@@ -36,7 +36,7 @@ def budgets(cast: Cast) -> list[str]:
     return [budget.name for budget in Budget.objects.unscoped().filter(account=cast.account)]
 
 
-def test_the_list_has_each_tool_that_the_credential_can_call(reader: RestDoor, writer: RestDoor) -> None:
+def test_the_list_has_each_tool_that_the_credential_can_call(reader: RestClient, writer: RestClient) -> None:
     readable = [tool.name for tool in registry if tool.access is ToolAccess.READ]
 
     answer = reader.http(TOOLS, method="GET")
@@ -49,7 +49,7 @@ def test_the_list_has_each_tool_that_the_credential_can_call(reader: RestDoor, w
 
 
 def test_a_write_happens_with_a_read_write_key_and_is_audited_as_of_the_key(
-    cast: Cast, writer: RestDoor
+    cast: Cast, writer: RestClient
 ) -> None:
     answer = writer.ask("create_budget", **BUDGET)
 
@@ -57,11 +57,11 @@ def test_a_write_happens_with_a_read_write_key_and_is_audited_as_of_the_key(
     assert budgets(cast) == ["Core"]
 
 
-def test_a_write_with_a_read_only_key_is_refused_with_what_to_do(cast: Cast, reader: RestDoor) -> None:
+def test_a_write_with_a_read_only_key_is_refused_with_what_to_do(cast: Cast, reader: RestClient) -> None:
     problem = reader.problem("create_budget", status=403, **BUDGET)
 
     assert problem["title"] == "Not allowed"
-    assert problem["detail"] == Door(reader.key).problem("create_budget", **BUDGET)
+    assert problem["detail"] == McpClient(reader.key).problem("create_budget", **BUDGET)
     assert "settings/mcp-keys/" in problem["detail"]
     assert budgets(cast) == []
 
@@ -69,7 +69,7 @@ def test_a_write_with_a_read_only_key_is_refused_with_what_to_do(cast: Cast, rea
 def test_a_write_with_a_read_only_oauth_token_asks_for_more_scope(cast: Cast) -> None:
     token = OAuthClient().connect(cast.member, access="read").access
 
-    response = RestDoor(token).call("create_budget", BUDGET)
+    response = RestClient(token).call("create_budget", BUDGET)
 
     assert problem_of(response, 403)["detail"] == "create_budget needs read/write access"
     assert 'error="insufficient_scope"' in response["WWW-Authenticate"]
@@ -81,29 +81,29 @@ def test_a_member_who_becomes_a_viewer_writes_no_more(cast: Cast) -> None:
     membership = Membership.objects.get(account=cast.account, user=cast.member)
     change_role(membership=membership, role="viewer", actor=Actor.of_user(cast.owner))
 
-    assert problem_of(RestDoor(token).call("create_budget", BUDGET), 403)
+    assert problem_of(RestClient(token).call("create_budget", BUDGET), 403)
     assert budgets(cast) == []
-    assert RestDoor(token).ask("listBudgets")["budgets"] == []
+    assert RestClient(token).ask("listBudgets")["budgets"] == []
 
 
 def test_an_expired_key_and_an_expired_token_are_refused(cast: Cast) -> None:
     soon = clock.now() + timedelta(minutes=5)
     _key, key = mint_mcp_key(account=cast.account, actor=cast.actor, name="soon", expires_at=soon)
     token = OAuthClient().connect(cast.member).access
-    assert RestDoor(key).call("listBudgets").status_code == 200
+    assert RestClient(key).call("listBudgets").status_code == 200
     OAuthAccessToken.objects.update(expires=clock.now() - timedelta(seconds=1))
 
     with clock.frozen(soon + timedelta(seconds=1)):
-        assert problem_of(RestDoor(key).call("listBudgets"), 401)
-        assert problem_of(RestDoor(token).call("listBudgets"), 401)
+        assert problem_of(RestClient(key).call("listBudgets"), 401)
+        assert problem_of(RestClient(token).call("listBudgets"), 401)
 
 
-def test_a_key_reads_its_own_account_alone(cast: Cast, writer: RestDoor) -> None:
+def test_a_key_reads_its_own_account_alone(cast: Cast, writer: RestClient) -> None:
     writer.ask("create_budget", **BUDGET)
     _key, other = mint_mcp_key(account=cast.other_account, actor=cast.other_actor, name="other")
 
-    assert RestDoor(other).ask("listBudgets")["budgets"] == []
-    assert RestDoor(other).ask("getAccountContext")["account"] != writer.ask("getAccountContext")["account"]
+    assert RestClient(other).ask("listBudgets")["budgets"] == []
+    assert RestClient(other).ask("getAccountContext")["account"] != writer.ask("getAccountContext")["account"]
 
 
 def test_a_revoked_key_an_unknown_one_and_none_are_refused(cast: Cast) -> None:
@@ -111,13 +111,13 @@ def test_a_revoked_key_an_unknown_one_and_none_are_refused(cast: Cast) -> None:
     revoke_mcp_key(key=MCPKey.objects.unscoped().get(), actor=cast.actor)
 
     for token in (revoked, "fmcp_unknown", None):
-        response = RestDoor(token).call("listBudgets")
+        response = RestClient(token).call("listBudgets")
         problem = problem_of(response, 401)
         assert problem["title"] == "Credential missing or invalid"
         assert response["WWW-Authenticate"].startswith("Bearer ")
 
 
-def test_a_suspended_account_is_refused_until_it_is_resumed(cast: Cast, reader: RestDoor) -> None:
+def test_a_suspended_account_is_refused_until_it_is_resumed(cast: Cast, reader: RestClient) -> None:
     suspend_account(account=cast.account, actor=cast.actor)
 
     for response in (reader.call("listBudgets"), reader.http(TOOLS, method="GET")):
@@ -133,16 +133,16 @@ def test_a_session_is_no_credential(cast: Cast) -> None:
     assert problem_of(answer, 401)
 
 
-def test_an_invalid_argument_is_named_with_the_valid_ones(reader: RestDoor) -> None:
+def test_an_invalid_argument_is_named_with_the_valid_ones(reader: RestClient) -> None:
     problem = reader.problem("querySpend", group_by=["colour"])
 
     assert problem["title"] == "Invalid arguments"
     assert "colour" in problem["detail"]
-    assert problem["detail"] == Door(reader.key).problem("querySpend", group_by=["colour"])
+    assert problem["detail"] == McpClient(reader.key).problem("querySpend", group_by=["colour"])
     assert reader.problem("querySpend", topp=3)["field"] == "topp"
 
 
-def test_an_unknown_tool_is_answered_with_the_nearest(reader: RestDoor) -> None:
+def test_an_unknown_tool_is_answered_with_the_nearest(reader: RestClient) -> None:
     problem = reader.problem("listBudget", status=404)
 
     assert "Nearest: listBudgets" in problem["detail"]
@@ -150,15 +150,15 @@ def test_an_unknown_tool_is_answered_with_the_nearest(reader: RestDoor) -> None:
 
 
 @pytest.mark.parametrize("body", [b"{", b"[]", b"null", b'"text"', b"[" * 2_000, b"NaN"])
-def test_a_body_that_is_no_object_is_refused(reader: RestDoor, body: bytes) -> None:
+def test_a_body_that_is_no_object_is_refused(reader: RestClient, body: bytes) -> None:
     assert problem_of(reader.http(f"{TOOLS}/listBudgets", body), 400)["title"] == "Invalid request"
 
 
-def test_a_tool_without_required_arguments_takes_an_empty_body(reader: RestDoor) -> None:
+def test_a_tool_without_required_arguments_takes_an_empty_body(reader: RestClient) -> None:
     assert reader.http(f"{TOOLS}/listBudgets").status_code == 200
 
 
-def test_each_path_says_its_method(reader: RestDoor) -> None:
+def test_each_path_says_its_method(reader: RestClient) -> None:
     for path, method, allowed in [
         (f"{TOOLS}/listBudgets", "GET", "POST"),
         (TOOLS, "POST", "GET"),
@@ -169,13 +169,13 @@ def test_each_path_says_its_method(reader: RestDoor) -> None:
         assert response["Allow"] == allowed
     assert problem_of(reader.http("/api/v1/nothing", method="GET"), 404)
     assert problem_of(reader.http(f"{TOOLS}/listBudgets/", method="POST"), 404)
-    assert problem_of(RestDoor(None).http("/api/v1/nothing", method="GET"), 401)
+    assert problem_of(RestClient(None).http("/api/v1/nothing", method="GET"), 401)
 
 
-def test_rest_and_mcp_share_the_rate_limit_of_a_key(reader: RestDoor, settings: Any) -> None:
+def test_rest_and_mcp_share_the_rate_limit_of_a_key(reader: RestClient, settings: Any) -> None:
     settings.MCP_RATE_LIMIT_PER_MINUTE = 2
     reader.ask("listBudgets")
-    Door(reader.key).ask("listBudgets")
+    McpClient(reader.key).ask("listBudgets")
 
     response = reader.call("listBudgets")
 
@@ -183,21 +183,21 @@ def test_rest_and_mcp_share_the_rate_limit_of_a_key(reader: RestDoor, settings: 
     assert int(response["Retry-After"]) > 0
 
 
-def test_a_large_body_is_refused(reader: RestDoor, settings: Any) -> None:
+def test_a_large_body_is_refused(reader: RestClient, settings: Any) -> None:
     settings.MCP_MAX_BODY_BYTES = 100
 
     assert problem_of(reader.call("listBudgets", {"cursor": "x" * 100}), 413)
 
 
 def test_a_foreign_origin_is_refused_and_an_allowed_one_may_read_the_answer(
-    reader: RestDoor, settings: Any
+    reader: RestClient, settings: Any
 ) -> None:
     settings.MCP_ALLOWED_ORIGINS = ["https://app.example"]
     body = b"{}"
 
     refusal = reader.http(f"{TOOLS}/listBudgets", body, headers={"origin": "https://evil.example"})
     allowed = reader.http(f"{TOOLS}/listBudgets", body, headers={"origin": "https://app.example"})
-    preflight = RestDoor(None).http(
+    preflight = RestClient(None).http(
         f"{TOOLS}/listBudgets",
         method="OPTIONS",
         headers={"origin": "https://app.example", "access-control-request-method": "POST"},
@@ -209,7 +209,7 @@ def test_a_foreign_origin_is_refused_and_an_allowed_one_may_read_the_answer(
 
 
 def test_a_fault_of_ours_and_an_absent_database_say_so(
-    reader: RestDoor, monkeypatch: pytest.MonkeyPatch
+    reader: RestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for error, status in ((RuntimeError, 500), (OperationalError, 503)):
 
@@ -221,7 +221,7 @@ def test_a_fault_of_ours_and_an_absent_database_say_so(
         assert problem["incident"] in problem["detail"]
 
 
-def test_a_call_is_recorded_as_of_the_api(cast: Cast, reader: RestDoor) -> None:
+def test_a_call_is_recorded_as_of_the_api(cast: Cast, reader: RestClient) -> None:
     reader.ask("listBudgets", limit=5)
     reader.problem("create_budget", status=403, **BUDGET)
     reader.problem("listBudget", status=404)

@@ -22,7 +22,7 @@ from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast, signed_in
 from tests.finops.activity.call_helpers import stored_calls
 from tests.isolation.walk import fingerprint
-from tests.mcpserver.rest.rest_client import RestDoor, problem_of
+from tests.mcpserver.rest.rest_client import RestClient, problem_of
 from tests.world.budgets import create_budget
 
 PATH = "/api/v1/configuration"
@@ -31,8 +31,8 @@ PATHS = [(PATH, "GET"), (f"{PATH}/plan", "POST"), (f"{PATH}/apply", "POST")]
 CALLS = frozenset({"activity_assistantcall", "accounts_mcpkey"})
 
 
-def changes(door: RestDoor, action: str, body: bytes = FILE) -> list[dict[str, Any]]:
-    response = door.http(f"{PATH}/{action}", body)
+def changes(rest_client: RestClient, action: str, body: bytes = FILE) -> list[dict[str, Any]]:
+    response = rest_client.http(f"{PATH}/{action}", body)
     assert response.status_code == 200, response.content
     answer = json.loads(response.content)
     schemas = document()["components"]["schemas"]
@@ -45,7 +45,7 @@ def budgets(cast: Cast) -> list[str]:
     return [row.name for row in Budget.objects.unscoped().filter(account=cast.account)]
 
 
-def test_a_file_is_planned_applied_and_exported(cast: Cast, writer: RestDoor, reader: RestDoor) -> None:
+def test_a_file_is_planned_applied_and_exported(cast: Cast, writer: RestClient, reader: RestClient) -> None:
     creation = {"action": "create", "kind": "budgets", "name": "Core", "fields": {}}
     assert changes(writer, "plan") == [creation]
     assert budgets(cast) == []
@@ -65,7 +65,7 @@ def test_a_file_is_planned_applied_and_exported(cast: Cast, writer: RestDoor, re
 
 
 def test_a_change_has_the_values_before_and_after_and_deletes_only_when_told_to(
-    cast: Cast, writer: RestDoor
+    cast: Cast, writer: RestClient
 ) -> None:
     create_budget(cast.account, "Core", 1_000)
     create_budget(cast.account, "Other", 5)
@@ -77,7 +77,7 @@ def test_a_change_has_the_values_before_and_after_and_deletes_only_when_told_to(
     assert problem_of(writer.http(f"{PATH}/plan?delete=maybe", FILE), 422)["field"] == "delete"
 
 
-def test_a_read_only_key_exports_and_is_refused_the_rest(cast: Cast, reader: RestDoor) -> None:
+def test_a_read_only_key_exports_and_is_refused_the_rest(cast: Cast, reader: RestClient) -> None:
     before = fingerprint(without=CALLS)
 
     for action in ("plan", "apply"):
@@ -94,18 +94,18 @@ def test_a_viewer_is_refused_and_a_token_without_scope_asks_for_more(cast: Cast)
     change_role(membership=membership, role="viewer", actor=Actor.of_user(cast.owner))
 
     for action in ("plan", "apply"):
-        response = RestDoor(token).http(f"{PATH}/{action}", FILE)
+        response = RestClient(token).http(f"{PATH}/{action}", FILE)
         problem_of(response, 403)
         assert 'error="insufficient_scope"' in response["WWW-Authenticate"]
     assert budgets(cast) == []
 
 
-def test_a_stranger_reads_and_writes_her_own_account_alone(cast: Cast, writer: RestDoor) -> None:
+def test_a_stranger_reads_and_writes_her_own_account_alone(cast: Cast, writer: RestClient) -> None:
     changes(writer, "apply")
     _key, text = mint_mcp_key(
         account=cast.other_account, actor=cast.other_actor, name="other", scope="read_write"
     )
-    stranger = RestDoor(text)
+    stranger = RestClient(text)
 
     assert yaml.safe_load(stranger.http(PATH, method="GET").content)["budgets"] == []
     nothing = b"version: 1\nbudgets: []\n"
@@ -115,10 +115,10 @@ def test_a_stranger_reads_and_writes_her_own_account_alone(cast: Cast, writer: R
 
 @pytest.mark.parametrize(("path", "method"), PATHS)
 def test_no_credential_a_session_and_a_suspended_account_are_refused(
-    cast: Cast, writer: RestDoor, path: str, method: str
+    cast: Cast, writer: RestClient, path: str, method: str
 ) -> None:
-    assert problem_of(RestDoor(None).http(path, FILE, method), 401)
-    assert problem_of(RestDoor("fmcp_unknown").http(path, FILE, method), 401)
+    assert problem_of(RestClient(None).http(path, FILE, method), 401)
+    assert problem_of(RestClient("fmcp_unknown").http(path, FILE, method), 401)
     session = signed_in(cast.owner).generic(method, path, FILE, "application/yaml")
     assert problem_of(session, 401)
     other = "GET" if method == "POST" else "POST"
@@ -127,7 +127,7 @@ def test_no_credential_a_session_and_a_suspended_account_are_refused(
     assert problem_of(writer.http(path, FILE, method), 403)
 
 
-def test_a_file_that_is_refused_leaves_everything_as_it_was(cast: Cast, writer: RestDoor) -> None:
+def test_a_file_that_is_refused_leaves_everything_as_it_was(cast: Cast, writer: RestClient) -> None:
     before = fingerprint(without=CALLS)
     text = FILE + b"  - {name: Team, amount: 1, currency: USD, team: Nobody}\n"
 
@@ -141,7 +141,7 @@ def test_a_file_that_is_refused_leaves_everything_as_it_was(cast: Cast, writer: 
     assert fingerprint(without=CALLS) == before
 
 
-def test_calls_are_recorded(cast: Cast, writer: RestDoor, reader: RestDoor) -> None:
+def test_calls_are_recorded(cast: Cast, writer: RestClient, reader: RestClient) -> None:
     changes(writer, "apply?delete=true")
     reader.http(f"{PATH}/apply", FILE)
 
@@ -151,7 +151,7 @@ def test_calls_are_recorded(cast: Cast, writer: RestDoor, reader: RestDoor) -> N
     ]
 
 
-def test_a_file_that_is_not_utf_8_changes_nothing(cast: Cast, writer: RestDoor) -> None:
+def test_a_file_that_is_not_utf_8_changes_nothing(cast: Cast, writer: RestClient) -> None:
     body = "version: 1\nbudgets:\n  - {name: Büro, amount: 1, currency: EUR}\n".encode("latin-1")
 
     assert "not UTF-8" in problem_of(writer.http(f"{PATH}/apply", body), 422)["detail"]

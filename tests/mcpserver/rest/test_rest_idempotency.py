@@ -22,23 +22,23 @@ from mcpserver import http_request
 from mcpserver.rest.idempotency import _stored_key
 from tests.cast import Cast
 from tests.finops.activity.call_helpers import stored_calls
-from tests.mcpserver.door import mint
-from tests.mcpserver.rest.rest_client import TOOLS, RestDoor, problem_of
+from tests.mcpserver.mcp_client import mint
+from tests.mcpserver.rest.rest_client import TOOLS, RestClient, problem_of
 
 BUDGET = {"name": "Core", "amount": 1500.5, "currency": "USD"}
 KEY = "5b1f-4"
 
 
-def send(door: RestDoor, key: str = KEY, tool: str = "create_budget", **arguments: Any) -> Any:
+def send(rest_client: RestClient, key: str = KEY, tool: str = "create_budget", **arguments: Any) -> Any:
     body = json.dumps({**BUDGET, **arguments}).encode()
-    return door.http(f"{TOOLS}/{tool}", body, headers={"idempotency-key": key})
+    return rest_client.http(f"{TOOLS}/{tool}", body, headers={"idempotency-key": key})
 
 
 def budgets(cast: Cast) -> list[str]:
     return [row.name for row in Budget.objects.unscoped().filter(account=cast.account)]
 
 
-def test_the_same_key_and_body_gets_the_first_answer_and_writes_once(cast: Cast, writer: RestDoor) -> None:
+def test_the_same_key_and_body_gets_the_first_answer_and_writes_once(cast: Cast, writer: RestClient) -> None:
     first = send(writer)
     entries = AuditEntry.objects.unscoped().filter(account=cast.account).count()
 
@@ -53,7 +53,7 @@ def test_the_same_key_and_body_gets_the_first_answer_and_writes_once(cast: Cast,
     assert [call.outcome for call in stored_calls(cast.account)] == [CallOutcome.OK, CallOutcome.OK]
 
 
-def test_the_same_key_with_another_body_or_tool_is_refused(cast: Cast, writer: RestDoor) -> None:
+def test_the_same_key_with_another_body_or_tool_is_refused(cast: Cast, writer: RestClient) -> None:
     send(writer)
 
     for response in (send(writer, name="Other"), send(writer, tool="create_dashboard")):
@@ -61,7 +61,7 @@ def test_the_same_key_with_another_body_or_tool_is_refused(cast: Cast, writer: R
     assert budgets(cast) == ["Core"]
 
 
-def test_after_24_hours_the_key_is_free_and_its_answer_is_deleted(cast: Cast, writer: RestDoor) -> None:
+def test_after_24_hours_the_key_is_free_and_its_answer_is_deleted(cast: Cast, writer: RestClient) -> None:
     send(writer)
 
     with clock.frozen(clock.now() + timedelta(hours=24, seconds=1)):
@@ -71,7 +71,7 @@ def test_after_24_hours_the_key_is_free_and_its_answer_is_deleted(cast: Cast, wr
         assert idempotency.delete_expired_answers() == 1
 
 
-def test_a_call_that_is_refused_can_be_corrected_under_its_key(cast: Cast, writer: RestDoor) -> None:
+def test_a_call_that_is_refused_can_be_corrected_under_its_key(cast: Cast, writer: RestClient) -> None:
     assert problem_of(send(writer, currency="none"), 422)
     assert budgets(cast) == []
 
@@ -79,25 +79,25 @@ def test_a_call_that_is_refused_can_be_corrected_under_its_key(cast: Cast, write
     assert budgets(cast) == ["Core"]
 
 
-def test_keys_are_of_an_account_and_apart_from_those_of_pushes(cast: Cast, writer: RestDoor) -> None:
+def test_keys_are_of_an_account_and_apart_from_those_of_pushes(cast: Cast, writer: RestClient) -> None:
     _key, text = mint_mcp_key(
         account=cast.other_account, actor=cast.other_actor, name="other", scope="read_write"
     )
     with transaction.atomic():
         assert idempotency.claim(account_id=cast.account.pk, retry=Retry.of(KEY, b"push")) is None
 
-    answers = [json.loads(send(door).content)["account"]["slug"] for door in (writer, RestDoor(text))]
+    answers = [json.loads(send(rest_client).content)["account"]["slug"] for rest_client in (writer, RestClient(text))]
 
     assert answers == [cast.account.slug, cast.other_account.slug]
 
 
-def test_a_read_only_key_gets_no_answer_of_a_write(cast: Cast, writer: RestDoor) -> None:
+def test_a_read_only_key_gets_no_answer_of_a_write(cast: Cast, writer: RestClient) -> None:
     send(writer)
 
-    assert "needs write access" in problem_of(send(RestDoor(mint(cast))), 403)["detail"]
+    assert "needs write access" in problem_of(send(RestClient(mint(cast))), 403)["detail"]
 
 
-def test_a_key_that_is_none_is_refused_and_read_tools_need_none(cast: Cast, writer: RestDoor) -> None:
+def test_a_key_that_is_none_is_refused_and_read_tools_need_none(cast: Cast, writer: RestClient) -> None:
     for key in ("", "a b", "x" * 256):
         assert "1 to 255 visible ASCII characters" in problem_of(send(writer, key), 400)["detail"]
     assert budgets(cast) == []
@@ -128,7 +128,7 @@ def first_call(cast: Cast) -> Iterator[threading.Event]:
 
 @pytest.mark.django_db(transaction=True)
 def test_while_the_first_call_is_under_way_a_second_is_told_to_wait(
-    cast: Cast, writer: RestDoor, first_call: threading.Event, monkeypatch: pytest.MonkeyPatch
+    cast: Cast, writer: RestClient, first_call: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(http_request, "TOOL_SECONDS", 0.3)

@@ -10,7 +10,7 @@ from accounts.scoping import account_scope
 from finops.alerts import services
 from finops.alerts.models import AlertChannel
 from tests.cast import ACTOR, Cast, signed_in
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.mcpserver.tools.alerts import delivery, message_dict
 from tests.mcpserver.tools.amounts import bare_amounts_of_answer
 from tests.world.alerts import create_channel, subscribe, subscribe_to_anomalies, subscribe_to_budget
@@ -24,19 +24,19 @@ def ops(cast: Cast) -> AlertChannel:
 
 
 @pytest.fixture
-def writer(ops: AlertChannel, writer: Door) -> Door:
+def writer(ops: AlertChannel, writer: McpClient) -> McpClient:
     """Of an account that has the channel Ops."""
     return writer
 
 
 def test_an_account_without_alerts_is_told_where_they_are_made(cast: Cast) -> None:
-    door = Door(mint(cast))
+    mcp_client = McpClient(mint(cast))
 
-    channels = door.ask("listAlertChannels")
+    channels = mcp_client.ask("listAlertChannels")
     assert (channels["summary"], channels["channels"]) == ("'Acme' has no alert channels.", [])
     assert "A member creates channels on the Alerts page; no tool can." in channels["hint"]
-    assert door.ask("listAlertSubscriptions")["summary"] == "'Acme' has no alert subscriptions."
-    assert door.ask("listAlertDeliveries")["summary"] == "'Acme' has no alert deliveries."
+    assert mcp_client.ask("listAlertSubscriptions")["summary"] == "'Acme' has no alert subscriptions."
+    assert mcp_client.ask("listAlertDeliveries")["summary"] == "'Acme' has no alert deliveries."
 
 
 def test_channels_are_told_without_their_secrets(cast: Cast) -> None:
@@ -50,7 +50,7 @@ def test_channels_are_told_without_their_secrets(cast: Cast) -> None:
         )
         subscribe(cast.account, channel=slack.pk)
 
-    answer = Door(mint(cast)).ask("listAlertChannels", search="OPS")
+    answer = McpClient(mint(cast)).ask("listAlertChannels", search="OPS")
 
     assert answer["channels"] == [
         {
@@ -63,10 +63,10 @@ def test_channels_are_told_without_their_secrets(cast: Cast) -> None:
         }
     ]
     assert "sealed-secret" not in json.dumps(answer)
-    assert Door(mint(cast)).ask("listAlertChannels", search="zzz")["channels"] == []
+    assert McpClient(mint(cast)).ask("listAlertChannels", search="zzz")["channels"] == []
 
 
-def test_subscriptions_are_told_newest_first_and_narrowed(cast: Cast, writer: Door) -> None:
+def test_subscriptions_are_told_newest_first_and_narrowed(cast: Cast, writer: McpClient) -> None:
     with account_scope(cast.account):
         budget = create_budget(cast.account, "Cloud")
         subscription = subscribe_to_budget(cast.account, "Cloud", 80, 100)
@@ -92,7 +92,7 @@ def test_subscriptions_are_told_newest_first_and_narrowed(cast: Cast, writer: Do
     assert bare_amounts_of_answer(every) == []
 
 
-def test_paused_subscriptions_are_counted_in_the_first_sentence(cast: Cast, writer: Door) -> None:
+def test_paused_subscriptions_are_counted_in_the_first_sentence(cast: Cast, writer: McpClient) -> None:
     with account_scope(cast.account):
         paused = subscribe(cast.account)
         subscribe_to_anomalies(cast.account, 50)
@@ -103,7 +103,7 @@ def test_paused_subscriptions_are_counted_in_the_first_sentence(cast: Cast, writ
     assert summary == "'Acme' has 2 alert subscriptions; 1 of those listed paused."
 
 
-def test_deliveries_are_told_page_by_page_and_narrowed(cast: Cast, ops: AlertChannel, writer: Door) -> None:
+def test_deliveries_are_told_page_by_page_and_narrowed(cast: Cast, ops: AlertChannel, writer: McpClient) -> None:
     with account_scope(cast.account):
         ids = [delivery(cast.account, ops) for _ in range(3)]
         delivered = delivery(cast.account, ops, "delivered", is_test=True)
@@ -150,19 +150,19 @@ def test_the_largest_lists_fit(cast: Cast, ops: AlertChannel) -> None:
         names = [f"Channel {number} {'long ' * 16}".strip() for number in range(50)]
         for name in names:
             subscribe(cast.account, channel=name)
-    door = Door(mint(cast))
+    mcp_client = McpClient(mint(cast))
 
     for tool, rows in (
         ("listAlertChannels", "channels"),
         ("listAlertSubscriptions", "subscriptions"),
         ("listAlertDeliveries", "deliveries"),
     ):
-        answer = door.ask(tool, limit=50)
+        answer = mcp_client.ask(tool, limit=50)
         assert len(answer[rows]) >= 12
         assert bool(answer["cursor"]) == bool(answer["truncated"])
 
 
-def test_another_accounts_alerts_are_not_there(cast: Cast, writer: Door) -> None:
+def test_another_accounts_alerts_are_not_there(cast: Cast, writer: McpClient) -> None:
     with account_scope(cast.other_account):
         foreign_channel = create_channel(cast.other_account, "Theirs")
         subscribe(cast.other_account, channel="Theirs")

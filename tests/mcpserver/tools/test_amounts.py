@@ -11,7 +11,7 @@ from accounts.scoping import account_scope
 from finops.lib import clock
 from mcpserver.registry import Tool, ToolAccess, registry
 from tests.cast import Cast
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.tools.amounts import bare_amounts_of_answer
 from tests.world.usage import event, push_events
 
@@ -26,15 +26,15 @@ def cast(busy_account: Cast, db: None) -> Cast:
 @pytest.mark.parametrize(
     "tool", [tool for tool in TOOLS if tool.access is ToolAccess.READ], ids=lambda tool: tool.name
 )
-def test_no_real_answer_has_a_bare_amount(door: Door, tool: Tool) -> None:
+def test_no_real_answer_has_a_bare_amount(mcp_client: McpClient, tool: Tool) -> None:
     for arguments in tool.examples:
-        result = door.call(tool.name, **arguments)
+        result = mcp_client.call(tool.name, **arguments)
         assert not result.get("isError"), result
         assert bare_amounts_of_answer(result["structuredContent"]) == []
         assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
 
 
-def test_revenue_in_one_currency_stands_beside_no_cost_in_another(door: Door, cast: Cast) -> None:
+def test_revenue_in_one_currency_stands_beside_no_cost_in_another(mcp_client: McpClient, cast: Cast) -> None:
     sold = [
         event(clock.today() - timedelta(days=back), "prod", 50, metric="revenue", unit="USD")
         for back in range(1, 60)
@@ -42,7 +42,7 @@ def test_revenue_in_one_currency_stands_beside_no_cost_in_another(door: Door, ca
     with account_scope(cast.account):
         push_events(cast.account, sold)
 
-    answer = door.ask(
+    answer = mcp_client.ask(
         "queryUnitCost",
         usage_metric="revenue",
         mode="per_customer",

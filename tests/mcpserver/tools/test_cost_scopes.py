@@ -1,4 +1,4 @@
-"""Savings and anomalies of a part of the cost: a team, a source, an account, a provider; at the MCP door and on the pages."""
+"""Savings and anomalies of a part of the cost: a team, a source, an account, a provider; at the MCP endpoint and on the pages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from finops.insights.models import Anomaly
 from finops.lib import clock
 from tests.cast import ACTOR, Cast, signed_in
 from tests.finops.insights.savings.bills import NOON, daily
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.anomalies import add_anomaly
 from tests.world.costs import Line, add_source
 
@@ -36,8 +36,8 @@ def acme(cast: Cast) -> Iterator[Account]:
 
 
 @pytest.fixture
-def door(cast: Cast, acme: Account) -> Door:
-    return Door(mint(cast))
+def mcp_client(cast: Cast, acme: Account) -> McpClient:
+    return McpClient(mint(cast))
 
 
 def generation(amount: str, **columns: Any) -> list[Line]:
@@ -57,8 +57,8 @@ def bills(acme: Account) -> None:
     add_source(acme, generation("40", resource_id="i-other"), name="Second bill")
 
 
-def savings(door: Door, **arguments: Any) -> dict[str, Any]:
-    return door.ask("listSavingsRecommendations", rule="previous_generation", **arguments)
+def savings(mcp_client: McpClient, **arguments: Any) -> dict[str, Any]:
+    return mcp_client.ask("listSavingsRecommendations", rule="previous_generation", **arguments)
 
 
 @pytest.mark.parametrize(
@@ -76,11 +76,11 @@ def savings(door: Door, **arguments: Any) -> dict[str, Any]:
     ids=lambda value: str(value),
 )
 def test_savings_are_of_the_lines_of_a_scope(
-    door: Door, acme: Account, scope: dict[str, str], saving: int
+    mcp_client: McpClient, acme: Account, scope: dict[str, str], saving: int
 ) -> None:
     bills(acme)
 
-    answer = savings(door, **scope)
+    answer = savings(mcp_client, **scope)
 
     assert sum(row["monthly_saving"] for row in answer["recommendations"]) == saving
     assert [(each["monthly_saving"], each["currency"]) for each in answer["totals"]] == [(saving, "USD")]
@@ -88,7 +88,7 @@ def test_savings_are_of_the_lines_of_a_scope(
 
 
 @pytest.mark.parametrize("tool", ["listSavingsRecommendations", "listAnomalies"])
-def test_a_scope_of_nobody_is_refused_with_the_nearest(door: Door, acme: Account, tool: str) -> None:
+def test_a_scope_of_nobody_is_refused_with_the_nearest(mcp_client: McpClient, acme: Account, tool: str) -> None:
     bills(acme)
 
     for scope, nearest in (
@@ -97,21 +97,21 @@ def test_a_scope_of_nobody_is_refused_with_the_nearest(door: Door, acme: Account
         ({"account": "labb"}, "lab"),
         ({"provider": "Azur"}, "AWS"),
     ):
-        assert nearest in door.problem(tool, **scope)
-    door.ask(tool, provider="aws", account="222")
+        assert nearest in mcp_client.problem(tool, **scope)
+    mcp_client.ask(tool, provider="aws", account="222")
 
 
 @pytest.mark.parametrize("tool", ["listSavingsRecommendations", "listAnomalies"])
 def test_a_currency_that_no_cost_is_in_is_refused_with_those_there_are(
-    door: Door, acme: Account, tool: str
+    mcp_client: McpClient, acme: Account, tool: str
 ) -> None:
     bills(acme)
 
-    problem = door.problem(tool, currency="eur")
+    problem = mcp_client.problem(tool, currency="eur")
 
     assert "'EUR'" in problem
     assert "USD" in problem
-    door.ask(tool, currency="usd")
+    mcp_client.ask(tool, currency="usd")
 
 
 def test_the_page_of_savings_is_narrowed_alike_and_says_by_what(cast: Cast, acme: Account) -> None:
@@ -150,7 +150,7 @@ def spike(day: date) -> str:
 
 
 def test_anomalies_are_of_a_scope_whose_cost_moved_in_their_days(
-    door: Door, acme: Account, cast: Cast
+    mcp_client: McpClient, acme: Account, cast: Cast
 ) -> None:
     source = add_source(
         acme,
@@ -164,7 +164,7 @@ def test_anomalies_are_of_a_scope_whose_cost_moved_in_their_days(
     anomaly(source, 2, "Lake", 100)
 
     def of(**scope: str) -> list[tuple[str, Any, str]]:
-        rows = door.ask("listAnomalies", **scope)["anomalies"]
+        rows = mcp_client.ask("listAnomalies", **scope)["anomalies"]
         return sorted((row["value"], row.get("impact_in_scope"), row["currency"]) for row in rows)
 
     assert of(team="Core") == [("Queue", 100, "USD")]

@@ -1,4 +1,4 @@
-"""create_alert_subscription at the door: what it makes, what it refuses and how, for whom, and two calls at once."""
+"""create_alert_subscription at the endpoint: what it makes, what it refuses and how, for whom, and two calls at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from finops.insights.anomalies.services import change_anomaly_settings
 from mcpserver.registry import registry
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast, make_cast, signed_in
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.mcpserver.tools.row_numbers import replace_row_number
 from tests.waiting import threads, wait_until, waiting
 from tests.world.alerts import create_channel
@@ -37,7 +37,7 @@ def ops(cast: Cast) -> AlertChannel:
 
 
 @pytest.fixture
-def writer(ops: AlertChannel, writer: Door) -> Door:
+def writer(ops: AlertChannel, writer: McpClient) -> McpClient:
     """Of an account that has the channel Ops."""
     return writer
 
@@ -68,7 +68,7 @@ def writer(ops: AlertChannel, writer: Door) -> Door:
     ids=["budget", "forecast", "anomaly", "source", "team", "cost tag", "digest"],
 )
 def test_a_channel_is_subscribed_and_answered_as_the_list_shows_it(
-    cast: Cast, writer: Door, asked: dict[str, Any], about: str
+    cast: Cast, writer: McpClient, asked: dict[str, Any], about: str
 ) -> None:
     with account_scope(cast.account):
         create_budget(cast.account, "Cloud")
@@ -87,7 +87,7 @@ def test_a_channel_is_subscribed_and_answered_as_the_list_shows_it(
     assert signed_in(cast.viewer).get(path).status_code == 200
 
 
-def test_what_was_done_besides_is_said(cast: Cast, writer: Door) -> None:
+def test_what_was_done_besides_is_said(cast: Cast, writer: McpClient) -> None:
     with account_scope(cast.account):
         Team.objects.create(name="Core")
 
@@ -150,7 +150,7 @@ def test_what_was_done_besides_is_said(cast: Cast, writer: Door) -> None:
     ids=str,
 )
 def test_what_makes_no_subscription_is_refused_and_says_what_to_mend(
-    cast: Cast, writer: Door, caplog: pytest.LogCaptureFixture, asked: dict[str, Any], says: str
+    cast: Cast, writer: McpClient, caplog: pytest.LogCaptureFixture, asked: dict[str, Any], says: str
 ) -> None:
     with account_scope(cast.account):
         create_budget(cast.account, "Cloud")
@@ -168,7 +168,7 @@ def test_what_makes_no_subscription_is_refused_and_says_what_to_mend(
 
 @pytest.mark.parametrize("name", ["channel", "budget", "cost_source", "team", "cost_tag"])
 def test_what_another_account_has_answers_exactly_as_what_nobody_has(
-    cast: Cast, writer: Door, name: str
+    cast: Cast, writer: McpClient, name: str
 ) -> None:
     with account_scope(cast.other_account):
         foreign_values = {
@@ -197,7 +197,7 @@ def test_what_another_account_has_answers_exactly_as_what_nobody_has(
 
 
 def test_a_cost_tag_value_of_another_account_answers_exactly_as_one_that_nobody_has(
-    cast: Cast, writer: Door
+    cast: Cast, writer: McpClient
 ) -> None:
     for account in (cast.account, cast.other_account):
         with account_scope(account):
@@ -216,14 +216,14 @@ def test_a_cost_tag_value_of_another_account_answers_exactly_as_one_that_nobody_
     assert answers[0] == answers[1]
 
 
-def test_a_retried_create_names_the_subscription_that_exists(writer: Door) -> None:
+def test_a_retried_create_names_the_subscription_that_exists(writer: McpClient) -> None:
     pk = writer.ask(TOOL, **DIGEST)["subscription"]["id"]
 
     assert f"Subscription {pk} already sends this to the channel" in writer.problem(TOOL, **DIGEST)
 
 
 def test_the_cap_filled_in_the_app_refuses_in_the_tool_and_the_reverse(
-    cast: Cast, ops: AlertChannel, writer: Door, settings: LazySettings
+    cast: Cast, ops: AlertChannel, writer: McpClient, settings: LazySettings
 ) -> None:
     settings.ALERT_SUBSCRIPTIONS_PER_ACCOUNT = 1
     full = "The account has 1 alert subscriptions; the maximum is 1."
@@ -246,14 +246,14 @@ def test_of_two_calls_at_once_at_the_cap_one_wins(settings: LazySettings) -> Non
     cast = make_cast()
     with account_scope(cast.account):
         create_channel(cast.account)
-    doors = [Door(mint(cast, "read_write")) for _ in range(2)]
+    clients = [McpClient(mint(cast, "read_write")) for _ in range(2)]
 
     with threads(2) as call:
         with transaction.atomic():
             Account.objects.select_for_update(no_key=True).get(pk=cast.account.pk)
             bodies: list[Future[dict[str, Any]]] = []
-            for door, frequency in zip(doors, ("weekly", "monthly"), strict=True):
-                bodies.append(call(door.call, TOOL, **{**DIGEST, "frequency": frequency}))
+            for mcp_client, frequency in zip(clients, ("weekly", "monthly"), strict=True):
+                bodies.append(call(mcp_client.call, TOOL, **{**DIGEST, "frequency": frequency}))
                 wait_until(lambda: waiting() == len(bodies) or any(each.done() for each in bodies))
         results = [each.result() for each in bodies]
     connection.close()
@@ -263,11 +263,11 @@ def test_of_two_calls_at_once_at_the_cap_one_wins(settings: LazySettings) -> Non
     assert texts[0].startswith("The account has 1 alert subscriptions; the maximum is 1.")
 
 
-def test_the_audit_log_names_the_key_or_the_person_and_the_app(cast: Cast, writer: Door) -> None:
+def test_the_audit_log_names_the_key_or_the_person_and_the_app(cast: Cast, writer: McpClient) -> None:
     token = OAuthClient(client_name="Helper").connect(cast.member, access="read_write").access
 
     writer.ask(TOOL, **DIGEST)
-    Door(token).ask(TOOL, **{**DIGEST, "frequency": "monthly"})
+    McpClient(token).ask(TOOL, **{**DIGEST, "frequency": "monthly"})
 
     key = MCPKey.objects.unscoped().get()
     entries = AuditEntry.objects.unscoped().filter(action="alert_subscription.create").order_by("pk")
@@ -280,8 +280,8 @@ def test_the_audit_log_names_the_key_or_the_person_and_the_app(cast: Cast, write
 def test_a_credential_that_may_only_read_makes_none(cast: Cast, ops: AlertChannel) -> None:
     token = OAuthClient().connect(cast.member).access
 
-    problem = Door(mint(cast)).problem(TOOL, **DIGEST)
-    answer = Door(token).http(_request_body(DIGEST))
+    problem = McpClient(mint(cast)).problem(TOOL, **DIGEST)
+    answer = McpClient(token).http(_request_body(DIGEST))
 
     assert ", is read-only. Nothing was changed. Members can create a Read/write key at" in problem
     assert "create a Read/write key at http://127.0.0.1:8000/a/acme/settings/mcp-keys/." in problem

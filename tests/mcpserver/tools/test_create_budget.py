@@ -1,4 +1,4 @@
-"""create_budget at the door: what it makes, what it refuses and how, for whom, and two calls at once."""
+"""create_budget at the endpoint: what it makes, what it refuses and how, for whom, and two calls at once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from finops.lib import clock
 from mcpserver.registry import registry
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast, make_cast, signed_in
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.mcpserver.tools.row_numbers import replace_row_number
 from tests.waiting import threads, wait_until, waiting
 from tests.world.budgets import create_budget, daily_cost
@@ -31,12 +31,12 @@ TOOL = "create_budget"
 LEAST: dict[str, Any] = {"name": "Core", "amount": 100, "currency": "USD"}
 
 
-def request_budget(door: Door, /, **arguments: Any) -> dict[str, Any]:
-    return door.ask(TOOL, **{**LEAST, **arguments})
+def request_budget(mcp_client: McpClient, /, **arguments: Any) -> dict[str, Any]:
+    return mcp_client.ask(TOOL, **{**LEAST, **arguments})
 
 
-def budget_refusal(door: Door, /, **arguments: Any) -> str:
-    return door.problem(TOOL, **{**LEAST, **arguments})
+def budget_refusal(mcp_client: McpClient, /, **arguments: Any) -> str:
+    return mcp_client.problem(TOOL, **{**LEAST, **arguments})
 
 
 def budgets(account: Account) -> list[str]:
@@ -52,7 +52,7 @@ def spend(account: Account) -> None:
         add_source(account, lines, name="Bills")
 
 
-def test_a_budget_is_answered_as_the_list_shows_it_and_its_page_opens(cast: Cast, writer: Door) -> None:
+def test_a_budget_is_answered_as_the_list_shows_it_and_its_page_opens(cast: Cast, writer: McpClient) -> None:
     spend(cast.account)
 
     answer = request_budget(writer, amount="250.50", currency="usd", warning_percent=60)
@@ -69,7 +69,7 @@ def test_a_budget_is_answered_as_the_list_shows_it_and_its_page_opens(cast: Cast
 
 
 @pytest.mark.parametrize("scope", ["cost_source", "team", "cost_tag"])
-def test_a_scope_is_named_or_given_by_its_id(cast: Cast, writer: Door, scope: str) -> None:
+def test_a_scope_is_named_or_given_by_its_id(cast: Cast, writer: McpClient, scope: str) -> None:
     with account_scope(cast.account):
         pk = {
             "cost_source": CostSource.objects.create(name="Mine"),
@@ -89,7 +89,7 @@ def test_a_scope_is_named_or_given_by_its_id(cast: Cast, writer: Door, scope: st
     }
 
 
-def test_periods_have_amounts_of_their_own(cast: Cast, writer: Door) -> None:
+def test_periods_have_amounts_of_their_own(cast: Cast, writer: McpClient) -> None:
     today = clock.today()
 
     answer = request_budget(writer, period="yearly", amounts={f"{today.year}-01-01": "99.99"})
@@ -140,7 +140,7 @@ def test_periods_have_amounts_of_their_own(cast: Cast, writer: Door) -> None:
     ids=str,
 )
 def test_what_makes_no_budget_is_refused_and_says_what_to_mend(
-    cast: Cast, writer: Door, caplog: pytest.LogCaptureFixture, change: dict[str, Any], says: str
+    cast: Cast, writer: McpClient, caplog: pytest.LogCaptureFixture, change: dict[str, Any], says: str
 ) -> None:
     with account_scope(cast.account):
         CostSource.objects.create(name="Bills")
@@ -159,7 +159,7 @@ def test_what_makes_no_budget_is_refused_and_says_what_to_mend(
 
 @pytest.mark.parametrize("value", ['"\\ud800"', '"a\\udfffb"', "NaN", "1e400", "-Infinity"])
 def test_what_json_cannot_hold_is_refused_before_any_tool(
-    cast: Cast, writer: Door, caplog: pytest.LogCaptureFixture, value: str
+    cast: Cast, writer: McpClient, caplog: pytest.LogCaptureFixture, value: str
 ) -> None:
     arguments = '{"name": VALUE, "amount": VALUE, "currency": "USD"}'.replace("VALUE", value)
     params = f'{{"name": "{TOOL}", "arguments": {arguments}}}'
@@ -177,7 +177,7 @@ def test_what_json_cannot_hold_is_refused_before_any_tool(
 
 @pytest.mark.parametrize("scope", ["cost_source", "team", "cost_tag"])
 def test_what_another_account_has_answers_exactly_as_what_nobody_has(
-    cast: Cast, writer: Door, scope: str
+    cast: Cast, writer: McpClient, scope: str
 ) -> None:
     with account_scope(cast.other_account):
         foreign_values = {
@@ -207,7 +207,7 @@ def _request_body(arguments: dict[str, Any]) -> bytes:
 
 
 def test_a_cost_tag_value_of_another_account_answers_exactly_as_one_that_nobody_has(
-    cast: Cast, writer: Door
+    cast: Cast, writer: McpClient
 ) -> None:
     rules = [{"copy": {"keys": ["env"]}}]
     for account in (cast.account, cast.other_account):
@@ -226,13 +226,13 @@ def test_a_cost_tag_value_of_another_account_answers_exactly_as_one_that_nobody_
     assert answers[0] == answers[1]
 
 
-def test_a_name_that_another_account_has_is_free(cast: Cast, writer: Door) -> None:
+def test_a_name_that_another_account_has_is_free(cast: Cast, writer: McpClient) -> None:
     create_budget(cast.other_account, "Core")
 
     assert request_budget(writer)["budget"]["name"] == "Core"
 
 
-def test_a_retried_create_names_the_budget_that_exists(cast: Cast, writer: Door) -> None:
+def test_a_retried_create_names_the_budget_that_exists(cast: Cast, writer: McpClient) -> None:
     pk = request_budget(writer)["budget"]["id"]
 
     assert f"name: budget 'Core' already exists with id {pk}." in budget_refusal(writer, name=" cORE")
@@ -240,7 +240,7 @@ def test_a_retried_create_names_the_budget_that_exists(cast: Cast, writer: Door)
 
 
 def test_the_cap_filled_in_the_app_refuses_in_the_tool_and_the_reverse(
-    cast: Cast, writer: Door, settings: LazySettings
+    cast: Cast, writer: McpClient, settings: LazySettings
 ) -> None:
     settings.BUDGETS_PER_ACCOUNT = 1
     full = "The account has 1 budgets; the maximum is 1."
@@ -272,14 +272,14 @@ def test_of_two_calls_at_once_at_the_cap_one_wins(
 ) -> None:
     setattr(settings, cap, 1)
     cast = make_cast()
-    doors = [Door(mint(cast, "read_write")) for _ in range(2)]
+    clients = [McpClient(mint(cast, "read_write")) for _ in range(2)]
 
     with threads(2) as call:
         with transaction.atomic():
             Account.objects.select_for_update(no_key=True).get(pk=cast.account.pk)
             bodies: list[Future[dict[str, Any]]] = []
-            for number, door in enumerate(doors):
-                bodies.append(call(door.call, tool, **{**arguments, "name": f"Number {number}"}))
+            for number, mcp_client in enumerate(clients):
+                bodies.append(call(mcp_client.call, tool, **{**arguments, "name": f"Number {number}"}))
                 wait_until(lambda: waiting() == len(bodies) or any(each.done() for each in bodies))
         results = [each.result() for each in bodies]
     connection.close()
@@ -290,12 +290,12 @@ def test_of_two_calls_at_once_at_the_cap_one_wins(
     assert "; the maximum is 1." in refusal
 
 
-def test_the_audit_log_names_the_key_or_the_person_and_the_app(cast: Cast, writer: Door) -> None:
+def test_the_audit_log_names_the_key_or_the_person_and_the_app(cast: Cast, writer: McpClient) -> None:
     token = OAuthClient(client_name="Helper").connect(cast.member, access="read_write").access
 
     for tool, arguments in ((TOOL, {**LEAST, "amount": 99.5}), ("create_dashboard", {"name": "Board"})):
-        for number, door in enumerate((writer, Door(token))):
-            result = door.call(tool, **{**arguments, "name": f"{tool} {number}"})
+        for number, mcp_client in enumerate((writer, McpClient(token))):
+            result = mcp_client.call(tool, **{**arguments, "name": f"{tool} {number}"})
             assert not result["isError"], result["content"][0]["text"]
 
     key = MCPKey.objects.unscoped().get()
@@ -313,8 +313,8 @@ def test_the_audit_log_names_the_key_or_the_person_and_the_app(cast: Cast, write
 def test_a_credential_that_may_only_read_makes_none(cast: Cast) -> None:
     token = OAuthClient().connect(cast.member).access
 
-    problem = Door(mint(cast)).problem(TOOL, **LEAST)
-    answer = Door(token).http(_request_body(LEAST))
+    problem = McpClient(mint(cast)).problem(TOOL, **LEAST)
+    answer = McpClient(token).http(_request_body(LEAST))
 
     assert ", is read-only. Nothing was changed. Members can create a Read/write key at" in problem
     assert "create a Read/write key at http://127.0.0.1:8000/a/acme/settings/mcp-keys/." in problem

@@ -9,7 +9,7 @@ import pytest
 from finops.lib import clock
 from mcpserver.registry import Tool, ToolAccess, registry
 from tests.cast import Cast
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 
 # Whose nature is another, and what of their definition says so.
 OTHERS = {
@@ -44,8 +44,8 @@ def test_tools_with_other_days_say_so() -> None:
 @pytest.mark.parametrize(
     "tool", [tool for tool in TAKING if tool.name not in {*OTHERS, *STATES}], ids=lambda tool: tool.name
 )
-def test_without_dates_it_is_the_last_30_days(door: Door, tool: Tool) -> None:
-    result = door.call(tool.name, **NEEDED.get(tool.name, {}))
+def test_without_dates_it_is_the_last_30_days(mcp_client: McpClient, tool: Tool) -> None:
+    result = mcp_client.call(tool.name, **NEEDED.get(tool.name, {}))
     assert not result.get("isError"), result
     answer = result["structuredContent"]
 

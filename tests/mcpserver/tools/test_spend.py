@@ -1,4 +1,4 @@
-"""querySpend and its neighbours, called at the door with a key."""
+"""querySpend and its neighbours, called over MCP with a key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from finops.costs.spend_query import SpendQuery
 from tests.cast import Cast
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 
 YEAR = {"period": "last_12_months"}
 
@@ -31,8 +31,8 @@ def cast(busy_account: Cast, db: None) -> Cast:
         {"granularity": "day", "compare_to": "previous_year"},
     ],
 )
-def test_an_answer_fits_and_still_adds_up(door: Door, more: dict[str, Any]) -> None:
-    answer = door.ask("querySpend", **YEAR, **more)
+def test_an_answer_fits_and_still_adds_up(mcp_client: McpClient, more: dict[str, Any]) -> None:
+    answer = mcp_client.ask("querySpend", **YEAR, **more)
 
     for total in answer["totals"]:
         rows = [row for row in answer["rows"] if row["currency"] == total["currency"]]
@@ -46,7 +46,7 @@ def test_an_answer_fits_and_still_adds_up(door: Door, more: dict[str, Any]) -> N
     )
 
 
-def test_the_console_url_is_the_page_with_the_same_question(door: Door) -> None:
+def test_the_console_url_is_the_page_with_the_same_question(mcp_client: McpClient) -> None:
     arguments = {
         "period": "last_month",
         "group_by": ["service", "tag:env"],
@@ -54,15 +54,15 @@ def test_the_console_url_is_the_page_with_the_same_question(door: Door) -> None:
         "granularity": "week",
     }
 
-    url = urlsplit(door.ask("querySpend", **arguments)["console_url"])
+    url = urlsplit(mcp_client.ask("querySpend", **arguments)["console_url"])
 
     assert url.path == "/a/acme/cost-explorer/"
     assert SpendQuery.from_params(parse_qs(url.query)).to_params() == parse_qs(url.query)
     assert SpendQuery.from_params(parse_qs(url.query)).filters[0].values == ["AWS", "GCP & more"]
 
 
-def test_arguments_are_taken_kindly(door: Door) -> None:
-    answer = door.ask(
+def test_arguments_are_taken_kindly(mcp_client: McpClient) -> None:
+    answer = mcp_client.ask(
         "querySpend",
         period="Last Month",
         group_by="Service",
@@ -95,20 +95,20 @@ def test_arguments_are_taken_kindly(door: Door) -> None:
         ({"top": 51}, "at most 50"),
     ],
 )
-def test_an_error_alone_says_how_to_repair_the_call(door: Door, arguments: dict[str, Any], said: str) -> None:
-    assert said in door.problem("querySpend", **arguments)
+def test_an_error_alone_says_how_to_repair_the_call(mcp_client: McpClient, arguments: dict[str, Any], said: str) -> None:
+    assert said in mcp_client.problem("querySpend", **arguments)
 
 
-def test_values_are_listed_page_by_page(door: Door) -> None:
-    first = door.ask("listDimensionValues", dimension="service", limit=200)
-    second = door.ask("listDimensionValues", dimension="service", limit=200, cursor=first["cursor"])
+def test_values_are_listed_page_by_page(mcp_client: McpClient) -> None:
+    first = mcp_client.ask("listDimensionValues", dimension="service", limit=200)
+    second = mcp_client.ask("listDimensionValues", dimension="service", limit=200, cursor=first["cursor"])
 
     assert first["total_values"] == 201
     assert not {v["value"] for v in first["values"]} & {v["value"] for v in second["values"]}
 
 
-def test_the_context_says_where_to_begin(door: Door) -> None:
-    context = door.ask("getAccountContext")
+def test_the_context_says_where_to_begin(mcp_client: McpClient) -> None:
+    context = mcp_client.ask("getAccountContext")
 
     assert context["access"] == "read"
     assert context["currencies"] == ["EUR", "USD"]
@@ -117,8 +117,8 @@ def test_the_context_says_where_to_begin(door: Door) -> None:
     assert [source["name"] for source in context["sources"]] == ["All clouds"]
 
 
-def test_data_health_answers(door: Door) -> None:
-    health = door.ask("getDataHealth")
+def test_data_health_answers(mcp_client: McpClient) -> None:
+    health = mcp_client.ask("getDataHealth")
 
     assert [(each["kind"], each["status"]) for each in health["connections"]] == [
         ("usage", "no_data"),
@@ -127,9 +127,9 @@ def test_data_health_answers(door: Door) -> None:
     assert health["console_url"].endswith("/a/acme/connections/health/")
 
 
-def test_a_call_takes_few_database_queries(door: Door) -> None:
+def test_a_call_takes_few_database_queries(mcp_client: McpClient) -> None:
     with CaptureQueriesContext(connection) as queries:
-        door.ask("querySpend", **YEAR, group_by=["service", "tag:env"], granularity="month")
+        mcp_client.ask("querySpend", **YEAR, group_by=["service", "tag:env"], granularity="month")
 
     assert len([query for query in queries if "SELECT" in str(query["sql"])]) <= 10
 
@@ -142,8 +142,8 @@ def test_a_call_takes_few_database_queries(door: Door) -> None:
         {"group_by": [f"tag:{'k' * 250}", f"tag:{'K' * 250}"]},
     ],
 )
-def test_long_arguments_give_short_answers(door: Door, arguments: dict[str, Any]) -> None:
-    answer = door.ask("querySpend", **YEAR, **arguments)
+def test_long_arguments_give_short_answers(mcp_client: McpClient, arguments: dict[str, Any]) -> None:
+    answer = mcp_client.ask("querySpend", **YEAR, **arguments)
 
     assert len(answer["console_url"]) < 4_000
 
@@ -157,5 +157,5 @@ def test_long_arguments_give_short_answers(door: Door, arguments: dict[str, Any]
         {"filters": [{"dimension": "service", "values": ["y"] * 501}]},
     ],
 )
-def test_long_mistakes_give_short_errors(door: Door, arguments: dict[str, Any]) -> None:
-    assert len(door.problem("querySpend", **arguments)) < 1_000
+def test_long_mistakes_give_short_errors(mcp_client: McpClient, arguments: dict[str, Any]) -> None:
+    assert len(mcp_client.problem("querySpend", **arguments)) < 1_000

@@ -1,4 +1,4 @@
-"""listSharedCostSplits and figures after splits, called at the door with a key."""
+"""listSharedCostSplits and figures after splits, called over MCP with a key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from accounts.scoping import account_scope
 from finops.allocation.models import SharedCostSplit
 from mcpserver.registry import registry
 from tests.cast import Cast
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.costs import add_source, cost
 
 
@@ -40,8 +40,8 @@ def account_with_split(cast: Cast) -> Account:
     return cast.account
 
 
-def test_each_split_says_what_it_moved_with_its_currency(door: Door, account_with_split: Account) -> None:
-    answer = door.ask("listSharedCostSplits")
+def test_each_split_says_what_it_moved_with_its_currency(mcp_client: McpClient, account_with_split: Account) -> None:
+    answer = mcp_client.ask("listSharedCostSplits")
 
     (split,) = answer["splits"]
     days = {28: 280, 29: 290, 30: 300, 31: 310}[int(answer["end_date"][-2:])]
@@ -55,15 +55,15 @@ def test_each_split_says_what_it_moved_with_its_currency(door: Door, account_wit
     assert answer["console_url"].endswith("/a/acme/shared-costs/")
 
 
-def test_a_question_after_splits_says_which_applied(door: Door, account_with_split: Account) -> None:
-    answer = door.ask("querySpend", period="last_30_days", group_by=["service"], splits="after")
+def test_a_question_after_splits_says_which_applied(mcp_client: McpClient, account_with_split: Account) -> None:
+    answer = mcp_client.ask("querySpend", period="last_30_days", group_by=["service"], splits="after")
 
     assert {row["group"]["service"]: row["amount"] for row in answer["rows"]} == {"S3": 315, "RDS": 105}
     assert [split["name"] for split in answer["applied_splits"]] == ["Cluster"]
     assert "splits=after" in answer["console_url"]
 
 
-def test_hundreds_of_targets_fit(door: Door, cast: Cast, account_with_split: Account) -> None:
+def test_hundreds_of_targets_fit(mcp_client: McpClient, cast: Cast, account_with_split: Account) -> None:
     with account_scope(cast.account):
         for number in range(60):
             SharedCostSplit.objects.create(
@@ -77,14 +77,14 @@ def test_hundreds_of_targets_fit(door: Door, cast: Cast, account_with_split: Acc
                 ],
             )
 
-    assert "with up to 5 targets each. Narrow with search." in door.ask("listSharedCostSplits")["truncated"]
-    assert len(door.ask("listSharedCostSplits", search="CLUSTER")["splits"]) == 1
+    assert "with up to 5 targets each. Narrow with search." in mcp_client.ask("listSharedCostSplits")["truncated"]
+    assert len(mcp_client.ask("listSharedCostSplits", search="CLUSTER")["splits"]) == 1
 
 
 def test_another_account_has_none_of_them(cast: Cast, account_with_split: Account) -> None:
-    foreign_door = Door(mint(replace(cast, account=cast.other_account)))
+    other_client = McpClient(mint(replace(cast, account=cast.other_account)))
 
-    assert foreign_door.ask("listSharedCostSplits")["splits"] == []
+    assert other_client.ask("listSharedCostSplits")["splits"] == []
 
 
 def test_the_definition_is_small() -> None:

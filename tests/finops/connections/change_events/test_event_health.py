@@ -18,10 +18,10 @@ from finops.insights.connection_health import ConnectionHealth
 from finops.insights.data_health import HealthAnswer, data_health
 from finops.lib import clock
 from tests.cast import ACTOR, Cast
-from tests.finops.change_events.event_client import event, open_event_door
+from tests.finops.change_events.event_client import event, create_event_client
 from tests.finops.connections.change_events.test_folder_events import connect, sync, write
 from tests.finops.connections.change_events.test_folder_events import event as line
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.days import NOON
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -77,7 +77,7 @@ def test_a_pull_that_fails_is_named_with_its_error_and_what_to_do(cast: Cast, fo
     assert "does not exist on this server" in failing.last_error
     assert "'Deliveries' (failing)" in answer.summary
     assert any(each.startswith("Event source 'Deliveries' is failing") for each in answer.warnings)
-    assert "'Deliveries' (failing)" in Door(mint(cast)).ask("getDataHealth")["summary"]
+    assert "'Deliveries' (failing)" in McpClient(mint(cast)).ask("getDataHealth")["summary"]
     page = Client()
     page.force_login(cast.member)
     html = page.get(f"/a/{cast.account.slug}/connections/health/").content.decode()
@@ -113,10 +113,10 @@ def test_a_pull_that_is_paused_or_found_nothing_says_so(cast: Cast, folder: Path
 
 
 def test_a_source_that_pushes_says_what_it_needs(cast: Cast, folder: Path) -> None:
-    door = open_event_door(cast)
+    event_client = create_event_client(cast)
     assert (health(cast).status, health(cast).what_to_do) == ("no_data", "Push the first event.")
 
-    door.push({"kind": "deployment"})
+    event_client.push({"kind": "deployment"})
     failing = health(cast)
     assert (failing.status, failing.reason) == (
         "failing",
@@ -124,7 +124,7 @@ def test_a_source_that_pushes_says_what_it_needs(cast: Cast, folder: Path) -> No
     )
     assert failing.what_to_do == "Read the reasons in the answers to your pushes."
 
-    door.push(event(occurred_at="2026-03-20T09:00:00Z"), event(title="", occurred_at="2026-03-20T09:00:00Z"))
+    event_client.push(event(occurred_at="2026-03-20T09:00:00Z"), event(title="", occurred_at="2026-03-20T09:00:00Z"))
     well = health(cast)
     assert (well.status, well.overdue, well.expected_reason) == (
         "healthy",
@@ -138,6 +138,6 @@ def test_a_source_that_pushes_says_what_it_needs(cast: Cast, folder: Path) -> No
         assert not health(cast).overdue
 
     with account_scope(cast.account):
-        revoke_event_key(source=door.source, actor=cast.actor)
+        revoke_event_key(source=event_client.source, actor=cast.actor)
     stale = health(cast)
     assert (stale.status, stale.what_to_do) == ("stale", "Create an API key to continue.")

@@ -25,7 +25,7 @@ MAY = "2026-05"
 
 
 @dataclasses.dataclass(frozen=True)
-class CostDoor:
+class CostPushClient:
     """/api/costs as one source of an account reaches it."""
 
     source: CostSource
@@ -84,15 +84,15 @@ class CostDoor:
         return {month: amounts[0] for month, amounts in sums.items()}
 
 
-def open_door(cast: Cast, account: Account | None = None, name: str = "LiteLLM") -> CostDoor:
+def create_cost_client(cast: Cast, account: Account | None = None, name: str = "LiteLLM") -> CostPushClient:
     source, _key, plaintext = create_pushed_source(
         account=account or cast.account, actor=cast.actor, name=name
     )
-    return CostDoor(source, plaintext)
+    return CostPushClient(source, plaintext)
 
 
-def credential_of(door: CostDoor) -> CostCredential:
-    credential = authenticate_cost_key(door.key)
+def credential_of(cost_client: CostPushClient) -> CostCredential:
+    credential = authenticate_cost_key(cost_client.key)
     assert credential is not None
     return credential
 
@@ -113,7 +113,7 @@ def run_pushes() -> None:
         push_run.run_push(push_id)
 
 
-def push_of(door: CostDoor) -> CostPush:
+def push_of(cost_client: CostPushClient) -> CostPush:
     """The newest push of the source."""
-    with account_scope(door.source.account):
-        return CostPush.objects.filter(source=door.source)[0]
+    with account_scope(cost_client.source.account):
+        return CostPush.objects.filter(source=cost_client.source)[0]

@@ -15,16 +15,16 @@ from finops.connections.push_reference import PATHS, ApiOperation, push_referenc
 from finops.connections.views.cost_keys import push_url
 from finops.lib import clock
 from tests.cast import Cast, signed_in
-from tests.finops.connections.pushes.push_steps import CostDoor, csv_rows, run_pushes
+from tests.finops.connections.pushes.push_steps import CostPushClient, csv_rows, run_pushes
 from tests.pages import get_page
 
 PAGE = "/a/acme/connections/api/"
 
 
-def test_everybody_of_the_account_finds_it_from_the_page_of_a_source(cast: Cast, door: CostDoor) -> None:
+def test_everybody_of_the_account_finds_it_from_the_page_of_a_source(cast: Cast, cost_client: CostPushClient) -> None:
     client = signed_in(cast.viewer)
 
-    assert f'href="{PAGE}"' in client.get(door.page).content.decode()
+    assert f'href="{PAGE}"' in client.get(cost_client.page).content.decode()
     assert client.get(PAGE).status_code == 200
     assert signed_in(cast.stranger).get(PAGE).status_code == 404
 
@@ -60,16 +60,16 @@ def test_its_example_of_a_push_is_one() -> None:
     Draft202012Validator(schema).validate(json.loads(push_reference("key").example))
 
 
-def test_its_curl_commands_push_a_month_in_the_order_of_the_page(door: CostDoor) -> None:
-    endpoints = push_reference(door.key).operations
+def test_its_curl_commands_push_a_month_in_the_order_of_the_page(cost_client: CostPushClient) -> None:
+    endpoints = push_reference(cost_client.key).operations
     push_id, statuses = "", []
     for endpoint in endpoints:
-        answer = send(door, endpoint, push_id)
+        answer = send(cost_client, endpoint, push_id)
         statuses.append((endpoint.id, str(answer.status_code) == endpoint.success))
         run_pushes()
         if endpoint.id == "openPush":
             push_id = answer.json()["id"]
-            assert send(door, operation_of(endpoints, "putPart"), push_id, part=2).status_code == 200
+            assert send(cost_client, operation_of(endpoints, "putPart"), push_id, part=2).status_code == 200
 
     assert statuses == [
         ("pushMonth", True),
@@ -86,7 +86,7 @@ def operation_of(endpoints: list[ApiOperation], name: str) -> ApiOperation:
     return next(each for each in endpoints if each.id == name)
 
 
-def send(door: CostDoor, endpoint: ApiOperation, push_id: str, part: int = 1) -> Any:
+def send(cost_client: CostPushClient, endpoint: ApiOperation, push_id: str, part: int = 1) -> Any:
     """What curl would send."""
     words = shlex.split(endpoint.curl.replace("\\\n", ""))
     options = {words[place]: words[place + 1] for place in range(1, len(words) - 1) if words[place][0] == "-"}
@@ -97,5 +97,5 @@ def send(door: CostDoor, endpoint: ApiOperation, push_id: str, part: int = 1) ->
         if "--data-binary" in options
         else options.get("-d", b"")
     )
-    assert options["-H"] == f"Authorization: Bearer {door.key}"
-    return door.send(options["-X"], path.replace("/parts/1", f"/parts/{part}"), body)
+    assert options["-H"] == f"Authorization: Bearer {cost_client.key}"
+    return cost_client.send(options["-X"], path.replace("/parts/1", f"/parts/{part}"), body)

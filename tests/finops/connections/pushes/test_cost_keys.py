@@ -21,9 +21,9 @@ from tests.cast import Cast, signed_in
 from tests.finops.connections.pushes.push_steps import (
     MONTHS,
     PUSHES,
-    CostDoor,
+    CostPushClient,
     csv_rows,
-    open_door,
+    create_cost_client,
     run_pushes,
 )
 from tests.pages import get_page, text_of
@@ -53,11 +53,11 @@ def test_a_member_makes_a_source_to_push_to_and_pushes(cast: Cast) -> None:
 
     assert "no-store" in answer.headers["Cache-Control"]
     source = CostSource.objects.unscoped().get()
-    door = CostDoor(source, shown_key(answer))
-    assert door.push_month(csv_rows("1"))["status"] == "done"
-    page = text_of(client.get(door.page))
-    assert door.key not in page
-    assert f"{door.key[:15]}••••••••" in page
+    cost_client = CostPushClient(source, shown_key(answer))
+    assert cost_client.push_month(csv_rows("1"))["status"] == "done"
+    page = text_of(client.get(cost_client.page))
+    assert cost_client.key not in page
+    assert f"{cost_client.key[:15]}••••••••" in page
     assert "part-1 Done 1 May" in page
 
 
@@ -78,35 +78,35 @@ def test_a_source_of_uploads_gets_a_key_on_its_page(cast: Cast) -> None:
 
     key = shown_key(client.post(f"{page}key/generate/"))
 
-    assert CostDoor(source, key).send("GET", PUSHES).status_code == 200
+    assert CostPushClient(source, key).send("GET", PUSHES).status_code == 200
     assert client.post(f"{page}key/generate/").headers["Location"] == page
     assert "has a key already" in get_page(client, page)
 
 
-def test_a_regenerated_key_takes_the_place_of_the_old_one(cast: Cast, door: CostDoor) -> None:
+def test_a_regenerated_key_takes_the_place_of_the_old_one(cast: Cast, cost_client: CostPushClient) -> None:
     client = signed_in(cast.member)
 
-    new = shown_key(regenerate(client, door.page))
+    new = shown_key(regenerate(client, cost_client.page))
 
-    assert door.send("GET", PUSHES).status_code == 401
-    assert CostDoor(door.source, new).send("GET", PUSHES).status_code == 200
-    assert client.post(f"{door.page}key/regenerate/", {"replaces": "1"}).status_code == 302
-    assert CostDoor(door.source, new).send("GET", PUSHES).status_code == 200
+    assert cost_client.send("GET", PUSHES).status_code == 401
+    assert CostPushClient(cost_client.source, new).send("GET", PUSHES).status_code == 200
+    assert client.post(f"{cost_client.page}key/regenerate/", {"replaces": "1"}).status_code == 302
+    assert CostPushClient(cost_client.source, new).send("GET", PUSHES).status_code == 200
 
 
 def test_a_revoked_key_is_dead_at_once_and_pushes_that_were_committed_go_on(
-    cast: Cast, door: CostDoor
+    cast: Cast, cost_client: CostPushClient
 ) -> None:
-    door.send("POST", f"{MONTHS}/2026-05", csv_rows("1"))
+    cost_client.send("POST", f"{MONTHS}/2026-05", csv_rows("1"))
 
-    signed_in(cast.member).post(f"{door.page}key/revoke/")
+    signed_in(cast.member).post(f"{cost_client.page}key/revoke/")
     run_pushes()
 
-    assert door.send("GET", PUSHES).status_code == 401
-    assert [str(month) for month in door.billed()] == ["2026-05"]
-    cost_keys.revoke_cost_key(source=door.source, actor=cast.actor)
+    assert cost_client.send("GET", PUSHES).status_code == 401
+    assert [str(month) for month in cost_client.billed()] == ["2026-05"]
+    cost_keys.revoke_cost_key(source=cost_client.source, actor=cast.actor)
     with pytest.raises(UserError, match="has no key to replace"):
-        cost_keys.regenerate_cost_key(source=door.source, actor=cast.actor)
+        cost_keys.regenerate_cost_key(source=cost_client.source, actor=cast.actor)
 
 
 def test_a_source_that_is_fetched_has_no_key(cast: Cast) -> None:
@@ -122,20 +122,20 @@ def test_a_source_that_is_fetched_has_no_key(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize("action", ["generate", "regenerate", "revoke"])
-def test_a_viewer_and_a_stranger_change_no_key(cast: Cast, door: CostDoor, action: str) -> None:
-    answers = [signed_in(who).post(f"{door.page}key/{action}/") for who in (cast.viewer, cast.stranger)]
+def test_a_viewer_and_a_stranger_change_no_key(cast: Cast, cost_client: CostPushClient, action: str) -> None:
+    answers = [signed_in(who).post(f"{cost_client.page}key/{action}/") for who in (cast.viewer, cast.stranger)]
 
     assert [answer.status_code for answer in answers] == [403, 404]
-    assert door.send("GET", PUSHES).status_code == 200
-    page = get_page(signed_in(cast.viewer), door.page)
+    assert cost_client.send("GET", PUSHES).status_code == 200
+    page = get_page(signed_in(cast.viewer), cost_client.page)
     assert "Regenerate" not in page
 
 
-def test_only_the_hash_of_a_key_is_stored_and_its_use_is_noted(cast: Cast, door: CostDoor) -> None:
-    door.send("GET", PUSHES)
+def test_only_the_hash_of_a_key_is_stored_and_its_use_is_noted(cast: Cast, cost_client: CostPushClient) -> None:
+    cost_client.send("GET", PUSHES)
 
     (key,) = CostKey.objects.unscoped().all()
-    assert door.key not in str(key.__dict__)
+    assert cost_client.key not in str(key.__dict__)
     assert key.last_used_at is not None
     assert key.last_used_at <= clock.now()
     actions = [entry.action for entry in AuditEntry.objects.unscoped().filter(account=cast.account)]
@@ -143,7 +143,7 @@ def test_only_the_hash_of_a_key_is_stored_and_its_use_is_noted(cast: Cast, door:
 
 
 def test_two_keys_are_of_two_sources(cast: Cast) -> None:
-    first, second = open_door(cast, name="One"), open_door(cast, name="Two")
+    first, second = create_cost_client(cast, name="One"), create_cost_client(cast, name="Two")
 
     first.push_month(csv_rows("1"))
     second.push_month(csv_rows("2"))
@@ -151,19 +151,19 @@ def test_two_keys_are_of_two_sources(cast: Cast) -> None:
     assert sum(filter(None, first.billed().values())) == 3
 
 
-def test_the_snippets_say_what_the_door_takes(door: CostDoor, monkeypatch: pytest.MonkeyPatch) -> None:
-    curl, python, litellm = push_snippets("http://127.0.0.1:8000/api/costs", door.key)
+def test_the_snippets_say_what_the_door_takes(cost_client: CostPushClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    curl, python, litellm = push_snippets("http://127.0.0.1:8000/api/costs", cost_client.key)
 
     words = shlex.split(curl.text.replace("\\\n", ""))
     assert words[1].startswith("http://127.0.0.1:8000/api/costs/months/")
-    assert f"Authorization: Bearer {door.key}" in words
+    assert f"Authorization: Bearer {cost_client.key}" in words
     shlex.split(litellm.text)
     month = words[1][-7:]
 
     class Answer:
         def __init__(self, request: Any) -> None:
             path = request.full_url.removeprefix("http://127.0.0.1:8000")
-            self.answer = door.send(request.get_method(), path, request.data)
+            self.answer = cost_client.send(request.get_method(), path, request.data)
             assert self.answer.status_code < 300, self.answer.content
 
         def read(self) -> bytes:
@@ -172,4 +172,4 @@ def test_the_snippets_say_what_the_door_takes(door: CostDoor, monkeypatch: pytes
     monkeypatch.setattr("urllib.request.urlopen", lambda request, timeout: Answer(request))
     exec(compile(python.text, "snippet", "exec"), {})  # noqa: S102
     run_pushes()
-    assert {name: str(amount) for name, amount in door.billed().items()} == {month: "16.250000000000000000"}
+    assert {name: str(amount) for name, amount in cost_client.billed().items()} == {month: "16.250000000000000000"}

@@ -1,4 +1,4 @@
-"""The OpenAPI document of pushes: valid, and its statuses, headers and shapes are the door's."""
+"""The OpenAPI document of pushes: valid, and its statuses, headers and shapes are the endpoint's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.finops.connections.pushes.push_steps import (
     MAY,
     MONTHS,
     PUSHES,
-    CostDoor,
+    CostPushClient,
     csv_rows,
     row,
     run_pushes,
@@ -48,11 +48,11 @@ def test_the_document_is_served_to_everybody_and_valid() -> None:
 
 
 def test_every_answer_of_the_door_is_documented(
-    door: CostDoor, monkeypatch: pytest.MonkeyPatch, settings: Any
+    cost_client: CostPushClient, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
-    push = door.open()
+    push = cost_client.open()
     statuses = {
-        check("PUT", f"{PUSHES}/{{id}}/parts/{{n}}", door.put(push, 1, body, **headers))
+        check("PUT", f"{PUSHES}/{{id}}/parts/{{n}}", cost_client.put(push, 1, body, **headers))
         for body, headers in [
             (csv_rows("1"), {}),
             (b"[", {}),
@@ -63,30 +63,30 @@ def test_every_answer_of_the_door_is_documented(
     assert statuses == {"200", "400", "415", "401"}
     nobody = f"{PUSHES}/{uuid.UUID(int=0)}"
     checks = [
-        ("POST", PUSHES, door.send("POST", PUSHES, {"month": MAY})),
-        ("POST", f"{PUSHES}/{{id}}/commit", door.commit(push, 2)),
-        ("POST", f"{PUSHES}/{{id}}/commit", door.commit(push, 1)),
-        ("GET", f"{PUSHES}/{{id}}", door.send("GET", push)),
-        ("GET", f"{PUSHES}/{{id}}", door.send("GET", nobody)),
-        ("DELETE", f"{PUSHES}/{{id}}", door.send("DELETE", push)),
-        ("DELETE", f"{PUSHES}/{{id}}", door.send("DELETE", nobody)),
-        ("POST", f"{MONTHS}/{{month}}", door.send("POST", f"{MONTHS}/{MAY}", {"rows": [row()]})),
-        ("POST", f"{MONTHS}/{{month}}", door.send("POST", f"{MONTHS}/May", {"rows": []})),
-        ("GET", f"{PUSHES}/{{id}}", door.send("POST", push)),
+        ("POST", PUSHES, cost_client.send("POST", PUSHES, {"month": MAY})),
+        ("POST", f"{PUSHES}/{{id}}/commit", cost_client.commit(push, 2)),
+        ("POST", f"{PUSHES}/{{id}}/commit", cost_client.commit(push, 1)),
+        ("GET", f"{PUSHES}/{{id}}", cost_client.send("GET", push)),
+        ("GET", f"{PUSHES}/{{id}}", cost_client.send("GET", nobody)),
+        ("DELETE", f"{PUSHES}/{{id}}", cost_client.send("DELETE", push)),
+        ("DELETE", f"{PUSHES}/{{id}}", cost_client.send("DELETE", nobody)),
+        ("POST", f"{MONTHS}/{{month}}", cost_client.send("POST", f"{MONTHS}/{MAY}", {"rows": [row()]})),
+        ("POST", f"{MONTHS}/{{month}}", cost_client.send("POST", f"{MONTHS}/May", {"rows": []})),
+        ("GET", f"{PUSHES}/{{id}}", cost_client.send("POST", push)),
     ]
     run_pushes()
-    checks.append(("GET", PUSHES, door.send("GET", PUSHES)))
+    checks.append(("GET", PUSHES, cost_client.send("GET", PUSHES)))
     settings.COST_PUSH_MAX_PART_BYTES = 10
-    checks.append(("POST", f"{MONTHS}/{{month}}", door.send("POST", f"{MONTHS}/{MAY}", csv_rows("1"))))
+    checks.append(("POST", f"{MONTHS}/{{month}}", cost_client.send("POST", f"{MONTHS}/{MAY}", csv_rows("1"))))
     for error in (RuntimeError, OperationalError):
 
         def fail(*_: Any, error: type[Exception] = error, **__: Any) -> None:
             raise error
 
         monkeypatch.setattr("finops.connections.views.push.newest_pushes", fail)
-        checks.append(("GET", PUSHES, door.send("GET", PUSHES)))
+        checks.append(("GET", PUSHES, cost_client.send("GET", PUSHES)))
     settings.COST_PUSH_RATE_LIMIT_PER_MINUTE = 1
-    checks.append(("GET", PUSHES, door.send("GET", PUSHES)))
+    checks.append(("GET", PUSHES, cost_client.send("GET", PUSHES)))
 
     responses = [check(*each) for each in checks]
     assert responses == [

@@ -25,7 +25,7 @@ from tests.examples import examples
 from tests.finops.connections.pushes.push_steps import (
     MAY,
     MONTHS,
-    CostDoor,
+    CostPushClient,
     csv_rows,
     push_of,
     row,
@@ -68,18 +68,18 @@ def lines(*rows: Any) -> bytes:
     ],
     ids=["csv", "csv.gz", "parquet", "json", "json with a mark", "ndjson", "blank lines", "one line"],
 )
-def test_a_part_is_recognised_by_its_content(door: CostDoor, body: bytes, format_: str) -> None:
-    push = door.open()
+def test_a_part_is_recognised_by_its_content(cost_client: CostPushClient, body: bytes, format_: str) -> None:
+    push = cost_client.open()
 
-    assert door.put(push, 1, body).json()["parts"] == [{"number": 1, "format": format_, "bytes": len(body)}]
-    assert door.push(body)["status"] == "done"
-    assert door.billed() == {MAY: Decimal(3)}
+    assert cost_client.put(push, 1, body).json()["parts"] == [{"number": 1, "format": format_, "bytes": len(body)}]
+    assert cost_client.push(body)["status"] == "done"
+    assert cost_client.billed() == {MAY: Decimal(3)}
 
 
-def test_a_body_in_gzip_is_inflated(door: CostDoor) -> None:
+def test_a_body_in_gzip_is_inflated(cost_client: CostPushClient) -> None:
     body = gzip.compress(json.dumps({"rows": [row("3")]}).encode())
 
-    answer = door.send("POST", f"{MONTHS}/{MAY}", body, content_encoding="gzip")
+    answer = cost_client.send("POST", f"{MONTHS}/{MAY}", body, content_encoding="gzip")
 
     assert answer.status_code == 202
     assert answer.json()["parts"][0]["format"] == "json"
@@ -98,31 +98,31 @@ def test_a_body_in_gzip_is_inflated(door: CostDoor) -> None:
         "-0.0",
     ],
 )
-def test_a_number_of_json_is_exact_to_eighteen_places(door: CostDoor, amount: str) -> None:
+def test_a_number_of_json_is_exact_to_eighteen_places(cost_client: CostPushClient, amount: str) -> None:
     body = json.dumps({"rows": [row("@")]}).replace('"@"', amount)
 
-    status = door.push_month(body)
+    status = cost_client.push_month(body)
 
     assert status["status"] == "done", status["error"]
-    assert door.billed() == {MAY: Decimal(amount)}
+    assert cost_client.billed() == {MAY: Decimal(amount)}
     (total,) = status["totals"]
     assert Decimal(total["billed_cost"]) == Decimal(amount)
 
 
-def test_many_small_amounts_add_up_to_the_last_digit(door: CostDoor) -> None:
+def test_many_small_amounts_add_up_to_the_last_digit(cost_client: CostPushClient) -> None:
     amounts = [Decimal(number) * ATTO + Decimal(number) / 8 for number in range(1, 501)]
     body = json.dumps({"rows": [row(f"@{amount}@") for amount in amounts]})
     texts = {"rows": [row(str(-2 * amount)) for amount in amounts]}
 
-    status = door.push(body.replace('"@', "").replace('@"', ""), texts, csv_rows(*map(str, amounts[::-3])))
+    status = cost_client.push(body.replace('"@', "").replace('@"', ""), texts, csv_rows(*map(str, amounts[::-3])))
 
     expected = sum(amounts[::-3]) - sum(amounts)
-    assert door.billed() == {MAY: expected}
+    assert cost_client.billed() == {MAY: expected}
     assert Decimal(status["totals"][0]["billed_cost"]) == expected
     assert status["rows"] == 1_000 + len(amounts[::-3])
 
 
-def test_tags_come_as_an_object(cast: Any, door: CostDoor) -> None:
+def test_tags_come_as_an_object(cast: Any, cost_client: CostPushClient) -> None:
     rows = [
         row("1", Tags={"team": "core", "env": None}),
         row("2", Tags={"team": "data \N{SNOWMAN}"}),
@@ -131,7 +131,7 @@ def test_tags_come_as_an_object(cast: Any, door: CostDoor) -> None:
         row("16", Tags='{"team": "core"}'),
     ]
 
-    assert door.push({"rows": rows})["status"] == "done"
+    assert cost_client.push({"rows": rows})["status"] == "done"
 
     sums = cost_by(cast.account, tag_column("team"), ("team",))
     assert {team: billed for team, (billed, _) in sums.items()} == {
@@ -141,32 +141,32 @@ def test_tags_come_as_an_object(cast: Any, door: CostDoor) -> None:
     }
 
 
-def test_rows_may_have_different_columns_and_unknown_ones(door: CostDoor) -> None:
+def test_rows_may_have_different_columns_and_unknown_ones(cost_client: CostPushClient) -> None:
     wide = {f"x_column_{number}": f"value {number}" for number in range(200)}
     rows = [row("1"), row("2", x_only_here="x"), row("4", NoSuchColumn=[1, {"a": 2}]), row("8", **wide)]
 
-    status = door.push({"rows": rows})
+    status = cost_client.push({"rows": rows})
 
     assert status["status"] == "done", status
-    assert door.billed() == {MAY: Decimal(15)}
+    assert cost_client.billed() == {MAY: Decimal(15)}
 
 
-def test_a_value_that_is_none_fails_with_its_part_row_and_column(door: CostDoor) -> None:
-    status = door.push({"rows": [row("1")]}, {"rows": [row("1"), row("soon")]})
+def test_a_value_that_is_none_fails_with_its_part_row_and_column(cost_client: CostPushClient) -> None:
+    status = cost_client.push({"rows": [row("1")]}, {"rows": [row("1"), row("soon")]})
 
     assert status["status"] == "failed"
     assert status["error"].startswith("part-2, row 2, column BilledCost: 'soon'")
-    assert door.billed() == {}
+    assert cost_client.billed() == {}
 
 
-def test_two_parts_with_the_same_rows_are_refused_at_the_commit_and_can_be_mended(door: CostDoor) -> None:
-    push = door.open()
+def test_two_parts_with_the_same_rows_are_refused_at_the_commit_and_can_be_mended(cost_client: CostPushClient) -> None:
+    push = cost_client.open()
     for number, body in enumerate((csv_rows("1"), csv_rows("2"), csv_rows("1")), 1):
-        door.put(push, number, body)
+        cost_client.put(push, number, body)
 
-    refusal = door.commit(push, 3)
-    door.put(push, 3, {"rows": []})
-    mended = door.commit(push, 3)
+    refusal = cost_client.commit(push, 3)
+    cost_client.put(push, 3, {"rows": []})
+    mended = cost_client.commit(push, 3)
 
     assert refusal.status_code == 409
     assert refusal.json()["error"]["message"] == (
@@ -175,25 +175,25 @@ def test_two_parts_with_the_same_rows_are_refused_at_the_commit_and_can_be_mende
     )
     assert mended.status_code == 202
     run_pushes()
-    assert door.billed() == {MAY: Decimal(3)}
+    assert cost_client.billed() == {MAY: Decimal(3)}
 
 
-def test_the_same_rows_in_two_formats_fail_the_push(door: CostDoor) -> None:
-    status = door.push(csv_rows("1"), gzip.compress(csv_rows("1")))
+def test_the_same_rows_in_two_formats_fail_the_push(cost_client: CostPushClient) -> None:
+    status = cost_client.push(csv_rows("1"), gzip.compress(csv_rows("1")))
 
     assert status["status"] == "failed"
     assert "part-1 and part-2 have the same content" in status["error"]
-    assert door.billed() == {}
+    assert cost_client.billed() == {}
 
 
-def test_a_part_that_is_sent_again_counts_once(door: CostDoor) -> None:
-    push = door.open()
+def test_a_part_that_is_sent_again_counts_once(cost_client: CostPushClient) -> None:
+    push = cost_client.open()
     for number in (1, 2, 1, 2, 2):
-        door.put(push, number, csv_rows(str(number)))
+        cost_client.put(push, number, csv_rows(str(number)))
 
-    assert door.commit(push, 2).status_code == 202
+    assert cost_client.commit(push, 2).status_code == 202
     run_pushes()
-    assert door.billed() == {MAY: Decimal(3)}
+    assert cost_client.billed() == {MAY: Decimal(3)}
 
 
 HEADER = csv_rows("1").splitlines()[0]
@@ -204,11 +204,11 @@ HEADER = csv_rows("1").splitlines()[0]
     [{"rows": []}, HEADER, HEADER + b"\n\n", gzip.compress(HEADER, mtime=0), parquet("1", has_rows=False)],
     ids=["JSON", "CSV", "CSV with an empty line", "CSV.gz", "Parquet"],
 )
-def test_parts_without_a_row_may_repeat(door: CostDoor, empty: Any) -> None:
-    status = door.push(empty, csv_rows("5"), empty)
+def test_parts_without_a_row_may_repeat(cost_client: CostPushClient, empty: Any) -> None:
+    status = cost_client.push(empty, csv_rows("5"), empty)
 
     assert status["status"] == "done", status["error"]
-    assert door.billed() == {MAY: Decimal(5)}
+    assert cost_client.billed() == {MAY: Decimal(5)}
 
 
 @pytest.mark.parametrize(
@@ -236,17 +236,17 @@ def test_parts_without_a_row_may_repeat(door: CostDoor, empty: Any) -> None:
     ],
     ids=range(19),
 )
-def test_a_body_that_is_no_part_is_refused_or_fails_with_a_reason(door: CostDoor, body: bytes) -> None:
-    push = door.open()
-    answer = door.put(push, 1, body)
+def test_a_body_that_is_no_part_is_refused_or_fails_with_a_reason(cost_client: CostPushClient, body: bytes) -> None:
+    push = cost_client.open()
+    answer = cost_client.put(push, 1, body)
 
     if answer.status_code == 200:  # told when it is imported
-        assert door.push(body)["error"]
+        assert cost_client.push(body)["error"]
     else:
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_body")
         assert answer.json()["error"]["message"].startswith("Part 1")
-        assert door.status(push)["parts"] == []
-        assert list(push_folders.folder_of(push_of(door).public_id).iterdir()) == []
+        assert cost_client.status(push)["parts"] == []
+        assert list(push_folders.folder_of(push_of(cost_client).public_id).iterdir()) == []
 
 
 def bomb(size: int) -> bytes:
@@ -254,33 +254,33 @@ def bomb(size: int) -> bytes:
     return b"".join([deflate.compress(b"0" * 2**20) for _ in range(size >> 20)]) + deflate.flush()
 
 
-def test_a_body_is_bounded_before_and_after_inflating(door: CostDoor, settings: Any) -> None:
+def test_a_body_is_bounded_before_and_after_inflating(cost_client: CostPushClient, settings: Any) -> None:
     settings.COST_PUSH_MAX_PART_BYTES = 2**20
-    push = door.open()
+    push = cost_client.open()
     answers = [
-        door.put(push, 1, b"x" * (2**20 + 1)),
-        door.put(push, 1, bomb(64 * 2**20), content_encoding="gzip"),
-        door.put(push, 1, bomb(2**21), content_encoding="gzip"),
-        door.put(push, 1, b"no gzip", content_encoding="gzip"),
-        door.put(push, 1, gzip.compress(csv_rows("1"))[:-9], content_encoding="gzip"),
-        door.put(push, 1, b"x", content_encoding="br"),
+        cost_client.put(push, 1, b"x" * (2**20 + 1)),
+        cost_client.put(push, 1, bomb(64 * 2**20), content_encoding="gzip"),
+        cost_client.put(push, 1, bomb(2**21), content_encoding="gzip"),
+        cost_client.put(push, 1, b"no gzip", content_encoding="gzip"),
+        cost_client.put(push, 1, gzip.compress(csv_rows("1"))[:-9], content_encoding="gzip"),
+        cost_client.put(push, 1, b"x", content_encoding="br"),
     ]
 
     assert [answer.status_code for answer in answers] == [413, 413, 413, 400, 400, 415]
-    assert list(push_folders.folder_of(push_of(door).public_id).iterdir()) == []
+    assert list(push_folders.folder_of(push_of(cost_client).public_id).iterdir()) == []
 
 
-def test_a_csv_in_gzip_that_inflates_without_end_fails_in_its_import(door: CostDoor) -> None:
-    status = door.push(bomb(64 * 2**20))
+def test_a_csv_in_gzip_that_inflates_without_end_fails_in_its_import(cost_client: CostPushClient) -> None:
+    status = cost_client.push(bomb(64 * 2**20))
 
     assert status["status"] == "failed"
 
 
-def test_all_parts_of_a_push_have_a_bound(door: CostDoor, settings: Any) -> None:
+def test_all_parts_of_a_push_have_a_bound(cost_client: CostPushClient, settings: Any) -> None:
     settings.UPLOAD_MAX_BYTES = 600
-    push = door.open()
+    push = cost_client.open()
 
-    answers = [door.put(push, number, csv_rows("1" * number)) for number in (1, 2, 3)]
+    answers = [cost_client.put(push, number, csv_rows("1" * number)) for number in (1, 2, 3)]
 
     assert 413 in [answer.status_code for answer in answers]
     assert answers[-1].json()["error"]["code"] == "push_too_large"

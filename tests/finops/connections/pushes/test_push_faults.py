@@ -29,10 +29,10 @@ from tests.finops.connections.pushes.push_steps import (
     MAY,
     MONTHS,
     PUSHES,
-    CostDoor,
+    CostPushClient,
     credential_of,
     csv_rows,
-    open_door,
+    create_cost_client,
     push_of,
     row,
     run_pushes,
@@ -63,31 +63,31 @@ def _no_folder_of_others() -> None:
     "place", ["_prepare", "import_files", "_finish", "convert", "push_folders.remove", "_ask_next"]
 )
 def test_a_worker_that_dies_anywhere_is_taken_over(
-    door: CostDoor, monkeypatch: pytest.MonkeyPatch, place: str
+    cost_client: CostPushClient, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    door.push_month({"rows": [row("100")]})
-    push = door.open()
-    door.put(push, 1, {"rows": [row("1"), row("2")]})
-    door.put(push, 2, csv_rows("4"))
-    door.commit(push, 2)
+    cost_client.push_month({"rows": [row("100")]})
+    push = cost_client.open()
+    cost_client.put(push, 1, {"rows": [row("1"), row("2")]})
+    cost_client.put(push, 2, csv_rows("4"))
+    cost_client.commit(push, 2)
     with monkeypatch.context() as patch:
         patch.setattr(f"finops.connections.services.push_run.{place}", kill)
         with pytest.raises(Killed):
             run_pushes()
-    assert door.billed() in ({MAY: Decimal(100)}, {MAY: Decimal(7)})
+    assert cost_client.billed() in ({MAY: Decimal(100)}, {MAY: Decimal(7)})
 
     run_pushes()
     pushes.expire_pushes()
 
-    assert door.status(push)["status"] == "done"
-    assert door.billed() == {MAY: Decimal(7)}
+    assert cost_client.status(push)["status"] == "done"
+    assert cost_client.billed() == {MAY: Decimal(7)}
     assert folders() == []
 
 
 def test_a_push_that_takes_its_worker_down_five_times_fails(
-    door: CostDoor, monkeypatch: pytest.MonkeyPatch
+    cost_client: CostPushClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    door.send("POST", f"{MONTHS}/{MAY}", csv_rows("1"))
+    cost_client.send("POST", f"{MONTHS}/{MAY}", csv_rows("1"))
     with monkeypatch.context() as patch:
         patch.setattr("finops.connections.services.push_run._prepare", kill)
         for _ in range(push_run.MAX_ATTEMPTS):
@@ -95,12 +95,12 @@ def test_a_push_that_takes_its_worker_down_five_times_fails(
                 run_pushes()
     run_pushes()
 
-    assert push_of(door).status == "failed"
-    assert "interrupted five times" in push_of(door).error
+    assert push_of(cost_client).status == "failed"
+    assert "interrupted five times" in push_of(cost_client).error
 
 
 def test_a_fault_of_ours_fails_the_push_and_a_database_that_is_away_does_not(
-    door: CostDoor, monkeypatch: pytest.MonkeyPatch
+    cost_client: CostPushClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(error: Exception) -> Callable[..., None]:
         def fail(*_: Any, **__: Any) -> None:
@@ -108,35 +108,35 @@ def test_a_fault_of_ours_fails_the_push_and_a_database_that_is_away_does_not(
 
         return fail
 
-    door.send("POST", f"{MONTHS}/{MAY}", csv_rows("1"))
+    cost_client.send("POST", f"{MONTHS}/{MAY}", csv_rows("1"))
     importer = "finops.connections.services.push_run.import_files"
     monkeypatch.setattr(importer, broken(OperationalError()))
     with pytest.raises(OperationalError):
         run_pushes()
-    assert push_of(door).status == "running"
+    assert push_of(cost_client).status == "running"
     monkeypatch.setattr(importer, broken(RuntimeError()))
     with pytest.raises(RuntimeError):
         run_pushes()
 
-    assert push_of(door).status == "failed"
-    assert "The import failed with an internal error; existing data is kept." in push_of(door).error
+    assert push_of(cost_client).status == "failed"
+    assert "The import failed with an internal error; existing data is kept." in push_of(cost_client).error
 
 
 @pytest.mark.parametrize("place", ["detect_format", "_save_part", "_commit"])
 def test_a_request_that_dies_leaves_no_push(
-    door: CostDoor, monkeypatch: pytest.MonkeyPatch, place: str
+    cost_client: CostPushClient, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(f"finops.connections.services.pushes.{place}", kill)
         with pytest.raises(Killed):
-            door.send("POST", f"{MONTHS}/{MAY}", csv_rows("1"))
+            cost_client.send("POST", f"{MONTHS}/{MAY}", csv_rows("1"))
 
-    assert door.send("GET", PUSHES).json() == {"pushes": []}
+    assert cost_client.send("GET", PUSHES).json() == {"pushes": []}
     assert folders() == []
-    assert door.push_month(csv_rows("2"))["status"] == "done"
+    assert cost_client.push_month(csv_rows("2"))["status"] == "done"
 
 
-def test_what_a_killed_request_left_on_disk_goes_after_a_day(door: CostDoor) -> None:
+def test_what_a_killed_request_left_on_disk_goes_after_a_day(cost_client: CostPushClient) -> None:
     orphan = pushes_folder() / ("0" * 32)
     orphan.mkdir()
     (orphan / "1-half").write_bytes(b"half a body")
@@ -159,22 +159,22 @@ class BrokenOff(io.BytesIO):
         return content
 
 
-def test_a_body_that_breaks_off_is_not_kept(door: CostDoor) -> None:
-    push = door.open()
+def test_a_body_that_breaks_off_is_not_kept(cost_client: CostPushClient) -> None:
+    push = cost_client.open()
     body = csv_rows("1", "2")
 
     environ: dict[str, Any] = {"CONTENT_LENGTH": str(len(body) + 10), "wsgi.input": BrokenOff(body)}
-    headers = {"authorization": f"Bearer {door.key}"}
+    headers = {"authorization": f"Bearer {cost_client.key}"}
     answer = Client().generic("PUT", f"{push}/parts/1", headers=headers, **environ)
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "broken_off")
-    assert door.status(push)["parts"] == []
-    assert list(push_folders.folder_of(push_of(door).public_id).iterdir()) == []
+    assert cost_client.status(push)["parts"] == []
+    assert list(push_folders.folder_of(push_of(cost_client).public_id).iterdir()) == []
 
 
-def test_an_open_push_expires_after_a_day_with_its_parts(door: CostDoor) -> None:
-    push = door.open()
-    door.put(push, 1, csv_rows("1"))
+def test_an_open_push_expires_after_a_day_with_its_parts(cost_client: CostPushClient) -> None:
+    push = cost_client.open()
+    cost_client.put(push, 1, csv_rows("1"))
     almost, later = (
         clock.now() + timedelta(hours=23, minutes=59),
         clock.now() + timedelta(hours=24, minutes=1),
@@ -182,76 +182,76 @@ def test_an_open_push_expires_after_a_day_with_its_parts(door: CostDoor) -> None
 
     with clock.frozen(almost):
         assert pushes.expire_pushes() == 0
-        assert door.commit(push, 2).status_code == 409
+        assert cost_client.commit(push, 2).status_code == 409
     with clock.frozen(later):
-        assert door.status(push)["status"] == "expired"
-        assert door.commit(push, 1).status_code == 409
-        assert door.put(push, 1, csv_rows("1")).status_code == 409
+        assert cost_client.status(push)["status"] == "expired"
+        assert cost_client.commit(push, 1).status_code == 409
+        assert cost_client.put(push, 1, csv_rows("1")).status_code == 409
         assert pushes.expire_pushes() == 1
         assert pushes.expire_pushes() == 0
 
-        assert door.status(push)["status"] == "expired"
+        assert cost_client.status(push)["status"] == "expired"
     assert folders() == []
 
 
-def test_parts_that_wait_longer_than_a_day_for_their_worker_stay(door: CostDoor) -> None:
-    door.send("POST", f"{MONTHS}/{MAY}", csv_rows("3"))
+def test_parts_that_wait_longer_than_a_day_for_their_worker_stay(cost_client: CostPushClient) -> None:
+    cost_client.send("POST", f"{MONTHS}/{MAY}", csv_rows("3"))
 
     with clock.frozen(clock.now() + timedelta(days=3)):
         pushes.expire_pushes()
         remove_forgotten_uploads()
         run_pushes()
 
-    assert door.billed() == {MAY: Decimal(3)}
+    assert cost_client.billed() == {MAY: Decimal(3)}
 
 
-def test_a_part_that_the_disk_lost_fails_the_push(door: CostDoor) -> None:
-    push = door.open()
-    door.put(push, 1, csv_rows("1"))
-    (part,) = push_folders.folder_of(push_of(door).public_id).iterdir()
+def test_a_part_that_the_disk_lost_fails_the_push(cost_client: CostPushClient) -> None:
+    push = cost_client.open()
+    cost_client.put(push, 1, csv_rows("1"))
+    (part,) = push_folders.folder_of(push_of(cost_client).public_id).iterdir()
     part.write_bytes(b"")
-    door.commit(push, 1)
+    cost_client.commit(push, 1)
 
     run_pushes()
 
-    assert door.status(push)["error"] == "Part 1 was lost on this server. Push the month again."
+    assert cost_client.status(push)["error"] == "Part 1 was lost on this server. Push the month again."
 
 
-def test_a_nearly_full_disk_takes_no_part_and_lets_pushes_wait(door: CostDoor, settings: Any) -> None:
-    push = door.open()
-    door.put(push, 1, csv_rows("1"))
+def test_a_nearly_full_disk_takes_no_part_and_lets_pushes_wait(cost_client: CostPushClient, settings: Any) -> None:
+    push = cost_client.open()
+    cost_client.put(push, 1, csv_rows("1"))
     before = settings.LOW_DISK_BYTES
     settings.LOW_DISK_BYTES = 10**18
 
-    answers = [door.put(push, 2, csv_rows("1")), door.send("POST", f"{MONTHS}/{MAY}", csv_rows("1"))]
+    answers = [cost_client.put(push, 2, csv_rows("1")), cost_client.send("POST", f"{MONTHS}/{MAY}", csv_rows("1"))]
     assert [answer.status_code for answer in answers] == [503, 503]
     assert [answer.headers["Retry-After"] for answer in answers] == ["60", "60"]
-    assert door.commit(push, 1).status_code == 202
+    assert cost_client.commit(push, 1).status_code == 202
     run_pushes()
-    assert door.status(push)["status"] == "queued"
+    assert cost_client.status(push)["status"] == "queued"
 
     settings.LOW_DISK_BYTES = before
     run_pushes()
-    assert door.billed() == {MAY: Decimal(1)}
+    assert cost_client.billed() == {MAY: Decimal(1)}
 
 
 def test_a_source_that_is_deleted_takes_its_pushes_and_files(
-    cast: Cast, door: CostDoor, django_capture_on_commit_callbacks: Any
+    cast: Cast, cost_client: CostPushClient, django_capture_on_commit_callbacks: Any
 ) -> None:
-    push = door.open()
-    door.put(push, 1, csv_rows("1"))
+    push = cost_client.open()
+    cost_client.put(push, 1, csv_rows("1"))
 
     with django_capture_on_commit_callbacks(execute=True):
-        delete_cost_source(source=door.source, actor=cast.actor)
+        delete_cost_source(source=cost_client.source, actor=cast.actor)
 
     assert folders() == []
     assert not CostPush.objects.unscoped().exists()
-    assert door.put(push, 1, csv_rows("1")).status_code == 401
+    assert cost_client.put(push, 1, csv_rows("1")).status_code == 401
 
 
-def test_an_account_that_is_deleted_takes_its_files(cast: Cast, door: CostDoor) -> None:
-    other = open_door(cast, cast.other_account, "Hers")
-    for each in (door, other):
+def test_an_account_that_is_deleted_takes_its_files(cast: Cast, cost_client: CostPushClient) -> None:
+    other = create_cost_client(cast, cast.other_account, "Hers")
+    for each in (cost_client, other):
         each.put(each.open(), 1, csv_rows("1"))
     Account.objects.filter(pk=cast.account.pk).update(delete_after=clock.now())
 
@@ -261,25 +261,25 @@ def test_an_account_that_is_deleted_takes_its_files(cast: Cast, door: CostDoor) 
 
 
 def test_a_key_that_is_revoked_meanwhile_stores_nothing(
-    cast: Cast, door: CostDoor, monkeypatch: pytest.MonkeyPatch
+    cast: Cast, cost_client: CostPushClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    push = door.open()
+    push = cost_client.open()
     real = detect_format
 
     def revoke(*arguments: Any) -> Any:
-        cost_keys.revoke_cost_key(source=door.source, actor=cast.actor)
+        cost_keys.revoke_cost_key(source=cost_client.source, actor=cast.actor)
         return real(*arguments)
 
     monkeypatch.setattr("finops.connections.services.pushes.detect_format", revoke)
-    answer = door.put(push, 1, csv_rows("1"))
+    answer = cost_client.put(push, 1, csv_rows("1"))
 
     assert answer.status_code == 401
     assert answer.headers["WWW-Authenticate"] == "Bearer"
-    assert not push_of(door).parts.model.objects.unscoped().exists()
+    assert not push_of(cost_client).parts.model.objects.unscoped().exists()
 
 
 def test_an_import_that_is_canceled_in_the_console_fails_the_push(
-    door: CostDoor, monkeypatch: pytest.MonkeyPatch
+    cost_client: CostPushClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = import_files
 
@@ -291,18 +291,18 @@ def test_an_import_that_is_canceled_in_the_console_fails_the_push(
     monkeypatch.setattr("finops.connections.services.push_run.import_files", canceled)
 
     assert (
-        door.push(csv_rows("1"))["error"] == "The import was canceled in the console. Push the month again."
+        cost_client.push(csv_rows("1"))["error"] == "The import was canceled in the console. Push the month again."
     )
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_commits_at_once_one_counts(door: CostDoor) -> None:
-    push = door.open()
-    door.put(push, 1, csv_rows("1"))
+def test_of_many_commits_at_once_one_counts(cost_client: CostPushClient) -> None:
+    push = cost_client.open()
+    cost_client.put(push, 1, csv_rows("1"))
 
     def commit(_: int) -> int:
         try:
-            return int(door.commit(push, 1).status_code)
+            return int(cost_client.commit(push, 1).status_code)
         finally:
             connection.close()
 
@@ -311,32 +311,32 @@ def test_of_many_commits_at_once_one_counts(door: CostDoor) -> None:
     run_pushes()
 
     assert CostImport.objects.unscoped().count() == 1
-    assert door.billed() == {MAY: Decimal(1)}
+    assert cost_client.billed() == {MAY: Decimal(1)}
 
 
 @pytest.mark.django_db(transaction=True)
-def test_parts_that_come_at_once_are_all_there(door: CostDoor) -> None:
-    push = door.open()
+def test_parts_that_come_at_once_are_all_there(cost_client: CostPushClient) -> None:
+    push = cost_client.open()
 
     def put(number: int) -> int:
         try:
-            return int(door.put(push, number, csv_rows(str(number))).status_code)
+            return int(cost_client.put(push, number, csv_rows(str(number))).status_code)
         finally:
             connection.close()
 
     with ThreadPoolExecutor(4) as pool:
         assert set(pool.map(put, [*range(1, 9), *range(1, 9)])) == {200}
-    assert door.commit(push, 8).status_code == 202
-    assert len(list(push_folders.folder_of(push_of(door).public_id).iterdir())) == 8
+    assert cost_client.commit(push, 8).status_code == 202
+    assert len(list(push_folders.folder_of(push_of(cost_client).public_id).iterdir())) == 8
     run_pushes()
 
-    assert door.billed() == {MAY: Decimal(36)}
+    assert cost_client.billed() == {MAY: Decimal(36)}
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_workers_at_once_import_a_push_once(door: CostDoor) -> None:
-    door.send("POST", f"{MONTHS}/{MAY}", csv_rows("1"))
-    pk = push_of(door).pk
+def test_two_workers_at_once_import_a_push_once(cost_client: CostPushClient) -> None:
+    cost_client.send("POST", f"{MONTHS}/{MAY}", csv_rows("1"))
+    pk = push_of(cost_client).pk
 
     def run(_: int) -> bool:
         try:
@@ -350,32 +350,32 @@ def test_two_workers_at_once_import_a_push_once(door: CostDoor) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_push_is_read_in_a_child_process(door: CostDoor) -> None:
-    push = door.open()
-    door.put(push, 1, {"rows": [row("1.25"), row("2")]})
-    door.put(push, 2, csv_rows("4"))
-    door.commit(push, 2)
+def test_a_push_is_read_in_a_child_process(cost_client: CostPushClient) -> None:
+    push = cost_client.open()
+    cost_client.put(push, 1, {"rows": [row("1.25"), row("2")]})
+    cost_client.put(push, 2, csv_rows("4"))
+    cost_client.commit(push, 2)
 
-    assert push_run.run_push(push_of(door).pk, in_child=True)
+    assert push_run.run_push(push_of(cost_client).pk, in_child=True)
 
-    assert door.status(push)["status"] == "done", door.status(push)
-    assert door.billed() == {MAY: Decimal("7.25")}
+    assert cost_client.status(push)["status"] == "done", cost_client.status(push)
+    assert cost_client.billed() == {MAY: Decimal("7.25")}
 
 
 @pytest.mark.django_db(transaction=True)
-def test_json_that_breaks_in_the_child_is_told(door: CostDoor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_that_breaks_in_the_child_is_told(cost_client: CostPushClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("finops.connections.push_files.CHECKED_BYTES", 0)
-    push = door.open()
-    assert door.put(push, 1, b'{"rows": [{"BilledCost": 1}, 5]}').status_code == 200
-    door.commit(push, 1)
+    push = cost_client.open()
+    assert cost_client.put(push, 1, b'{"rows": [{"BilledCost": 1}, 5]}').status_code == 200
+    cost_client.commit(push, 1)
 
-    push_run.run_push(push_of(door).pk, in_child=True)
+    push_run.run_push(push_of(cost_client).pk, in_child=True)
 
-    assert door.status(push)["error"].startswith("part-1, row 2: Expected `object`, got `int`")
+    assert cost_client.status(push)["error"].startswith("part-1, row 2: Expected `object`, got `int`")
 
 
-def test_credentials_name_their_key_and_never_the_secret(door: CostDoor) -> None:
-    credential = credential_of(door)
+def test_credentials_name_their_key_and_never_the_secret(cost_client: CostPushClient) -> None:
+    credential = credential_of(cost_client)
 
-    assert door.key not in repr(credential)
-    assert credential.actor.label.startswith(f"Cost key {door.key[:15]}")
+    assert cost_client.key not in repr(credential)
+    assert credential.actor.label.startswith(f"Cost key {cost_client.key[:15]}")

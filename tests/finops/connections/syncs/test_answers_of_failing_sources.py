@@ -20,7 +20,7 @@ from finops.lib.formats.sentences import reader_text
 from tests.cast import Cast
 from tests.finops.connections.syncs.sync_steps import month_rows, sync_now, write_month
 from tests.finops.connections.syncs.test_sync_health import this_month
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.pages import get_page
 from tests.world.budgets import create_budget
 from tests.world.costs import add_source, cost
@@ -52,13 +52,13 @@ def test_the_first_sentence_and_the_first_warning_name_a_source_whose_syncs_fail
 ) -> None:
     write_month(export, this_month(), "1")
     sync_now(connection)
-    door = Door(mint(cast))
-    before = door.ask(tool, **QUESTIONS[tool])
+    mcp_client = McpClient(mint(cast))
+    before = mcp_client.ask(tool, **QUESTIONS[tool])
     assert "syncs of" not in before["summary"]
     assert not [each for each in before["warnings"] if "yncs of" in each]
 
     fail()
-    answer = door.ask(tool, **QUESTIONS[tool])
+    answer = mcp_client.ask(tool, **QUESTIONS[tool])
 
     assert FAILING in answer["summary"]
     assert answer["warnings"][0] == f"S{FAILING[1:]}."
@@ -69,7 +69,7 @@ def test_syncs_that_fail_before_any_import_are_named_too(
     cast: Cast, connection: CostConnection, tool: str
 ) -> None:
     fail()
-    assert EMPTY in Door(mint(cast)).ask(tool, **QUESTIONS[tool])["summary"]
+    assert EMPTY in McpClient(mint(cast)).ask(tool, **QUESTIONS[tool])["summary"]
 
 
 @pytest.mark.parametrize("tool", [*QUESTIONS, "listBudgets", "create_budget"])
@@ -85,7 +85,7 @@ def test_a_source_whose_import_failed_in_a_sync_is_named_once(
     if tool == "create_budget":
         arguments = {"name": "Second", "amount": 50, "currency": "USD"}
 
-    answer = Door(mint(cast, "read_write")).ask(tool, **arguments)
+    answer = McpClient(mint(cast, "read_write")).ask(tool, **arguments)
 
     (warning,) = [each for each in answer["warnings"] if "'Bills'" in each]
     assert warning.startswith("Syncs of 'Bills' have failed since ")
@@ -100,7 +100,7 @@ def test_a_paused_source_whose_last_import_failed_is_named_by_it(
     sync_now(connection)
     services.pause_connection(connection=connection, actor=cast.actor)
 
-    answer = Door(mint(cast)).ask("querySpend", period="month_to_date")
+    answer = McpClient(mint(cast)).ask("querySpend", period="month_to_date")
 
     (warning,) = [each for each in answer["warnings"] if "'Bills'" in each]
     assert "is failing: The newest import" in warning
@@ -154,12 +154,12 @@ def test_only_sources_whose_cost_the_filters_choose_are_named(
     sync_now(connection)
     add_source(cast.account, [cost(clock.today(), 2, service="Uploaded")], name="Files")
     fail()
-    door = Door(mint(cast))
+    mcp_client = McpClient(mint(cast))
 
     def names_it(dimension: str, *values: str, op: str = "in") -> bool:
         filters = [{"dimension": dimension, "op": op, "values": list(values)}]
         return (
-            "syncs of 'Bills'" in door.ask("querySpend", period="month_to_date", filters=filters)["summary"]
+            "syncs of 'Bills'" in mcp_client.ask("querySpend", period="month_to_date", filters=filters)["summary"]
         )
 
     assert names_it("service", "Synced")
@@ -174,11 +174,11 @@ def test_a_source_without_cost_is_named_unless_a_filter_by_source_leaves_it_out(
 ) -> None:
     add_source(cast.account, [cost(clock.today(), 2, service="Uploaded")], name="Files")
     fail()
-    door = Door(mint(cast))
+    mcp_client = McpClient(mint(cast))
 
     def summary(dimension: str, value: str) -> str:
         filters = [{"dimension": dimension, "op": "in", "values": [value]}]
-        return str(door.ask("querySpend", period="month_to_date", filters=filters)["summary"])
+        return str(mcp_client.ask("querySpend", period="month_to_date", filters=filters)["summary"])
 
     assert EMPTY in summary("service", "Uploaded")
     assert EMPTY not in summary("source", "Files")

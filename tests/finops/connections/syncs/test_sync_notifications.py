@@ -12,7 +12,7 @@ from finops.connections.models import CostConnection
 from finops.lib import clock
 from finops.notifications.models import Notification
 from tests.cast import Cast, signed_in
-from tests.finops.connections.pushes.push_steps import open_door, row
+from tests.finops.connections.pushes.push_steps import create_cost_client, row
 from tests.finops.connections.syncs.sync_steps import sync_now
 from tests.finops.connections.syncs.test_source_alerts import fail
 
@@ -37,9 +37,9 @@ def test_syncs_that_fail_are_notified_of_once_until_one_succeeds(
 
 def test_a_push_that_fails_is_notified_of(cast: Cast) -> None:
     Membership.objects.update(created_at=clock.now() - timedelta(days=1))
-    door = open_door(cast)
+    cost_client = create_cost_client(cast)
 
-    door.push({"rows": [row("1", BillingPeriodStart="2026-06-01T00:00:00Z")]})
+    cost_client.push({"rows": [row("1", BillingPeriodStart="2026-06-01T00:00:00Z")]})
 
     notification = Notification.objects.unscoped().get()
     assert notification.title.startswith("Push of May 2026 to")

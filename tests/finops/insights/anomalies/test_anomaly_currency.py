@@ -33,7 +33,7 @@ from finops.insights.models import Anomaly
 from finops.lib.money import exact_sum
 from tests.cast import ACTOR, Cast
 from tests.finops.insights.anomalies.bills import SPIKE, bill, look, with_extra
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.pages import csv_rows, text_of
 from tests.world.costs import Line, add_source
 
@@ -243,21 +243,21 @@ def test_pages_of_two_currencies_show_one_and_name_the_other(
 
 def test_an_assistant_gets_the_rates_with_the_amounts(cast: Cast, acme: Account, euros: Anomaly) -> None:
     enter(acme)
-    door = Door(mint(cast))
+    mcp_client = McpClient(mint(cast))
 
-    answer = door.ask("listAnomalies", display_currency="USD")
+    answer = mcp_client.ask("listAnomalies", display_currency="USD")
 
     (row,) = answer["anomalies"]
     assert (row["currency"], row["own_amounts"]["currency"]) == ("USD", "EUR")
     assert answer["conversion"]["display_currency"] == "USD"
     assert {each["rate"] for each in answer["conversion"]["exchange_rates"]} == {"1.08761234567891", "1.2"}
-    assert "own_amounts" not in door.ask("listAnomalies")["anomalies"][0]
+    assert "own_amounts" not in mcp_client.ask("listAnomalies")["anomalies"][0]
 
 
 def test_savings_of_an_assistant_follow_its_display_currency(cast: Cast, acme: Account) -> None:
     add_source(acme, bill(currency="EUR"))
 
-    answer = Door(mint(cast)).ask("listSavingsRecommendations", display_currency="USD")
+    answer = McpClient(mint(cast)).ask("listSavingsRecommendations", display_currency="USD")
 
     assert all(total["currency"] in ("USD", "EUR") for total in answer["totals"])
 

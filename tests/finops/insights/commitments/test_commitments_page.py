@@ -7,7 +7,7 @@ import pytest
 from accounts.scoping import account_scope
 from tests.cast import Cast, signed_in
 from tests.finops.insights.commitments.test_commitments import commitment_line, on_demand
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.costs import add_source
 
 URL = "/a/acme/commitments/"
@@ -66,8 +66,8 @@ def test_a_bad_question_says_what_to_mend(account_with_costs: Cast) -> None:
 
 
 def test_the_tool_answers_as_the_page_does(account_with_costs: Cast) -> None:
-    door = Door(mint(account_with_costs))
-    content = door.ask("getCommitmentUtilization", **JANUARY, granularity="day")
+    mcp_client = McpClient(mint(account_with_costs))
+    content = mcp_client.ask("getCommitmentUtilization", **JANUARY, granularity="day")
 
     (total,) = content["totals"]
     assert (total["used_cost"], total["unused_cost"], total["currency"]) == (80, 25, "USD")

@@ -41,7 +41,7 @@ from tests.finops.insights.savings.cloud_apis import (
     machine_lines,
 )
 from tests.finops.insights.savings.hub_files import as_csv, row
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.pages import text_of
 from tests.world.costs import add_source, store_lines
 
@@ -107,7 +107,7 @@ def test_an_assistant_is_told_of_when_they_are_in_the_first_sentence(
 ) -> None:
     fail_later(api, acme, source)
 
-    answer = Door(mint(cast)).ask("listSavingsRecommendations")
+    answer = McpClient(mint(cast)).ask("listSavingsRecommendations")
 
     assert "incomplete: Azure Advisor of 'Azure' is from 2026-03-01: its refresh failed." in answer["summary"]
     (fresh,) = answer["refreshes"]

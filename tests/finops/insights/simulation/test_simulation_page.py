@@ -18,7 +18,7 @@ from finops.lib.periods import DateRange, each_day
 from tests.cast import Cast, signed_in
 from tests.finops.insights.commitments.test_commitments import commitment_line, on_demand
 from tests.finops.insights.simulation.bills import DAY, hourly
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.pages import text_of
 from tests.world.costs import add_source, cost
 
@@ -60,7 +60,7 @@ def test_the_mcp_query_of_the_page_is_the_same_question(bill: Cast) -> None:
     match = re.search(r'id="mcp-arguments"[^>]*>(.*?)</pre>', page, re.DOTALL)
     assert match is not None
 
-    answer = Door(mint(bill)).ask("simulateCost", **json.loads(html.unescape(match[1])))
+    answer = McpClient(mint(bill)).ask("simulateCost", **json.loads(html.unescape(match[1])))
 
     assert answer["totals"][0]["change"] == 24 - 2
     assert "114.00" in page

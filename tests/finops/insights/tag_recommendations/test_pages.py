@@ -18,7 +18,7 @@ from finops.allocation.services.cost_tags import create_cost_tag
 from finops.insights.tag_recommendations.queries import RecommendationDetail, find_recommendations
 from tests.cast import Cast, signed_in
 from tests.finops.insights.tag_recommendations.test_recommendations import UNTIDY, tagged_line
-from tests.mcpserver.door import Door, mint
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.costs import add_source
 
 PAGE = "/a/acme/cost-tags/recommendations/"
@@ -128,7 +128,7 @@ def test_a_recommendation_that_is_gone_leads_to_the_present_ones(cast: Cast, unt
 def test_the_tool_answers_as_the_page_does(cast: Cast, untidy: Account) -> None:
     detail = _first(untidy, "same_values")
 
-    answer = Door(mint(cast)).ask("listTagRecommendations", kind="same_values")
+    answer = McpClient(mint(cast)).ask("listTagRecommendations", kind="same_values")
 
     (row,) = answer["recommendations"]
     assert row["id"] == detail.row.id

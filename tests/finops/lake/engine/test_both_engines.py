@@ -22,7 +22,7 @@ from tests.cast import ACTOR
 from tests.finops.demo.test_load_demo import TODAY, URL, handout, load
 from tests.finops.lake.engine.both_engines import Comparison, compare_engines
 from tests.interface.demo_pages import pages
-from tests.mcpserver.door import Door
+from tests.mcpserver.mcp_client import McpClient
 from tests.world.module_scope import module_world
 
 pytestmark = pytest.mark.slow
@@ -69,13 +69,13 @@ def check(comparison: Comparison, at_least: int) -> None:
 
 
 def compare_tools(demo: Path, sail: str, monkeypatch: pytest.MonkeyPatch) -> Comparison:
-    door = Door(handout(demo)["mcp_key_read"])
+    mcp_client = McpClient(handout(demo)["mcp_key_read"])
     with compare_engines(sail, monkeypatch) as comparison:
         for tool in registry:
             for example in tool.examples if tool.access is ToolAccess.READ else ():
-                door.result("tools/call", {"name": tool.name, "arguments": dict(example)})
+                mcp_client.result("tools/call", {"name": tool.name, "arguments": dict(example)})
         for prompt in registry.prompts():
-            door.result("prompts/get", {"name": prompt.name, "arguments": {}})
+            mcp_client.result("prompts/get", {"name": prompt.name, "arguments": {}})
     return comparison
 
 

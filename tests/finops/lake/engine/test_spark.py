@@ -31,8 +31,8 @@ from tests.examples import examples
 from tests.finops.lake.engine.both_engines import rows_of
 from tests.finops.lake.engine.test_engine import HOSTILE
 from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, by, line, store, total
-from tests.ingestion.push_client import event, open_door
-from tests.mcpserver.door import Door, mint
+from tests.ingestion.push_client import event, create_push_client
+from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.days import NOON
 
 pytestmark = pytest.mark.django_db
@@ -158,8 +158,8 @@ def test_any_bill_has_the_same_sums(
 
 @pytest.mark.usefixtures("cluster")
 def test_events_that_wait_in_the_inbox_count(cast: Cast, settings: LazySettings) -> None:
-    door = open_door(cast)
-    door.push(event(quantity=2.5), event(quantity=4, customer_id="b"))
+    push_client = create_push_client(cast)
+    push_client.push(event(quantity=2.5), event(quantity=4, customer_id="b"))
     rows = on_both(
         cast,
         lambda usage: usage.group_by(customer=usage.customer_id).agg(total=usage.quantity.sum()),
@@ -184,7 +184,7 @@ def test_an_answer_to_an_assistant_says_what_the_cluster_read(cast: Cast) -> Non
     store(cast.account, [line(JANUARY, 1, service="EC2")])
     arguments = {"start_date": "2026-01-01", "end_date": "2026-01-31"}
     with clock.frozen(NOON):
-        result = Door(mint(cast)).result("tools/call", {"name": "querySpend", "arguments": arguments})
+        result = McpClient(mint(cast)).result("tools/call", {"name": "querySpend", "arguments": arguments})
 
     assert re.search(r"The Spark cluster read [\d.]+ kB for this\.", result["content"][0]["text"])
 

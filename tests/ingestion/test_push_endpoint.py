@@ -18,7 +18,7 @@ from ingestion import services
 from ingestion.services.keys import PREFIX
 from ingestion.views.push import push
 from tests.cast import Cast, signed_in
-from tests.ingestion.push_client import PATH, Door, event, inbox, key_of, open_door, reasons
+from tests.ingestion.push_client import PATH, PushClient, event, inbox, key_of, create_push_client, reasons
 
 BODY = json.dumps({"events": [event()]}).encode()
 each = pytest.mark.parametrize
@@ -39,8 +39,8 @@ def test_the_path_is_the_one_of_the_interface() -> None:
     assert reverse("usage_events") == PATH == "/api/usage/events"
 
 
-def test_a_push_is_answered_with_the_ingestion_result(door: Door) -> None:
-    answer = door.push(event(), event(quantity="x"))
+def test_a_push_is_answered_with_the_ingestion_result(push_client: PushClient) -> None:
+    answer = push_client.push(event(), event(quantity="x"))
 
     assert answer.status_code == 200
     assert answer.headers["Content-Type"] == "application/json"
@@ -65,38 +65,38 @@ def assert_unauthorized(answer: Any) -> None:
     "header",
     ["", "Bearer", "Bearer ", "Basic abc", "Token abc", "Bearer é", "Bearer a b", "Bearer " + "x" * 5_000],
 )
-def test_without_a_bearer_token_nobody_gets_in(door: Door, header: str) -> None:
-    assert_unauthorized(door.send(BODY, authorization=header))
+def test_without_a_bearer_token_nobody_gets_in(push_client: PushClient, header: str) -> None:
+    assert_unauthorized(push_client.send(BODY, authorization=header))
 
 
-def test_an_unknown_key_gets_401(door: Door) -> None:
+def test_an_unknown_key_gets_401(push_client: PushClient) -> None:
     from accounts.keys import new_secret
 
     unknown, _lookup = new_secret(PREFIX)
 
-    assert_unauthorized(door.send(BODY, authorization=f"Bearer {unknown}"))
-    assert_unauthorized(door.send(BODY, authorization=f"Bearer {door.key[:-1]}"))
-    assert_unauthorized(door.send(BODY, authorization=f"Bearer {door.key}x"))
+    assert_unauthorized(push_client.send(BODY, authorization=f"Bearer {unknown}"))
+    assert_unauthorized(push_client.send(BODY, authorization=f"Bearer {push_client.key[:-1]}"))
+    assert_unauthorized(push_client.send(BODY, authorization=f"Bearer {push_client.key}x"))
 
 
-def test_a_revoked_key_gets_401(cast: Cast, door: Door) -> None:
-    services.revoke_usage_key(source=door.source, actor=cast.actor)
+def test_a_revoked_key_gets_401(cast: Cast, push_client: PushClient) -> None:
+    services.revoke_usage_key(source=push_client.source, actor=cast.actor)
 
-    assert_unauthorized(door.send(BODY))
+    assert_unauthorized(push_client.send(BODY))
 
 
-def test_a_regenerated_key_gets_401_and_its_successor_gets_in(cast: Cast, door: Door) -> None:
-    _key, fresh = services.regenerate_usage_key(source=door.source, actor=cast.actor)
+def test_a_regenerated_key_gets_401_and_its_successor_gets_in(cast: Cast, push_client: PushClient) -> None:
+    _key, fresh = services.regenerate_usage_key(source=push_client.source, actor=cast.actor)
 
-    assert_unauthorized(door.send(BODY))
-    assert reasons(Door(door.source, fresh).send(BODY), submitted=1) == {}
+    assert_unauthorized(push_client.send(BODY))
+    assert reasons(PushClient(push_client.source, fresh).send(BODY), submitted=1) == {}
 
 
 @each("scope", ["read", "read_write"])
-def test_an_mcp_key_opens_nothing_here(cast: Cast, door: Door, scope: str) -> None:
+def test_an_mcp_key_opens_nothing_here(cast: Cast, push_client: PushClient, scope: str) -> None:
     _key, mcp = mint_mcp_key(account=cast.account, actor=cast.actor, name="Claude", scope=scope)
 
-    assert_unauthorized(door.send(BODY, authorization=f"Bearer {mcp}"))
+    assert_unauthorized(push_client.send(BODY, authorization=f"Bearer {mcp}"))
 
 
 def test_a_session_opens_nothing_here(cast: Cast) -> None:
@@ -105,8 +105,8 @@ def test_a_session_opens_nothing_here(cast: Cast) -> None:
     assert_unauthorized(client.post(PATH, BODY, content_type="application/json"))
 
 
-def test_a_usage_key_opens_nothing_else(cast: Cast, door: Door) -> None:
-    header = {"authorization": f"Bearer {door.key}"}
+def test_a_usage_key_opens_nothing_else(cast: Cast, push_client: PushClient) -> None:
+    header = {"authorization": f"Bearer {push_client.key}"}
 
     assert (
         Client().post("/api/mcp", b"{}", content_type="application/json", headers=header).status_code == 401
@@ -115,28 +115,28 @@ def test_a_usage_key_opens_nothing_else(cast: Cast, door: Door) -> None:
 
 
 @each("place", ["query", "cookie", "body"])
-def test_a_key_counts_in_the_authorization_header_alone(door: Door, place: str) -> None:
+def test_a_key_counts_in_the_authorization_header_alone(push_client: PushClient, place: str) -> None:
     client = Client()
     if place == "cookie":
-        client.cookies["Authorization"] = f"Bearer {door.key}"
-    url = f"{PATH}?access_token={door.key}" if place == "query" else PATH
-    body = json.dumps({"events": [event()], "key": door.key}) if place == "body" else BODY
+        client.cookies["Authorization"] = f"Bearer {push_client.key}"
+    url = f"{PATH}?access_token={push_client.key}" if place == "query" else PATH
+    body = json.dumps({"events": [event()], "key": push_client.key}) if place == "body" else BODY
 
     assert_unauthorized(client.post(url, body, content_type="application/json"))
 
 
-def test_the_word_bearer_is_read_in_any_case(door: Door) -> None:
-    assert reasons(door.send(BODY, authorization=f"bearer  {door.key}"), submitted=1) == {}
+def test_the_word_bearer_is_read_in_any_case(push_client: PushClient) -> None:
+    assert reasons(push_client.send(BODY, authorization=f"bearer  {push_client.key}"), submitted=1) == {}
 
 
-def test_events_go_to_the_account_and_source_of_the_key_whatever_they_say(cast: Cast, door: Door) -> None:
-    elsewhere = open_door(cast, cast.other_account)
+def test_events_go_to_the_account_and_source_of_the_key_whatever_they_say(cast: Cast, push_client: PushClient) -> None:
+    elsewhere = create_push_client(cast, cast.other_account)
 
-    door.push(event(account=cast.other_account.pk, source_id=elsewhere.source.pk))
+    push_client.push(event(account=cast.other_account.pk, source_id=elsewhere.source.pk))
     elsewhere.push(event())
 
     assert [(row.account_id, row.source_id) for row in inbox()] == [
-        (cast.account.pk, door.source.pk),
+        (cast.account.pk, push_client.source.pk),
         (cast.other_account.pk, elsewhere.source.pk),
     ]
 
@@ -157,27 +157,27 @@ def test_events_go_to_the_account_and_source_of_the_key_whatever_they_say(cast: 
 )
 @override_settings(USAGE_MAX_BODY_BYTES=1_000)
 def test_every_request_made_with_a_key_is_a_use_of_it(
-    door: Door, request_: dict[str, Any], status: int
+    push_client: PushClient, request_: dict[str, Any], status: int
 ) -> None:
-    before = key_of(door.source)
+    before = key_of(push_client.source)
     assert before is not None
     assert before.last_used_at is None
 
-    assert door.send(**request_).status_code == status
+    assert push_client.send(**request_).status_code == status
 
-    after = key_of(door.source)
+    after = key_of(push_client.source)
     assert after is not None
     assert after.last_used_at is not None
 
 
-def test_a_request_with_a_forged_secret_is_no_use_of_the_key(door: Door) -> None:
+def test_a_request_with_a_forged_secret_is_no_use_of_the_key(push_client: PushClient) -> None:
     from accounts.keys import _checksum
 
-    body = door.key[:15] + "A" * 32
+    body = push_client.key[:15] + "A" * 32
 
-    assert_unauthorized(door.send(BODY, authorization=f"Bearer {body}{_checksum(body)}"))
+    assert_unauthorized(push_client.send(BODY, authorization=f"Bearer {body}{_checksum(body)}"))
 
-    key = key_of(door.source)
+    key = key_of(push_client.source)
     assert key is not None
     assert key.last_used_at is None
 
@@ -186,8 +186,8 @@ def test_a_request_with_a_forged_secret_is_no_use_of_the_key(door: Door) -> None
 
 
 @each("method", ["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
-def test_only_post_is_served(door: Door, method: str) -> None:
-    answer = door.send(BODY, method=method)
+def test_only_post_is_served(push_client: PushClient, method: str) -> None:
+    answer = push_client.send(BODY, method=method)
 
     assert problem(answer, 405) == "method_not_allowed"
     assert answer.headers["Allow"] == "POST"
@@ -204,25 +204,25 @@ def test_only_post_is_served(door: Door, method: str) -> None:
         "nonsense",
     ],
 )
-def test_the_content_type_is_not_looked_at(door: Door, content_type: str) -> None:
+def test_the_content_type_is_not_looked_at(push_client: PushClient, content_type: str) -> None:
     request = RequestFactory().post(
-        PATH, BODY, content_type=content_type, headers={"authorization": f"Bearer {door.key}"}
+        PATH, BODY, content_type=content_type, headers={"authorization": f"Bearer {push_client.key}"}
     )
 
     assert push(request).status_code == 200
 
 
 @each("accept", ["text/html", "application/xml;q=1", "*/*", "nonsense"])
-def test_the_answer_is_json_whatever_the_client_accepts(door: Door, accept: str) -> None:
-    assert reasons(door.send(BODY, accept=accept), submitted=1) == {}
+def test_the_answer_is_json_whatever_the_client_accepts(push_client: PushClient, accept: str) -> None:
+    assert reasons(push_client.send(BODY, accept=accept), submitted=1) == {}
 
 
 @override_settings(USAGE_MAX_BODY_BYTES=len(BODY) + 10)
-def test_a_body_of_exactly_the_limit_is_taken_and_a_byte_more_is_not(door: Door) -> None:
+def test_a_body_of_exactly_the_limit_is_taken_and_a_byte_more_is_not(push_client: PushClient) -> None:
     full = BODY + b" " * 10
 
-    assert reasons(door.send(full), submitted=1) == {}
-    answer = door.send(full + b" ")
+    assert reasons(push_client.send(full), submitted=1) == {}
+    answer = push_client.send(full + b" ")
     assert problem(answer, 413) == "body_too_large"
     assert answer.json()["error"]["message"] == (
         f"The body is larger than {len(full)} bytes, also the limit after decompression; send smaller batches."
@@ -235,50 +235,50 @@ def test_the_limit_is_16_mib(settings: Any) -> None:
 
 
 @override_settings(USAGE_MAX_BODY_BYTES=len(BODY) + 10)
-def test_a_gzip_body_is_bounded_before_and_after_inflating(door: Door) -> None:
+def test_a_gzip_body_is_bounded_before_and_after_inflating(push_client: PushClient) -> None:
     fits = gzip.compress(BODY + b" " * 10)
     bomb = gzip.compress(BODY + b" " * 11)
 
-    assert reasons(door.send(fits, content_encoding="gzip"), submitted=1) == {}
-    assert problem(door.send(bomb, content_encoding="gzip"), 413) == "body_too_large"
-    assert problem(door.send(b"\x1f" * (len(BODY) + 11), content_encoding="gzip"), 413) == "body_too_large"
+    assert reasons(push_client.send(fits, content_encoding="gzip"), submitted=1) == {}
+    assert problem(push_client.send(bomb, content_encoding="gzip"), 413) == "body_too_large"
+    assert problem(push_client.send(b"\x1f" * (len(BODY) + 11), content_encoding="gzip"), 413) == "body_too_large"
 
 
-def test_a_bomb_of_gigabytes_is_let_go_at_the_limit(door: Door) -> None:
+def test_a_bomb_of_gigabytes_is_let_go_at_the_limit(push_client: PushClient) -> None:
     """Members of a megabyte, over and over: 4 GiB when whole."""
     bomb = gzip.compress(b" " * 2**20) * 4096
 
-    assert problem(door.send(bomb, content_encoding="gzip"), 413) == "body_too_large"
+    assert problem(push_client.send(bomb, content_encoding="gzip"), 413) == "body_too_large"
 
 
-def test_a_body_that_inflates_a_thousandfold_is_refused_for_the_price_of_what_was_sent(door: Door) -> None:
+def test_a_body_that_inflates_a_thousandfold_is_refused_for_the_price_of_what_was_sent(push_client: PushClient) -> None:
     bomb = gzip.compress(b"[" * 16_000_000)
     spent = time.process_time()
-    assert problem(door.send(bomb, content_encoding="gzip"), 413) == "body_too_large"
+    assert problem(push_client.send(bomb, content_encoding="gzip"), 413) == "body_too_large"
     assert time.process_time() - spent < 0.5
     body = {"events": [event()] * 1_000}
-    answer = door.send(gzip.compress(json.dumps(body).encode()), content_encoding="gzip")
+    answer = push_client.send(gzip.compress(json.dumps(body).encode()), content_encoding="gzip")
     assert reasons(answer, submitted=1_000) == {}
 
 
-def test_gzip_in_a_multitude_of_empty_members_is_refused_at_once(door: Door) -> None:
+def test_gzip_in_a_multitude_of_empty_members_is_refused_at_once(push_client: PushClient) -> None:
     """16 MB of them cost 20 s of CPU, and inflate to nothing that a limit could stop."""
     whole = gzip.compress(BODY)
 
-    assert reasons(door.send(whole + gzip.compress(b"") * 999, content_encoding="gzip"), submitted=1) == {}
-    answer = door.send(whole + gzip.compress(b"") * 1000, content_encoding="gzip")
+    assert reasons(push_client.send(whole + gzip.compress(b"") * 999, content_encoding="gzip"), submitted=1) == {}
+    answer = push_client.send(whole + gzip.compress(b"") * 1000, content_encoding="gzip")
     assert problem(answer, 400) == "invalid_gzip"
 
 
 @each("encoding", ["gzip", "GZIP", " gzip "])
-def test_gzip_is_inflated(door: Door, encoding: str) -> None:
-    assert reasons(door.send(gzip.compress(BODY), content_encoding=encoding), submitted=1) == {}
+def test_gzip_is_inflated(push_client: PushClient, encoding: str) -> None:
+    assert reasons(push_client.send(gzip.compress(BODY), content_encoding=encoding), submitted=1) == {}
 
 
-def test_gzip_in_several_members_is_one_body(door: Door) -> None:
+def test_gzip_in_several_members_is_one_body(push_client: PushClient) -> None:
     body = gzip.compress(BODY[:20]) + gzip.compress(BODY[20:])
 
-    assert reasons(door.send(body, content_encoding="gzip"), submitted=1) == {}
+    assert reasons(push_client.send(body, content_encoding="gzip"), submitted=1) == {}
 
 
 @each(
@@ -286,24 +286,24 @@ def test_gzip_in_several_members_is_one_body(door: Door) -> None:
     [b"", BODY, gzip.compress(BODY)[:-4], gzip.compress(BODY) + b"x"],
     ids=["empty", "plain", "cut", "more"],
 )
-def test_gzip_that_is_none_is_refused(door: Door, body: bytes) -> None:
-    assert problem(door.send(body, content_encoding="gzip"), 400) == "invalid_gzip"
+def test_gzip_that_is_none_is_refused(push_client: PushClient, body: bytes) -> None:
+    assert problem(push_client.send(body, content_encoding="gzip"), 400) == "invalid_gzip"
     assert inbox() == []
 
 
 @each("encoding", ["br", "deflate", "zstd", "gzip, gzip", "x"])
-def test_another_encoding_is_refused(door: Door, encoding: str) -> None:
-    assert problem(door.send(BODY, content_encoding=encoding), 415) == "unsupported_encoding"
+def test_another_encoding_is_refused(push_client: PushClient, encoding: str) -> None:
+    assert problem(push_client.send(BODY, content_encoding=encoding), 415) == "unsupported_encoding"
 
 
 @each("encoding", ["", "identity", "Identity"])
-def test_identity_is_no_encoding(door: Door, encoding: str) -> None:
-    assert reasons(door.send(BODY, content_encoding=encoding), submitted=1) == {}
+def test_identity_is_no_encoding(push_client: PushClient, encoding: str) -> None:
+    assert reasons(push_client.send(BODY, content_encoding=encoding), submitted=1) == {}
 
 
-def test_a_chunked_body_is_read_to_its_end_and_no_further_than_the_limit(door: Door) -> None:
+def test_a_chunked_body_is_read_to_its_end_and_no_further_than_the_limit(push_client: PushClient) -> None:
     def send(body: bytes) -> Any:
-        request = RequestFactory().post(PATH, headers={"authorization": f"Bearer {door.key}"})
+        request = RequestFactory().post(PATH, headers={"authorization": f"Bearer {push_client.key}"})
         request.META.update(
             {"CONTENT_LENGTH": "", "wsgi.input": BytesIO(body), "wsgi.input_terminated": True}
         )
@@ -315,7 +315,7 @@ def test_a_chunked_body_is_read_to_its_end_and_no_further_than_the_limit(door: D
 
 
 def test_a_chunked_gzip_body_is_read_no_further_than_four_times_the_limit_before_inflating(
-    door: Door,
+    push_client: PushClient,
 ) -> None:
     class Counted(BytesIO):
         byte_count = 0
@@ -327,7 +327,7 @@ def test_a_chunked_gzip_body_is_read_no_further_than_four_times_the_limit_before
 
     packed = Counted(gzip.compress(random.Random(1).randbytes(3_000)) * 50)
     request = RequestFactory().post(
-        PATH, headers={"authorization": f"Bearer {door.key}", "content-encoding": "gzip"}
+        PATH, headers={"authorization": f"Bearer {push_client.key}", "content-encoding": "gzip"}
     )
     request.META.update({"CONTENT_LENGTH": "", "wsgi.input": packed, "wsgi.input_terminated": True})
     with override_settings(USAGE_MAX_BODY_BYTES=1_000):
@@ -338,12 +338,12 @@ def test_a_chunked_gzip_body_is_read_no_further_than_four_times_the_limit_before
     assert packed.byte_count == 4_001
 
 
-def test_a_body_that_breaks_off_is_refused_and_nothing_is_stored(door: Door) -> None:
+def test_a_body_that_breaks_off_is_refused_and_nothing_is_stored(push_client: PushClient) -> None:
     class Broken(BytesIO):
         def read(self, size: int | None = -1) -> bytes:
             raise OSError("the client went away")
 
-    headers = {"authorization": f"Bearer {door.key}"}
+    headers = {"authorization": f"Bearer {push_client.key}"}
     request = RequestFactory().post(PATH, BODY, content_type="text/plain", headers=headers)
     request._stream = Broken()
 
@@ -355,7 +355,7 @@ def test_a_body_that_breaks_off_is_refused_and_nothing_is_stored(door: Door) -> 
 
 
 def test_when_storage_fails_the_answer_says_send_again_and_nothing_is_stored(
-    door: Door, monkeypatch: pytest.MonkeyPatch
+    push_client: PushClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from django.db import OperationalError
 
@@ -364,7 +364,7 @@ def test_when_storage_fails_the_answer_says_send_again_and_nothing_is_stored(
 
     monkeypatch.setattr("ingestion.views.push.accept_events", away)
 
-    answer = door.push(event())
+    answer = push_client.push(event())
 
     assert problem(answer, 503) == "unavailable"
     assert answer.headers["Retry-After"] == "5"
@@ -372,14 +372,14 @@ def test_when_storage_fails_the_answer_says_send_again_and_nothing_is_stored(
 
 
 def test_a_fault_of_ours_is_json_with_an_incident_and_no_detail(
-    door: Door, monkeypatch: pytest.MonkeyPatch
+    push_client: PushClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(_: bytes) -> None:
         raise RuntimeError("secret detail")
 
     monkeypatch.setattr("ingestion.parsers.check_batch", broken)
 
-    answer = door.push(event())
+    answer = push_client.push(event())
 
     assert problem(answer, 500) == "internal_error"
     assert "incident" in answer.json()["error"]["message"]

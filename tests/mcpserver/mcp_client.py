@@ -1,4 +1,4 @@
-"""A caller at the MCP door. Every answer it gets is checked against the official schema of its revision."""
+"""A client of the MCP endpoint. Every answer it gets is checked against the official schema of its revision."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Send = Callable[..., Any]  # Client().generic, or something with its signature
 
 
 def toy_server(registry: ToolRegistry) -> Send:
-    """A door to tools of the test's own, in place of the registered ones."""
+    """An endpoint to tools of the test's own, in place of the registered ones."""
     registry.freeze()
     endpoint = make_endpoint(lambda: make_server(registry))
     return lambda *args, **kwargs: endpoint(RequestFactory().generic(*args, **kwargs))
@@ -45,7 +45,7 @@ def mint(cast: Cast, scope: str = "read") -> str:
     return plaintext
 
 
-class Door:
+class McpClient:
     def __init__(self, key: str | None, send: Send | None = None) -> None:
         self.key = key
         self.send: Send = send or Client().generic

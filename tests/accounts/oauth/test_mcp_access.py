@@ -17,10 +17,10 @@ from accounts.models import Membership, OAuthAccessToken, OAuthConnection
 from accounts.services import change_role, remove_member
 from finops.lib import clock
 from mcpserver.views import PATH
-from tests.accounts.oauth.flow import OAuthClient, Tokens, status_at_door
+from tests.accounts.oauth.flow import OAuthClient, Tokens, mcp_status
 from tests.cast import Cast
 from tests.conformance.requirements import requirement
-from tests.mcpserver.door import Door, toy_server
+from tests.mcpserver.mcp_client import McpClient, toy_server
 from tests.mcpserver.toys import make_toys
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
@@ -34,8 +34,8 @@ def membership(cast: Cast, person: str) -> Membership:
 
 
 def tools_of(tokens: Tokens) -> set[str]:
-    door = Door(tokens.access, toy_server(make_toys()))
-    return {tool["name"] for tool in door.result("tools/list")["tools"]}
+    mcp_client = McpClient(tokens.access, toy_server(make_toys()))
+    return {tool["name"] for tool in mcp_client.result("tools/list")["tools"]}
 
 
 def rename(tokens: Tokens) -> Any:
@@ -45,7 +45,7 @@ def rename(tokens: Tokens) -> Any:
         "method": "tools/call",
         "params": {"name": "rename", "arguments": {"name": "Renamed"}},
     }
-    return Door(tokens.access, toy_server(make_toys())).http(json.dumps(body).encode())
+    return McpClient(tokens.access, toy_server(make_toys())).http(json.dumps(body).encode())
 
 
 def test_a_read_only_token_sees_the_tools_it_may_call(cast: Cast) -> None:
@@ -86,7 +86,7 @@ def test_a_demoted_member_loses_writing_at_once_and_keeps_reading(cast: Cast) ->
 
     change_role(membership=membership(cast, "member"), role="viewer", actor=Actor.of_user(cast.owner))
 
-    assert (rename(tokens).status_code, status_at_door(tokens.access)) == (403, 200)
+    assert (rename(tokens).status_code, mcp_status(tokens.access)) == (403, 200)
 
 
 def test_a_removed_member_loses_everything_at_once(cast: Cast) -> None:
@@ -95,7 +95,7 @@ def test_a_removed_member_loses_everything_at_once(cast: Cast) -> None:
 
     remove_member(membership=membership(cast, "both"), actor=Actor.of_user(cast.owner))
 
-    assert [status_at_door(tokens.access) for tokens in (here, there)] == [401, 200]
+    assert [mcp_status(tokens.access) for tokens in (here, there)] == [401, 200]
     assert client.refresh(here.refresh).status_code == 400
     assert [row.account for row in OAuthConnection.objects.unscoped()] == [cast.other_account]
 
@@ -105,7 +105,7 @@ def test_a_membership_that_vanished_otherwise_ends_the_token_too(cast: Cast) -> 
 
     Membership.objects.filter(user=cast.member).delete()
 
-    assert status_at_door(tokens.access) == 401
+    assert mcp_status(tokens.access) == 401
 
 
 def test_a_deactivated_person_has_no_token(cast: Cast) -> None:
@@ -113,7 +113,7 @@ def test_a_deactivated_person_has_no_token(cast: Cast) -> None:
     cast.member.is_active = False
     cast.member.save()
 
-    assert status_at_door(tokens.access) == 401
+    assert mcp_status(tokens.access) == 401
 
 
 @pytest.mark.parametrize(
@@ -131,21 +131,21 @@ def test_a_token_for_another_resource_or_for_none_is_refused(cast: Cast, resourc
     tokens = OAuthClient().connect(cast.member)
     OAuthAccessToken.objects.update(resource=resource)
 
-    assert status_at_door(tokens.access) == 401
+    assert mcp_status(tokens.access) == 401
 
 
 def test_a_token_of_this_server_at_another_address_is_refused(cast: Cast, settings: Any) -> None:
     tokens = OAuthClient().connect(cast.member)
     settings.PUBLIC_URL = "https://finops.example"
 
-    assert status_at_door(tokens.access) == 401
+    assert mcp_status(tokens.access) == 401
 
 
 def test_an_expired_token_is_refused(cast: Cast) -> None:
     tokens = OAuthClient().connect(cast.member)
     OAuthAccessToken.objects.update(expires=clock.now() - timedelta(seconds=1))
 
-    assert status_at_door(tokens.access) == 401
+    assert mcp_status(tokens.access) == 401
 
 
 def test_a_narrowed_token_may_not_write_though_its_connection_may(cast: Cast) -> None:
@@ -163,9 +163,9 @@ def test_a_token_of_one_account_answers_about_that_account(cast: Cast) -> None:
     client = OAuthClient()
     for slug, name in (("acme", "Acme"), ("elsewhere", "Elsewhere")):
         tokens = client.connect(cast.both, account=slug)
-        result = Door(tokens.access).call("getAccountContext", account="elsewhere", account_id=1)
+        result = McpClient(tokens.access).call("getAccountContext", account="elsewhere", account_id=1)
         assert "isError" in result
-        context = Door(tokens.access).ask("getAccountContext")
+        context = McpClient(tokens.access).ask("getAccountContext")
         assert json.dumps(context["account"]).count(name) >= 1
 
 
@@ -187,15 +187,15 @@ def test_a_refresh_token_or_a_code_is_no_access_token(cast: Cast) -> None:
     code = client.code(cast.member)
     tokens = client.connect(cast.member)
 
-    assert [status_at_door(text) for text in (code, tokens.refresh)] == [401, 401]
+    assert [mcp_status(text) for text in (code, tokens.refresh)] == [401, 401]
 
 
 def test_each_use_is_noted_with_the_program_that_made_it(cast: Cast) -> None:
     tokens = OAuthClient().connect(cast.member)
     assert OAuthConnection.objects.unscoped().get().last_used_at is None
 
-    Door(tokens.access).http(b"not json", {"user-agent": "Claude-User/1.0"})
-    Door(tokens.access).http(PING, {"user-agent": ""})
+    McpClient(tokens.access).http(b"not json", {"user-agent": "Claude-User/1.0"})
+    McpClient(tokens.access).http(PING, {"user-agent": ""})
 
     row = OAuthConnection.objects.unscoped().get()
     assert row.last_used_at is not None
@@ -220,7 +220,7 @@ def test_a_whole_ping_is_that_one_statement(cast: Cast) -> None:
     tokens = OAuthClient().connect(cast.member)
 
     with CaptureQueriesContext(connection) as captured:
-        assert status_at_door(tokens.access) == 200
+        assert mcp_status(tokens.access) == 200
 
     assert len(captured) == 1
 
@@ -230,9 +230,9 @@ def test_the_limit_of_requests_is_of_each_connection(cast: Cast, settings: Any) 
     client = OAuthClient()
     first, other = client.connect(cast.member), client.connect(cast.member)
 
-    assert [status_at_door(first.access) for _ in range(3)] == [200, 200, 429]
-    assert status_at_door(client.refresh(first.refresh).json()["access_token"]) == 429
-    assert status_at_door(other.access) == 200
+    assert [mcp_status(first.access) for _ in range(3)] == [200, 200, 429]
+    assert mcp_status(client.refresh(first.refresh).json()["access_token"]) == 429
+    assert mcp_status(other.access) == 200
 
 
 def test_a_browser_page_of_an_allowed_origin_reads_the_answer(cast: Cast, settings: Any) -> None:
@@ -240,7 +240,7 @@ def test_a_browser_page_of_an_allowed_origin_reads_the_answer(cast: Cast, settin
     tokens = OAuthClient().connect(cast.member)
     origin = {"origin": "https://inspector.example"}
 
-    for answer in (Door(tokens.access).http(PING, origin), Door(None).http(PING, origin)):
+    for answer in (McpClient(tokens.access).http(PING, origin), McpClient(None).http(PING, origin)):
         assert answer["Access-Control-Allow-Origin"] == "https://inspector.example"
         assert answer["Vary"] == "Origin"
         assert "WWW-Authenticate" in answer["Access-Control-Expose-Headers"]
@@ -264,7 +264,7 @@ def test_a_page_of_another_origin_gets_nothing_it_could_read(cast: Cast, origin:
     tokens = OAuthClient().connect(cast.member, access="read_write")
     asks = {"access-control-request-method": "POST", "origin": origin}
 
-    answers = [Client().options(PATH, headers=asks), Door(tokens.access).http(PING, {"origin": origin})]
+    answers = [Client().options(PATH, headers=asks), McpClient(tokens.access).http(PING, {"origin": origin})]
 
     assert [answer.status_code for answer in answers] == [403, 403]
     assert not any("Access-Control-Allow-Origin" in answer for answer in answers)
